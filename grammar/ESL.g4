@@ -1,0 +1,172 @@
+/*
+ * ESL, the Exception Specification Language: the single source of its syntax.
+ *
+ * The parser in whesl/esl/_generated is made from this file by tools/regenerate_parser.py; the reference is
+ * docs/esl-reference.md, and a test compares the two. Origin: dissertation (2026), listing 4.1.
+ *
+ * What keeps it fast and free of ambiguity:
+ *  - every choice but one (ELSE ESCALATE with an optional name) is made by the next token alone;
+ *  - a statement ends with its line; a backslash at a line's end, or an open bracket or brace, continues it;
+ *  - the arguments of a recovery step are one token: an object of balanced braces, read as JSON afterwards;
+ *  - no character is an error to the lexer: INVALID takes what nothing else does.
+ *
+ * Room for later: a new statement is a new alternative of `declaration` or `handling`, a new way to detect one of `detection`.
+ */
+grammar ESL;
+
+specification : NEWLINE* line* EOF ;
+
+line : statement ( NEWLINE+ | EOF ) ;
+
+statement : DECLARE declaration | EXCEPTION handling ;
+
+declaration
+    : ENTITY entity ( ',' entity )*                                                        # entities
+    | EXCEPTION_TYPE level ( ',' level )*                                                  # levels
+    | RESOURCE resource
+          '[' NEWLINE* offer NEWLINE* ( ',' NEWLINE* offer NEWLINE* )* ']'                 # offers
+    | EXCEPTION exceptionName level JOB
+          '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']' clause*             # declared
+    ;
+
+handling
+    : DETECTION exceptionName detection                                                    # detected
+    | RECOVERY STEP exceptionName entity resource '.' operation JSON_OBJECT?               # recovered
+    ;
+
+// What is named ------------------------------------------------------------------------------------
+
+entity : word ;
+level : word ;
+resource : word ;
+operation : word ;
+exceptionName : word ;
+
+offer : operation ( HANDLER STRING )? ;
+
+// Quoted, or any words, numbers and . - * ? without blanks between them.
+job : STRING | ~( STRING | JSON_OBJECT | ',' | '[' | ']' | '%' | NEWLINE | INVALID )+ ;
+
+// The words of the language may be used as names.
+word
+    : IDENTIFIER
+    | DECLARE | ENTITY | EXCEPTION_TYPE | RESOURCE | EXCEPTION | DETECTION | RECOVERY | STEP
+    | JOB | NODE | HANDLER
+    | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | CODE | SIGNAL
+    | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
+    | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
+    | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE
+    | STDOUT | STDERR | FILE
+    ;
+
+// How often, and what then -------------------------------------------------------------------------
+
+clause
+    : LIMIT count within?                                                                  # limit
+    | BACKOFF seconds                                                                      # backoff
+    | ELSE ( FAIL | PAUSE | ESCALATE exceptionName? )                                      # otherwise
+    ;
+
+// How it is seen -----------------------------------------------------------------------------------
+
+detection
+    : HANG pattern source timer                                                            # hang
+    | pattern source ( recurring | timer )?                                                # log
+    | MULTIPLE patterns source within?                                                     # multiple
+    | ANY patterns source recurring?                                                       # anyOf
+    | SILENCE timer                                                                        # silence
+    | PROGRESS MATCH? STRING source timer                                                  # progress
+    | EXIT ( ANY | CODE codes ( ',' codes )* | SIGNAL signal ( ',' signal )* )             # exit
+    | NODE ( DOWN | DRAINED )                                                              # node
+    | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
+    | EXCEPTION exceptionName count TIMES within?                                          # counted
+    ;
+
+pattern : ( LOG | MATCH ) STRING ;
+
+patterns : '[' NEWLINE* listed NEWLINE* ( ',' NEWLINE* listed NEWLINE* )* ']' ;
+
+listed : ( LOG | MATCH )? STRING ;
+
+source : STDOUT | STDERR | FILE STRING ;
+
+recurring : RECURRING count within? ;
+
+within : WITHIN seconds ;
+
+timer : TIMEOUT seconds ( WARMUP seconds )? ;
+
+codes : NUMBER ( '-' NUMBER )? ;
+
+signal : IDENTIFIER | NUMBER ;
+
+// Negative values are understood, so that the check can say what is wrong with them.
+count : '-'? NUMBER ;
+seconds : '-'? NUMBER ;
+percent : '-'? NUMBER ;
+
+// Words --------------------------------------------------------------------------------------------
+
+DECLARE : 'DECLARE' ;
+ENTITY : 'ENTITY' ;
+EXCEPTION_TYPE : 'EXCEPTION_TYPE' ;
+RESOURCE : 'RESOURCE' ;
+EXCEPTION : 'EXCEPTION' ;
+DETECTION : 'DETECTION' ;
+RECOVERY : 'RECOVERY' ;
+STEP : 'STEP' ;
+JOB : 'JOB' ;
+NODE : 'NODE' ;
+HANDLER : 'HANDLER' ;
+LOG : 'LOG' ;
+MATCH : 'MATCH' ;
+MULTIPLE : 'MULTIPLE' ;
+ANY : 'ANY' ;
+HANG : 'HANG' ;
+SILENCE : 'SILENCE' ;
+PROGRESS : 'PROGRESS' ;
+EXIT : 'EXIT' ;
+CODE : 'CODE' ;
+SIGNAL : 'SIGNAL' ;
+DOWN : 'DOWN' ;
+DRAINED : 'DRAINED' ;
+DISK : 'DISK' ;
+INODES : 'INODES' ;
+QUOTA : 'QUOTA' ;
+ABOVE : 'ABOVE' ;
+RECURRING : 'RECURRING' ;
+TIMES : 'TIMES' ;
+WITHIN : 'WITHIN' ;
+TIMEOUT : 'TIMEOUT' ;
+WARMUP : 'WARMUP' ;
+LIMIT : 'LIMIT' ;
+BACKOFF : 'BACKOFF' ;
+ELSE : 'ELSE' ;
+FAIL : 'FAIL' ;
+PAUSE : 'PAUSE' ;
+ESCALATE : 'ESCALATE' ;
+STDOUT : 'stdout' ;
+STDERR : 'stderr' ;
+FILE : 'file' ;
+
+IDENTIFIER : [A-Za-z_] [A-Za-z0-9_-]* ;
+NUMBER : [0-9]+ ( '.' [0-9]+ )? ;
+STRING : TEXT ;
+JSON_OBJECT : '{' ( JSON_OBJECT | TEXT | ~["{}] )* '}' ;
+
+COMMA : ',' ;
+OPEN : '[' ;
+CLOSE : ']' ;
+DOT : '.' ;
+DASH : '-' ;
+STAR : '*' ;
+QUESTION : '?' ;
+PERCENT : '%' ;
+
+NEWLINE : '\r'? '\n' | '\r' ;
+CONTINUATION : '\\' [ \t]* ( '\r'? '\n' | '\r' ) -> skip ;
+BLANK : [ \t\f]+ -> skip ;
+COMMENT : '#' ~[\r\n]* -> skip ;
+INVALID : . ;
+
+fragment TEXT : '"' ( ~["\\\r\n] | '\\' ~[\r\n] )* '"' ;

@@ -1,0 +1,69 @@
+"""Fixtures shared by all tests: a home of WHESL's own, and real Slurm clusters where there can be any."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from whesl.coordinator.start import stop as stop_coordinator
+from whesl.model.errors import WheslError
+from whesl.testing.slurmbed import SlurmBed
+from whesl.testing.slurminstall import SlurmBedError, install
+
+
+@pytest.fixture(autouse=True)
+def whesl_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give each test a WHESL_HOME of its own, and end the coordinators that were started on demand in it."""
+    home = tmp_path / "whesl-home"
+    monkeypatch.setenv("WHESL_HOME", str(home))
+    yield home
+    for file in tmp_path.glob("*/coordinator/endpoint.json"):
+        with suppress(WheslError):
+            stop_coordinator(file.parent.parent)
+
+
+def in_ci() -> bool:
+    """Whether a missing tool is a failure: in CI a skip would hide that nothing was tested."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
+
+
+def need_slurm(*more: str) -> None:
+    """Skip the test where no real Slurm can be started; fail in CI. ``more``: package sets such as "mpi"."""
+    reason = ""
+    if os.geteuid() != 0:
+        reason = "a real Slurm has to be started by root"
+    else:
+        try:
+            install(("slurm", *more))
+        except SlurmBedError as error:
+            reason = str(error)
+    if reason and in_ci():
+        pytest.fail(f"CI has to run these tests: {reason}")
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def require_slurm() -> None:
+    """Need a real Slurm for this test."""
+    need_slurm()
+
+
+@pytest.fixture(scope="session")
+def slurm() -> Iterator[SlurmBed]:
+    """A real Slurm of four nodes for the whole session. Leave its nodes as they were."""
+    need_slurm()
+    with SlurmBed(nodes=4) as bed:
+        yield bed
+
+
+@pytest.fixture
+def slurm_bed() -> Iterator[Callable[..., SlurmBed]]:
+    """Return a maker of private clusters (arguments of SlurmBed); they end with the test."""
+    need_slurm()
+    with ExitStack() as stack:
+        yield lambda *args, **kwargs: stack.enter_context(SlurmBed(*args, **kwargs))

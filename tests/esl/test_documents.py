@@ -1,0 +1,105 @@
+"""The documents say what the grammar and the code say."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import jsonschema
+import msgspec
+import pytest
+
+from tests.esl.corpus import EXAMPLES, HEADER, ROOT
+from whesl import esl
+from whesl.esl._generated.ESLLexer import ESLLexer
+from whesl.esl.arguments import ARGUMENTS, BUILT_IN_PLACEHOLDERS, COMMON
+from whesl.esl.diagnostics import CODES
+from whesl.esl.parsing import RESERVED
+from whesl.esl.spec import Entity, Level, Operation, ResourceKind
+
+REFERENCE = (ROOT / "docs" / "esl-reference.md").read_text("utf-8")
+CODES_PAGE = (ROOT / "docs" / "error-codes.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```esl(| detection)\n(.*?)^```$", REFERENCE, re.MULTILINE | re.DOTALL)
+
+
+def test_no_example_is_overlooked() -> None:
+    assert len(BLOCKS) == REFERENCE.count("```esl") >= 14
+    assert {kind for kind, _ in BLOCKS} == {"", " detection"}
+
+
+@pytest.mark.parametrize(("kind", "text"), BLOCKS)
+def test_examples_of_the_reference(kind: str, text: str) -> None:
+    """Examples marked ``detection`` are lines that follow the declarations shown before them."""
+    shared = next(block for kind, block in BLOCKS if "EXCEPTION E JOB_LEVEL" in block)
+    result = esl.parse((shared if kind else "") + text, "reference")
+    assert [d.message for d in result.diagnostics if d.code != "ESL046"] == []
+    assert result.spec is not None
+
+
+def test_every_keyword_is_explained() -> None:
+    words = {name.strip("'") for name in ESLLexer.literalNames if name.strip("'").replace("_", "").isalpha()}
+    words -= {"<INVALID>"}
+    assert len(words) == 41
+    named = [kind.value for kinds in (Entity, Level, Operation, ResourceKind) for kind in kinds]
+    for word in (*words, *named, *RESERVED):
+        assert re.search(rf"(?<![A-Za-z_]){word}(?![A-Za-z_])", REFERENCE), word
+
+
+def test_every_keyword_is_in_an_example() -> None:
+    examples = "".join(text for _, text in BLOCKS)
+    for name in ESLLexer.literalNames:
+        word = name.strip("'")
+        if word.replace("_", "").isalpha() and word != "<INVALID>":
+            assert re.search(rf"(?<![A-Za-z_]){word}(?![A-Za-z_])", examples), word
+
+
+def test_every_argument_is_explained() -> None:
+    table = REFERENCE[REFERENCE.index("### Operations and their arguments") :]
+    assert ARGUMENTS.keys() == {(r, o) for r in ResourceKind for o in Operation}
+    for (resource, operation), arguments in ARGUMENTS.items():
+        assert f"`{resource.value}.{operation.value}`" in table
+        for argument in (*arguments, *COMMON):
+            assert f"`{argument.name}`" in table
+            assert f'"{argument.name}"' in table  # in the example
+            for choice in argument.choices:
+                assert f"`{choice}`" in table
+    for name in BUILT_IN_PLACEHOLDERS:
+        assert f"`${{{name}}}`" in REFERENCE
+
+
+def test_the_codes_are_those_of_the_page() -> None:
+    listed = re.findall(r"^\| (ESL\d{3}) \|", CODES_PAGE, re.MULTILINE)
+    assert listed == list(CODES)
+    for line in CODES_PAGE.splitlines():
+        if line.startswith("| ESL"):
+            assert all(cell.strip() for cell in line.strip("|").split("|")), line
+
+
+def test_every_code_can_be_given() -> None:
+    """A code that nothing gives would be explained for nothing."""
+    sources = "".join(
+        path.read_text("utf-8")
+        for path in (ROOT / "whesl" / "esl").glob("*.py")
+        if path.name != "diagnostics.py"
+    )
+    assert {code for code in CODES if f'"{code}"' not in sources} == {"ESL007"}
+
+
+def test_the_committed_schema() -> None:
+    committed = json.loads((ROOT / "whesl" / "esl" / "spec.schema.json").read_text("utf-8"))
+    assert committed == esl.schema()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_output_is_of_the_schema(name: str) -> None:
+    result = esl.parse(EXAMPLES[name], name)
+    assert result.spec is not None
+    validator = jsonschema.Draft202012Validator(esl.schema())
+    built = json.loads(msgspec.json.encode(result.spec))
+    validator.validate(built)
+    del built["exceptions"][0]["level"]
+    assert not validator.is_valid(built)
+
+
+def test_the_printed_header_of_the_tests_is_sound() -> None:
+    assert [d.code for d in esl.parse(HEADER, "t").diagnostics] == ["ESL040"]

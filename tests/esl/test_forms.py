@@ -1,0 +1,211 @@
+"""Every form of the language, and the record that it becomes."""
+
+from __future__ import annotations
+
+import signal
+
+import msgspec
+import pytest
+
+from tests.esl.corpus import DETECT, DETECTIONS, HEADER, RECOVER
+from whesl import esl
+from whesl.esl.spec import (
+    CodeRange,
+    CountDetection,
+    DiskDetection,
+    DiskMetric,
+    ExceptionSpec,
+    ExitDetection,
+    HangDetection,
+    LogDetection,
+    NodeCondition,
+    NodeDetection,
+    Otherwise,
+    Pattern,
+    ProgressDetection,
+    Require,
+    SilenceDetection,
+    Source,
+    Span,
+    Spec,
+    Stream,
+)
+
+STDOUT, STDERR = Source(stream=Stream.STDOUT), Source(stream=Stream.STDERR)
+FILE = Source(stream=Stream.FILE, path="f")
+A, B = Pattern(text="a"), Pattern(text="b")
+S = Span(line=9, column=1, end_line=9, end_column=1)
+
+
+def spec_of(text: str) -> Spec:
+    result = esl.parse(text, "t.esl")
+    assert result.spec is not None, result.diagnostics
+    assert result.diagnostics == ()
+    return result.spec
+
+
+def exception_of(text: str) -> ExceptionSpec:
+    return spec_of(HEADER + text).exception("E")
+
+
+RECORDS = [
+    LogDetection(patterns=(Pattern(text="text"),), source=STDOUT, span=S),
+    LogDetection(patterns=(Pattern(text="text"),), source=STDERR, times=3, span=S),
+    LogDetection(
+        patterns=(Pattern(text=r"a(?P<b>\d+)", regex=True, captures=("b",)),),
+        source=Source(stream=Stream.FILE, path="x/y.log"),
+        times=3,
+        within=1.5,
+        span=S,
+    ),
+    LogDetection(
+        patterns=(A, Pattern(text="b+", regex=True), Pattern(text="c")),
+        source=STDOUT,
+        require=Require.ALL,
+        span=S,
+    ),
+    LogDetection(patterns=(A, B), source=STDERR, require=Require.ALL, within=10, span=S),
+    LogDetection(patterns=(A,), source=FILE, span=S),
+    LogDetection(patterns=(A, B), source=STDOUT, times=2, within=9, span=S),
+    HangDetection(pattern=Pattern(text="cycle = "), source=STDOUT, timeout=120, span=S),
+    HangDetection(pattern=Pattern(text=r"cycle = \d", regex=True), source=STDERR, timeout=120, span=S),
+    SilenceDetection(timeout=60, span=S),
+    SilenceDetection(timeout=60.5, warmup=10, span=S),
+    ProgressDetection(
+        pattern=Pattern(text=r"step (?P<progress>\d+)", regex=True, captures=("progress",)),
+        capture="progress",
+        source=STDOUT,
+        timeout=5,
+        span=S,
+    ),
+    ProgressDetection(
+        pattern=Pattern(text=r"(x) (?P<n>\d+)", regex=True, captures=("n",)),
+        capture="n",
+        source=FILE,
+        timeout=5,
+        warmup=2,
+        span=S,
+    ),
+    ExitDetection(span=S),
+    ExitDetection(codes=(CodeRange(first=1, last=1), CodeRange(first=3, last=5)), span=S),
+    ExitDetection(signals=(signal.SIGSEGV, signal.SIGBUS, 9), span=S),
+    NodeDetection(condition=NodeCondition.DOWN, span=S),
+    NodeDetection(condition=NodeCondition.DRAINED, span=S),
+    DiskDetection(path="/a", metric=DiskMetric.SPACE, above=0.9, span=S),
+    DiskDetection(path="/a", metric=DiskMetric.INODES, above=0.905, span=S),
+    DiskDetection(path="/a", metric=DiskMetric.QUOTA, above=0.01, span=S),
+    CountDetection(exception="LOW", times=3, span=S),
+    CountDetection(exception="LOW", times=3, within=100, span=S),
+]
+
+
+@pytest.mark.parametrize(("text", "record"), list(zip(DETECTIONS, RECORDS, strict=True)))
+def test_detection(text: str, record: msgspec.Struct) -> None:
+    (detection,) = exception_of(f"{DETECT}{text}\n").detections
+    assert msgspec.structs.replace(detection, span=S) == record
+    assert (detection.span.line, detection.span.column) == (9, 1)
+    assert detection.span.end_column == len(DETECT + text) + 1
+
+
+def test_all_detections_of_an_exception_are_kept_in_order() -> None:
+    text = "".join(f"{DETECT}{form}\n" for form in DETECTIONS)
+    assert [type(d) for d in exception_of(text).detections] == [type(r) for r in RECORDS]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ("", (3, None, 0, Otherwise.FAIL, None)),
+        ("LIMIT 5", (5, None, 0, Otherwise.FAIL, None)),
+        ("LIMIT 5 WITHIN 60.5", (5, 60.5, 0, Otherwise.FAIL, None)),
+        ("BACKOFF 0.5 LIMIT 2", (2, None, 0.5, Otherwise.FAIL, None)),
+        ("ELSE PAUSE BACKOFF 0", (3, None, 0, Otherwise.PAUSE, None)),
+        ("ELSE ESCALATE", (3, None, 0, Otherwise.ESCALATE, None)),
+        ("ELSE ESCALATE LIMIT 4", (4, None, 0, Otherwise.ESCALATE, None)),
+        ("ELSE ESCALATE LIMIT LIMIT 4", (4, None, 0, Otherwise.ESCALATE, "LIMIT")),
+        ("ELSE ESCALATE LIMIT", (3, None, 0, Otherwise.ESCALATE, "LIMIT")),
+        ("LIMIT 1 ELSE ESCALATE BACKOFF BACKOFF 2", (1, None, 2, Otherwise.ESCALATE, "BACKOFF")),
+        ("ELSE ESCALATE ELSE", (3, None, 0, Otherwise.ESCALATE, "ELSE")),
+    ],
+)
+def test_clauses(clauses: str, expected: object) -> None:
+    others = "".join(
+        f"DECLARE EXCEPTION {name} JOB_LEVEL JOB [a] ELSE FAIL\nEXCEPTION DETECTION {name} EXIT ANY\n"
+        for name in ("LIMIT", "BACKOFF", "ELSE")
+    )
+    text = (
+        f"{HEADER}{others}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clauses}\nEXCEPTION DETECTION X EXIT ANY\n"
+        "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT ANY\n"
+    )
+    x = spec_of(text).exception("X")
+    assert (x.limit, x.limit_within, x.backoff, x.otherwise, x.escalate_to) == expected
+
+
+def test_names_of_jobs() -> None:
+    jobs = r'run-1, 2nd.step, *, a-?b*, DECLARE, 1.5.x, "two words", "x[1]", "q\"uote", \
+      _x'
+    text = f"DECLARE EXCEPTION X JOB_LEVEL JOB [\n{jobs},\n # a comment\n last\n]\n"
+    text += "EXCEPTION DETECTION X EXIT ANY\n"
+    text += "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT ANY\n"
+    assert spec_of(HEADER + text).exception("X").jobs == (
+        *("run-1", "2nd.step", "*", "a-?b*", "DECLARE", "1.5.x", "two words", "x[[]1]", 'q"uote', "_x"),
+        "last",
+    )
+
+
+def test_a_custom_handler_takes_any_arguments() -> None:
+    text = f'{DETECT}EXIT ANY\n{RECOVER}JOB FILESYSTEM.ADD {{"whatever": [1, {{"deep": null}}]}}\n'
+    spec = spec_of(HEADER + text)
+    assert (
+        spec.handler(spec.exception("E").steps[0].resource, spec.exception("E").steps[0].operation)
+        == "own.handler"
+    )
+    assert spec.exception("E").steps[0].arguments == {"whatever": [1, {"deep": None}]}
+
+
+def test_arguments_over_several_lines() -> None:
+    text = f"""{DETECT}EXIT ANY
+{RECOVER}JOB FILESYSTEM . REPLACE {{
+    "filesystem": ["/a }}{{", "/b\\\\\\"]"],
+
+    "defaultpath": \\
+       "/c", "min_free": 10,
+    "handler_timeout": 1.5e1
+}}
+"""
+    assert exception_of(text).steps[0].arguments == {
+        "filesystem": ["/a }{", '/b\\"]'],
+        "defaultpath": "/c",
+        "min_free": 10,
+        "handler_timeout": 15.0,
+    }
+
+
+def test_deep_arguments() -> None:
+    deep = "[" * 98 + "]" * 98
+    text = f'{DETECT}EXIT ANY\n{RECOVER}JOB FILESYSTEM.ADD {{"x": {deep}}}\n'
+    value = exception_of(text).steps[0].arguments["x"]
+    for _ in range(97):
+        (value,) = value
+    assert value == []
+
+
+@pytest.mark.parametrize(
+    ("written", "literal", "regex"),
+    [
+        (r"a\"b", 'a"b', 'a"b'),
+        (r"C:\temp", r"C:\temp", None),
+        (r"C:\\temp", r"C:\temp", r"C:\\temp"),
+        (r"end\\", "end\\", "end\\\\"),
+        (r"\d+ \[x\]", r"\d+ \[x\]", r"\d+ \[x\]"),
+        (r"\\\"", '\\"', '\\\\"'),
+    ],
+)
+def test_backslashes_in_texts(written: str, literal: str, regex: str | None) -> None:
+    (log,) = exception_of(f'{DETECT}LOG "{written}" stdout\n').detections
+    assert isinstance(log, LogDetection)
+    assert log.patterns[0].text == literal
+    if regex is not None:
+        (match,) = exception_of(f'{DETECT}MATCH "{written}" stdout\n').detections
+        assert isinstance(match, LogDetection)
+        assert match.patterns[0].text == regex

@@ -1,0 +1,149 @@
+"""Which regular expressions are accepted: those that every engine runs, with the same meaning."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whesl.detect.patterns import canonical
+from whesl.esl import patterns
+from whesl.esl.patterns import MAX_COUNTED_IN_FILE, PatternCheck
+from whesl.esl.spec import Pattern
+
+SOUND = [
+    "abc",
+    r"\d+",
+    r"(?P<rank>\d+) on (?P<host>[\w.-]+)",
+    r"^start.*end$",
+    r"(?i)error",
+    r"a|b",
+    r"(?:ab)+?c",
+    r"x{2,5}y",
+    r"[^\n]*x",
+    r"\bword\b",
+    r"\x41\t\.",
+    "\u00e4+",
+    r"[]a]x",
+    r"[a\]]x",
+    r"a{2",
+    r"\[\]\{\}",
+]
+REFUSED = {
+    "a*": "ESL051",
+    "": "ESL050",
+    "^": "ESL051",
+    "^$": "ESL051",
+    r"\b": "ESL051",
+    r"a|": "ESL051",
+    r"a\nb": "ESL052",
+    r"a\r": "ESL052",
+    r"a[^\x00-\xff]b": "ESL052",
+    r"(?=a)b": "ESL053",
+    r"a(?!b)": "ESL053",
+    r"(?<=a)b": "ESL053",
+    r"(?<!a)b": "ESL053",
+    r"(a)\1": "ESL053",
+    r"(?P<a>x)(?P=a)": "ESL053",
+    r"(?>a)b": "ESL053",
+    r"a++b": "ESL053",
+    r"a{2}+": "ESL053",
+    r"(?(1)a)": "ESL053",
+    r"(?<n>a)": "ESL053",
+    r"[[:digit:]]": "ESL053",
+    r"\pL": "ESL053",
+    r"\Aa": "ESL053",
+    r"a\Z": "ESL053",
+    r"\07": "ESL053",
+    r"a{,3}": "ESL053",
+    r"(?s)a": "ESL053",
+    r"(?x) a": "ESL053",
+    r"b(?i)a": "ESL053",
+    "(?i)\u00e4": "ESL053",
+    "[\u00e4\u00f6]": "ESL053",
+    "(": "ESL053",
+    "a)": "ESL053",
+    "[a": "ESL053",
+    "*a": "ESL053",
+    "a**": "ESL053",
+    "\\": "ESL053",
+    r"x{1,30000}": "ESL053",
+    r"((a{1,30}){1,30}){1,30}": "ESL053",
+    "(" * 3000: "ESL053",
+    "a" * 3000: "ESL053",
+}
+
+
+@pytest.mark.parametrize("text", SOUND)
+def test_sound(text: str) -> None:
+    assert PatternCheck().regex(text) is None
+    canonical(Pattern(text=text, regex=True))
+
+
+@pytest.mark.parametrize(("text", "code"), REFUSED.items(), ids=lambda text: text[:30])
+def test_refused(text: str, code: str) -> None:
+    problem = PatternCheck().regex(text)
+    assert problem is not None
+    assert problem.code == code
+
+
+@pytest.mark.parametrize("engine", ["hyperscan", "re2"])
+@pytest.mark.parametrize(
+    "text", [*SOUND, *(t for t in REFUSED if t != r"a[^\x00-\xff]b")], ids=lambda t: t[:30]
+)
+def test_the_same_on_machines_with_one_engine(
+    text: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "re2" if engine == "hyperscan" else "hyperscan"
+    monkeypatch.setattr(patterns, other, None)
+    patterns._engines.cache_clear()
+    try:
+        problem = PatternCheck().regex(text)
+    finally:
+        patterns._engines.cache_clear()
+    assert (problem.code if problem else None) == REFUSED.get(text)
+
+
+PARTS = st.sampled_from(
+    [
+        *("a", "bc", ".", r"\d", r"\w+", "[ab]", "[^x-z]", "(", ")", "|", "*", "+", "?", "{2}", "{1,3}"),
+        *("(?:", "(?P<n>", "^", "$", r"\b", r"\.", r"\n", r"\x41", "\u00e4", "[", "]", "{", "}", "\\"),
+        *("(?i)", "-", ",", " ", r"[\d-]", r"[\]]"),
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(PARTS, min_size=1, max_size=10).map("".join))
+@settings(max_examples=400, deadline=None)
+def test_what_the_check_accepts_the_stream_matcher_runs(text: str) -> None:
+    """The check and the matcher are different rooms; here they are held together."""
+    if PatternCheck().regex(text) is None:
+        form = canonical(Pattern(text=text, regex=True))
+        assert tuple(form.groups) == patterns.captures(text)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=10).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_shortened_words_change_no_verdict(text: str) -> None:
+    """Engines are asked about one expression of each kind; it stands for all of them."""
+    if patterns._syntax(text) is None:
+        ours, short = patterns._engines(text), patterns._engines(patterns._kind(text))
+        assert (ours and ours.code) == (short and short.code)
+
+
+def test_all_patterns_of_a_file_are_bounded_together() -> None:
+    check = PatternCheck()
+    found = [check.regex(rf"x\d{{{n}}}") for n in range(400, 400 + MAX_COUNTED_IN_FILE // 300)]
+    assert found[0] is None
+    assert found[-1] is not None
+    assert "together" in found[-1].message
+    assert check.regex("without any") is None
+
+
+@pytest.mark.parametrize("text", [r"step (\d+)", r"\(x\) (\d+)", r"[(] (\d+)", r"(?:a|b) (\d+) (?:c)"])
+def test_the_group_of_progress_is_named(text: str) -> None:
+    named = patterns.with_named_group(text, "n")
+    assert re.compile(named).groupindex == {"n": 1}
+    assert PatternCheck().regex(named) is None

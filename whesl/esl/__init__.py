@@ -1,0 +1,88 @@
+"""The Exception Specification Language: from text to a checked, frozen specification.
+
+``parse`` and ``load`` are all that others need. The parser is imported when the first of them is called,
+so that daemons, which read a specification as JSON, load ``whesl.esl.spec`` alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from whesl.esl.spec import Spec
+from whesl.model.errors import UsageError, WheslError
+from whesl.model.workflow import Workflow
+
+if TYPE_CHECKING:
+    from whesl.esl.diagnostics import Result
+
+__all__ = ["load", "parse", "read_file", "schema"]
+
+
+def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Result:
+    """Check a specification and return it with all findings.
+
+    Args:
+        text: the file's bytes (UTF-8), or its text. Any content is allowed; nothing is raised for it.
+        file: the file's name, for findings.
+        workflow: when given, the jobs that exceptions name have to be in it.
+
+    Returns:
+        The specification (None if there is an error) and the findings by position.
+    """
+    from whesl.esl import checks, parsing
+    from whesl.esl.diagnostics import Result
+    from whesl.esl.source import Source
+
+    source = Source(text, file)
+    if not source.readable:
+        return Result(spec=None, diagnostics=source.findings.sorted())
+    spec = checks.check(source, parsing.parse(source), workflow)
+    return Result(spec=spec, diagnostics=source.findings.sorted())
+
+
+def load(path: str | Path, workflow: Workflow | None = None) -> Spec:
+    """Read and check a file.
+
+    Args:
+        path: the file.
+        workflow: as for ``parse``.
+
+    Raises:
+        UsageError: the file cannot be read.
+        WheslError: the specification has errors; the message lists all findings.
+    """
+    content = read_file(path)
+    result = parse(content, str(path), workflow)
+    if result.spec is not None:
+        return result.spec
+    from whesl.esl.diagnostics import render
+    from whesl.esl.source import lines_of
+
+    lines = lines_of(content)
+    findings = "\n".join(render(diagnostic, lines) for diagnostic in result.diagnostics)
+    raise WheslError(
+        f"{path} is no valid specification\n{findings}", hint="docs/error-codes.md says more about each code"
+    )
+
+
+def read_file(path: str | Path) -> bytes:
+    """Return a file's bytes, no more than are needed to see that it is too large. Raises UsageError."""
+    from whesl.esl.source import MAX_BYTES
+
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        # ValueError: a NUL character in the name.
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"cannot read {path}: {reason}", hint="give the path of an .esl file") from error
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a specification (``whesl compile``), as committed in spec.schema.json."""
+    # Through JSON once, so that defaults are lists as in the file and not tuples.
+    schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Spec)))
+    return schema

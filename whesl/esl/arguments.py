@@ -1,0 +1,152 @@
+"""The arguments of every operation: the one table that the check, the documents and the runtime follow."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from enum import Enum
+
+from whesl.esl.spec import Operation, ResourceKind
+
+# Placeholders that are always filled; all others are named groups of the exception's patterns.
+BUILT_IN_PLACEHOLDERS = ("node", "task", "step", "workspace", "attempt")
+
+
+class ArgumentType(str, Enum):
+    """What JSON value an argument takes."""
+
+    STRING = "a text"
+    STRINGS = "a text or a list of texts"
+    INTEGER = "a whole number"
+    NUMBER = "a number"
+    ENVIRONMENT = "an object of texts"
+    SIGNAL = "the name of a signal"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument.
+
+    ``minimum`` bounds numbers; ``above`` says that the bound itself is not allowed. ``path``: an absolute
+    path; ``command``: a text is split into words as a shell would, and run without one.
+    """
+
+    name: str
+    type: ArgumentType
+    help: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    above: bool = False
+    path: bool = False
+    command: bool = False
+
+
+_T = ArgumentType
+
+# Understood by every operation.
+COMMON = (
+    Argument(
+        "handler_timeout",
+        _T.NUMBER,
+        "seconds that a custom handler may take (default 60)",
+        minimum=0,
+        above=True,
+    ),
+)
+
+_SUSPECT = (
+    Argument("node", _T.STRING, "the suspect; left out, it is found from the evidence"),
+    Argument(
+        "unknown",
+        _T.STRING,
+        "what to do when the suspect is not known: restart on the same nodes (default), fail or pause",
+        choices=("restart", "fail", "pause"),
+    ),
+    Argument(
+        "expires",
+        _T.NUMBER,
+        "seconds for which the bad node is remembered (default 86400)",
+        minimum=0,
+        above=True,
+    ),
+)
+_ROOT = Argument("filesystem", _T.STRING, "root of the file system", required=True, path=True)
+
+ARGUMENTS: dict[tuple[ResourceKind, Operation], tuple[Argument, ...]] = {
+    (ResourceKind.FILESYSTEM, Operation.REPLACE): (
+        Argument(
+            "filesystem",
+            _T.STRINGS,
+            "new root, or several of which the first with room is taken",
+            required=True,
+            path=True,
+        ),
+        Argument(
+            "defaultpath",
+            _T.STRING,
+            "old prefix, which the new root takes the place of",
+            required=True,
+            path=True,
+        ),
+        Argument(
+            "mode",
+            _T.STRING,
+            "what happens to the files that are there: link (default) or move",
+            choices=("link", "move"),
+        ),
+        Argument("min_free", _T.INTEGER, "bytes that have to be free in the new root", minimum=0),
+        Argument("signal", _T.SIGNAL, "sent to running dependents that are reconfigured"),
+    ),
+    (ResourceKind.FILESYSTEM, Operation.ADD): (_ROOT,),
+    (ResourceKind.FILESYSTEM, Operation.REMOVE): (_ROOT,),
+    (ResourceKind.NODE, Operation.REPLACE): _SUSPECT,
+    (ResourceKind.NODE, Operation.REMOVE): (
+        *_SUSPECT,
+        Argument("min_nodes", _T.INTEGER, "nodes that have to be left for the task to go on", minimum=1),
+    ),
+    (ResourceKind.NODE, Operation.ADD): (
+        Argument("count", _T.INTEGER, "spares that are taken into use (default 1)", minimum=1),
+    ),
+    (ResourceKind.JOB, Operation.REPLACE): (
+        Argument("command", _T.STRINGS, "command that takes the place of the task's own", command=True),
+        Argument("nodes", _T.INTEGER, "number of nodes", minimum=1),
+        Argument("time", _T.NUMBER, "time limit in minutes", minimum=0, above=True),
+        Argument("environment", _T.ENVIRONMENT, "variables that are set; an empty text removes one"),
+        Argument("workdir", _T.STRING, "working directory", path=True),
+    ),
+    (ResourceKind.JOB, Operation.ADD): (
+        Argument(
+            "command",
+            _T.STRINGS,
+            "command that is run in the allocation before the restart",
+            required=True,
+            command=True,
+        ),
+        Argument("timeout", _T.NUMBER, "seconds that it may take", minimum=0, above=True),
+    ),
+    (ResourceKind.JOB, Operation.REMOVE): (
+        Argument("reason", _T.STRING, "why the task is skipped; it counts as done"),
+    ),
+}
+
+
+def arguments_of(resource: ResourceKind, operation: Operation) -> tuple[Argument, ...]:
+    """Return the arguments of an operation, its own first and then the common ones."""
+    return (*ARGUMENTS[resource, operation], *COMMON)
+
+
+def signal_number(text: str) -> int | None:
+    """Return the number of a signal named ``SIGTERM``, ``TERM`` or ``15``; None when there is no such one."""
+    if text.isdecimal() and text.isascii():
+        # A number of more digits is none, and could be too long to be read.
+        number = int(text) if len(text) <= 3 else 0
+        return number if number in signal.valid_signals() else None
+    name = text.upper()
+    name = name if name.startswith("SIG") else f"SIG{name}"
+    return signal.Signals[name].value if name in signal.Signals.__members__ else None
+
+
+def signal_names() -> tuple[str, ...]:
+    """Return the names of all signals."""
+    return tuple(signal.Signals.__members__)

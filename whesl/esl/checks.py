@@ -1,0 +1,297 @@
+"""From statements to a checked specification: what they mean together."""
+
+from __future__ import annotations
+
+import fnmatch
+import graphlib
+from collections.abc import Iterable
+from typing import TypeVar
+
+from whesl.esl import quantities, syntax
+from whesl.esl.declarations import Declarations
+from whesl.esl.detections import DetectionCheck
+from whesl.esl.diagnostics import Severity
+from whesl.esl.parsing import Parsed
+from whesl.esl.recoveries import Captured, RecoveryCheck
+from whesl.esl.source import Source
+from whesl.esl.spec import (
+    DEFAULT_LIMIT,
+    CountDetection,
+    Detection,
+    ExceptionSpec,
+    HangDetection,
+    Level,
+    LogDetection,
+    Otherwise,
+    ProgressDetection,
+    RecoveryStep,
+    Require,
+    Spec,
+)
+from whesl.esl.syntax import Word, unquote
+from whesl.model.workflow import Workflow
+
+_MAX_CYCLES = 20
+_S = TypeVar("_S", bound=syntax.Statement)
+
+
+def check(source: Source, parsed: Parsed, workflow: Workflow | None = None) -> Spec | None:
+    """Check a specification; what is wrong is among the source's findings.
+
+    Args:
+        source: the text.
+        parsed: its statements.
+        workflow: when given, the jobs that exceptions name have to be in it.
+
+    Returns:
+        The specification, or None when there is any error, in its form or here.
+    """
+    return _Check(source, parsed, workflow).run()
+
+
+class _Check:
+    def __init__(self, source: Source, parsed: Parsed, workflow: Workflow | None) -> None:
+        self._source = source
+        self._findings = source.findings
+        self._parsed = parsed
+        self._declarations = Declarations(source, parsed)
+        self._jobs = _Jobs(workflow) if workflow is not None else None
+
+    def run(self) -> Spec | None:
+        detected = self._of(syntax.Detected)
+        recovered = self._of(syntax.Recovered)
+        detections = self._detections(detected)
+        levels = {
+            name: self._declarations.level(declared.level)
+            for name, declared in self._declarations.exceptions.items()
+        }
+        steps = self._steps(recovered, levels, detections)
+        exceptions = [
+            self._exception(declared, levels[name], detections.get(name, []), steps.get(name, []))
+            for name, declared in self._declarations.exceptions.items()
+        ]
+        self._completeness(detected, recovered)
+        self._cycles(detected)
+        if not exceptions and not self._findings.failed:
+            self._findings.add(
+                "ESL046",
+                "no exception is declared: nothing is watched",
+                0,
+                0,
+                severity=Severity.WARNING,
+                hint="see the first example of docs/esl-reference.md",
+            )
+        if self._findings.failed:
+            return None
+        return Spec(
+            file=self._source.file,
+            entities=tuple(self._declarations.entities),
+            levels=tuple(self._declarations.levels),
+            resources=self._declarations.resource_declarations(),
+            exceptions=tuple(exception for exception in exceptions if exception is not None),
+        )
+
+    def _of(self, kind: type[_S]) -> list[_S]:
+        return [statement for statement in self._parsed.statements if isinstance(statement, kind)]
+
+    # Parts ------------------------------------------------------------------------------------------
+
+    def _detections(self, statements: list[syntax.Detected]) -> dict[str, list[Detection]]:
+        checker = DetectionCheck(self._source, self._declarations)
+        found: dict[str, list[Detection]] = {}
+        for statement in statements:
+            self._declarations.exception(statement.exception)
+            detection = checker.detection(statement)
+            if detection is not None:
+                found.setdefault(statement.exception.text, []).append(detection)
+        return found
+
+    def _steps(
+        self,
+        statements: list[syntax.Recovered],
+        levels: dict[str, Level | None],
+        detections: dict[str, list[Detection]],
+    ) -> dict[str, list[RecoveryStep]]:
+        checker = RecoveryCheck(self._source, self._declarations)
+        captured: dict[str, Captured] = {}
+        found: dict[str, list[RecoveryStep]] = {}
+        for statement in statements:
+            name = statement.exception.text
+            self._declarations.exception(statement.exception)
+            if name not in captured:
+                captured[name] = _captured(name, detections)
+            # What a broken detection captures is not known, so that no placeholder is called unknown.
+            known = None if name in self._parsed.broken_handling else captured[name]
+            step = checker.step(statement, levels.get(name), known)
+            if step is not None:
+                found.setdefault(name, []).append(step)
+        return found
+
+    def _exception(
+        self,
+        declared: syntax.Declared,
+        level: Level | None,
+        detections: list[Detection],
+        steps: list[RecoveryStep],
+    ) -> ExceptionSpec | None:
+        limit, limit_within, backoff = DEFAULT_LIMIT, None, 0.0
+        otherwise, escalate_to = Otherwise.FAIL, None
+        seen: set[type[syntax.Clause]] = set()
+        for clause in declared.clauses:
+            if type(clause) in seen:
+                keyword = clause.keyword
+                self._findings.add(
+                    "ESL013",
+                    f"{keyword.text} is given twice",
+                    keyword.start,
+                    keyword.end,
+                    hint="leave one out",
+                )
+                continue
+            seen.add(type(clause))
+            if isinstance(clause, syntax.Limit):
+                limit = quantities.count(self._findings, clause.count, "LIMIT", DEFAULT_LIMIT)
+                limit_within = quantities.seconds(self._findings, clause.within, "WITHIN")
+            elif isinstance(clause, syntax.Backoff):
+                backoff = quantities.seconds(self._findings, clause.seconds, "BACKOFF", zero=True) or 0.0
+            else:
+                otherwise = Otherwise(clause.action.text)
+                if clause.exception is not None:
+                    self._declarations.exception(clause.exception)
+                    escalate_to = clause.exception.text
+        jobs = tuple(self._job(job) for job in declared.jobs)
+        if level is None:
+            return None
+        return ExceptionSpec(
+            name=declared.name.text,
+            level=level,
+            jobs=tuple(dict.fromkeys(jobs)),
+            detections=tuple(detections),
+            steps=tuple(steps),
+            limit=limit,
+            limit_within=limit_within,
+            backoff=backoff,
+            otherwise=otherwise,
+            escalate_to=escalate_to,
+            span=self._source.span(declared.start, declared.end),
+        )
+
+    def _job(self, job: Word) -> str:
+        """Return the glob of a job's name; in quotes a bracket means itself."""
+        pattern = job.text
+        if pattern.startswith('"'):
+            if not self._declarations.not_empty(job, "job"):
+                return ""
+            pattern = unquote(job).replace("[", "[[]")
+        if self._jobs is not None and not self._jobs.has(pattern):
+            self._findings.add(
+                "ESL045",
+                f"the workflow {self._jobs.workflow} has no job {job.text[:40]}",
+                job.start,
+                job.end,
+                hint=self._findings.nearest(job.text.strip('"'), self._jobs.names)
+                or f"it has {', '.join(list(self._jobs.names)[:8])}",
+            )
+        return pattern
+
+    # The whole --------------------------------------------------------------------------------------
+
+    def _completeness(
+        self, detected: Iterable[syntax.Detected], recovered: Iterable[syntax.Recovered]
+    ) -> None:
+        """Find exceptions that are never raised, and those that nothing is done about."""
+        seen = {statement.exception.text for statement in detected}
+        handled = {statement.exception.text for statement in recovered}
+        counted = {s.form.exception.text for s in detected if isinstance(s.form, syntax.Counted)}
+        clauses = [c for d in self._declarations.exceptions.values() for c in d.clauses]
+        targets = {
+            c.exception.text for c in clauses if isinstance(c, syntax.Else) and c.exception is not None
+        }
+        raised, cared_for = seen | targets, handled | counted
+        for name, declared in self._declarations.exceptions.items():
+            if name in self._parsed.broken_handling:
+                continue
+            word = declared.name
+            if name not in raised:
+                self._findings.add(
+                    "ESL040",
+                    f"the exception {name[:40]} is never detected",
+                    word.start,
+                    word.end,
+                    hint=f"add: EXCEPTION DETECTION {name[:40]} ...",
+                )
+            decided = any(isinstance(clause, syntax.Else) for clause in declared.clauses)
+            if name not in cared_for and not decided:
+                self._findings.add(
+                    "ESL041",
+                    f"the exception {name[:40]} has no recovery step: the task fails when it is raised",
+                    word.start,
+                    word.end,
+                    severity=Severity.WARNING,
+                    hint=f"add: EXCEPTION RECOVERY STEP {name[:40]} ..., or say ELSE FAIL if that is meant",
+                )
+
+    def _cycles(self, detected: Iterable[syntax.Detected]) -> None:
+        counted: dict[str, dict[str, Word]] = {}
+        for statement in detected:
+            if isinstance(statement.form, syntax.Counted):
+                edges = counted.setdefault(statement.exception.text, {})
+                edges.setdefault(statement.form.exception.text, statement.form.exception)
+        self._circle(counted, "ESL043", "is transformed into itself", "an exception counts lower ones only")
+        escalated: dict[str, dict[str, Word]] = {}
+        for name, declared in self._declarations.exceptions.items():
+            for clause in declared.clauses:
+                if isinstance(clause, syntax.Else) and clause.exception is not None:
+                    escalated.setdefault(name, {})[clause.exception.text] = clause.exception
+        self._circle(escalated, "ESL044", "escalates to itself", "let the last one end in FAIL or PAUSE")
+
+    def _circle(self, edges: dict[str, dict[str, Word]], code: str, what: str, hint: str) -> None:
+        for _ in range(_MAX_CYCLES):
+            try:
+                graphlib.TopologicalSorter(edges).prepare()
+            except graphlib.CycleError as error:
+                # The cycle comes as a, b, ..., a where each is needed by the next.
+                cycle = list(reversed(error.args[1]))
+                word = edges[cycle[0]].pop(cycle[1])
+                shown = " -> ".join(name[:40] for name in cycle[:8])
+                self._findings.add(code, f"{cycle[0][:40]} {what}: {shown}", word.start, word.end, hint=hint)
+            else:
+                return
+
+
+def _captured(name: str, detections: dict[str, list[Detection]]) -> Captured:
+    """Return the names that an exception's detections capture, those of exceptions it counts included."""
+    sets: list[frozenset[str]] = []  # of each way to raise it
+    seen = {name}
+    work = [name]
+    while work:
+        for detection in detections.get(work.pop(), ()):
+            if isinstance(detection, CountDetection):
+                if detection.exception not in seen:
+                    seen.add(detection.exception)
+                    work.append(detection.exception)
+                continue
+            sets += _captured_by(detection)
+    return Captured(frozenset().union(*sets), frozenset.intersection(*sets) if sets else frozenset())
+
+
+def _captured_by(detection: Detection) -> list[frozenset[str]]:
+    """Return what a detection captures, in each way that it can be raised."""
+    if isinstance(detection, LogDetection):
+        patterns = [frozenset(pattern.captures) for pattern in detection.patterns]
+        return patterns if detection.require is Require.ANY else [frozenset().union(*patterns)]
+    if isinstance(detection, HangDetection | ProgressDetection):
+        return [frozenset(detection.pattern.captures)]
+    return [frozenset()]
+
+
+class _Jobs:
+    """The names that jobs of a workflow go by: of the step, and of the task."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow.name
+        self.names = dict.fromkeys(name for task in workflow.tasks for name in (task.step, task.name))
+
+    def has(self, pattern: str) -> bool:
+        """Whether a glob covers any job; as ``whesl.model.workflow.job_matches``, but for many at once."""
+        return pattern in self.names or any(fnmatch.fnmatchcase(name, pattern) for name in self.names)

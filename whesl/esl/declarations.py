@@ -1,0 +1,208 @@
+"""Checks of what is declared: entities, exception types, resources with their operations, exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import TypeVar
+
+from whesl.esl import syntax
+from whesl.esl.parsing import Parsed
+from whesl.esl.source import Source
+from whesl.esl.spec import Entity, Level, Operation, OperationDeclaration, ResourceDeclaration, ResourceKind
+from whesl.esl.syntax import Word, unquote
+
+_E = TypeVar("_E", bound=Enum)
+
+# The dissertation's listing 4.1 prints the first; its text means the second.
+_ALIASES = {"DEPENDEND_JOB": Entity.DEPENDENT_JOB.value}
+
+
+class Declarations:
+    """What a specification declares, by name, each once.
+
+    Args:
+        source: the text, which findings are recorded for.
+        parsed: its statements.
+    """
+
+    def __init__(self, source: Source, parsed: Parsed) -> None:
+        self._findings = source.findings
+        self._broken = parsed.broken_declarations
+        self.entities: dict[Entity, Word] = {}
+        self.levels: dict[Level, Word] = {}
+        self.resources: dict[ResourceKind, dict[Operation, str | None]] = {}
+        self.exceptions: dict[str, syntax.Declared] = {}
+        for statement in parsed.statements:
+            if isinstance(statement, syntax.Entities):
+                self._declare(statement.names, Entity, self.entities, "entity", ("ESL020", "ESL024"))
+            elif isinstance(statement, syntax.Levels):
+                self._declare(statement.names, Level, self.levels, "exception type", ("ESL021", "ESL025"))
+            elif isinstance(statement, syntax.Resource):
+                self._declare_resource(statement)
+            elif isinstance(statement, syntax.Declared):
+                self._declare_exception(statement)
+
+    def _declare(
+        self,
+        names: Iterable[Word],
+        kinds: type[_E],
+        declared: dict[_E, Word],
+        what: str,
+        codes: tuple[str, str],
+    ) -> None:
+        for name in names:
+            kind = self._known(name, kinds, what, codes[0])
+            if kind is None:
+                continue
+            if kind in declared:
+                self._findings.add(
+                    codes[1],
+                    f"the {what} {kind.value} is declared twice",
+                    name.start,
+                    name.end,
+                    hint="leave one out",
+                )
+            declared.setdefault(kind, name)
+
+    def _declare_resource(self, statement: syntax.Resource) -> None:
+        kind = self._known(statement.name, ResourceKind, "resource", "ESL022")
+        if kind is not None and kind in self.resources:
+            self._findings.add(
+                "ESL026",
+                f"the resource {kind.value} is declared twice",
+                statement.name.start,
+                statement.name.end,
+                hint="list all its operations in one statement",
+            )
+        offered = self.resources.setdefault(kind, {}) if kind is not None else {}
+        seen = set()
+        for offer in statement.offers:
+            operation = self._known(offer.operation, Operation, "operation", "ESL023")
+            if operation is None:
+                continue
+            if operation in seen:
+                self._findings.add(
+                    "ESL027",
+                    f"the operation {operation.value} is declared twice",
+                    offer.operation.start,
+                    offer.operation.end,
+                    hint="leave one out",
+                )
+            seen.add(operation)
+            handler = None
+            if offer.handler is not None:
+                handler = unquote(offer.handler).strip()
+                self.not_empty(offer.handler, "handler")
+            offered.setdefault(operation, handler)
+
+    def _declare_exception(self, statement: syntax.Declared) -> None:
+        name = statement.name
+        if name.text in self.exceptions:
+            self._findings.add(
+                "ESL028",
+                f"the exception {name.text} is declared twice",
+                name.start,
+                name.end,
+                hint="leave one out, or give it another name",
+            )
+        self.exceptions.setdefault(name.text, statement)
+
+    def _known(self, name: Word, kinds: type[_E], what: str, code: str) -> _E | None:
+        """Return the member that a word names; say so when there is none."""
+        text = _ALIASES.get(name.text, name.text)
+        known = [str(kind.value) for kind in kinds]
+        if text in known:
+            return kinds(text)
+        article = "an" if what[0] in "aeiou" else "a"
+        self._findings.add(
+            code,
+            f"{_shown(name)} is not {article} {what}",
+            name.start,
+            name.end,
+            hint=self._findings.nearest(text, known),
+            expected=tuple(known),
+        )
+        return None
+
+    def not_empty(self, quoted: Word, what: str) -> bool:
+        """Whether a text in quotes says anything; say so when it does not."""
+        if unquote(quoted).strip():
+            return True
+        self._findings.add("ESL047", f"the name of the {what} is empty", quoted.start, quoted.end)
+        return False
+
+    # The uses of what was declared -------------------------------------------------------------------
+
+    def entity(self, name: Word) -> Entity | None:
+        """Return the entity that a recovery step names."""
+        kind = self._known(name, Entity, "entity", "ESL020")
+        if kind is not None and kind not in self.entities:
+            self._undeclared(name, f"the entity {kind.value}", "ESL030", f"DECLARE ENTITY {kind.value}")
+        return kind
+
+    def level(self, name: Word) -> Level | None:
+        """Return the exception type that an exception names."""
+        kind = self._known(name, Level, "exception type", "ESL021")
+        if kind is not None and kind not in self.levels:
+            declare = f"DECLARE EXCEPTION_TYPE {kind.value}"
+            self._undeclared(name, f"the exception type {kind.value}", "ESL031", declare)
+        return kind
+
+    def operation(self, resource: Word, operation: Word) -> tuple[ResourceKind, Operation] | None:
+        """Return what a recovery step does to which resource."""
+        kind = self._known(resource, ResourceKind, "resource", "ESL022")
+        done = self._known(operation, Operation, "operation", "ESL023")
+        if kind is None or done is None:
+            return None
+        if kind not in self.resources:
+            declare = f"DECLARE RESOURCE {kind.value}[{done.value}]"
+            self._undeclared(resource, f"the resource {kind.value}", "ESL032", declare)
+        elif done not in self.resources[kind]:
+            offered = ", ".join(operation.value for operation in self.resources[kind])
+            self._undeclared(
+                operation,
+                f"the operation {done.value} of {kind.value}",
+                "ESL033",
+                f"DECLARE RESOURCE {kind.value}[{offered}{', ' if offered else ''}{done.value}]",
+            )
+        return kind, done
+
+    def exception(self, name: Word) -> syntax.Declared | None:
+        """Return the exception that a statement is about."""
+        found = self.exceptions.get(name.text)
+        if found is None and name.text not in self._broken:
+            self._findings.add(
+                "ESL034",
+                f"the exception {_shown(name)} is not declared",
+                name.start,
+                name.end,
+                hint=self._findings.nearest(name.text, self.exceptions)
+                or "DECLARE EXCEPTION names it, its type and its jobs",
+            )
+        return found
+
+    def _undeclared(self, name: Word, what: str, code: str, declare: str) -> None:
+        if name.text not in self._broken:
+            self._findings.add(code, f"{what} is not declared", name.start, name.end, hint=f"add: {declare}")
+
+    def handler(self, resource: ResourceKind, operation: Operation) -> str | None:
+        """Return the custom handler of an operation, if it has one."""
+        return self.resources.get(resource, {}).get(operation)
+
+    def resource_declarations(self) -> tuple[ResourceDeclaration, ...]:
+        """Return the resources as the specification records them."""
+        return tuple(
+            ResourceDeclaration(
+                resource=kind,
+                operations=tuple(
+                    OperationDeclaration(operation=operation, handler=handler)
+                    for operation, handler in offered.items()
+                ),
+            )
+            for kind, offered in self.resources.items()
+        )
+
+
+def _shown(name: Word) -> str:
+    return name.text if len(name.text) <= 40 else f"{name.text[:40]}..."

@@ -1,0 +1,250 @@
+"""Findings about a specification: their stable codes, their form for people and for programs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+
+import msgspec
+
+from whesl.esl.spec import Spec
+
+MAX_FINDINGS = 100
+MAX_SUGGESTIONS = 25  # nearest names are looked for this often in one file: each search costs
+_MAX_CANDIDATES = 200
+_MAX_SHOWN = 160  # characters of a source line, so that a line of a megabyte stays readable
+
+# Stable: a code keeps its meaning for ever, and a code that is not used any more is not given again.
+# docs/error-codes.md says of each what it means and what to do; a test compares the two.
+CODES: dict[str, str] = {
+    "ESL001": "not UTF-8 text",
+    "ESL002": "file too large",
+    "ESL003": "nested too deeply",
+    "ESL004": "a character that has no meaning here",
+    "ESL005": "a text in quotes is not closed on its line",
+    "ESL006": "a bracket or brace is not closed",
+    "ESL007": "more findings than are shown",
+    "ESL010": "unexpected word",
+    "ESL011": "unknown statement",
+    "ESL012": "not available in this version",
+    "ESL013": "clause given twice",
+    "ESL014": "arguments that are not JSON",
+    "ESL015": "argument given twice",
+    "ESL016": "number out of range",
+    "ESL020": "unknown entity",
+    "ESL021": "unknown exception type",
+    "ESL022": "unknown resource",
+    "ESL023": "unknown operation",
+    "ESL024": "entity declared twice",
+    "ESL025": "exception type declared twice",
+    "ESL026": "resource declared twice",
+    "ESL027": "operation declared twice",
+    "ESL028": "exception declared twice",
+    "ESL030": "entity not declared",
+    "ESL031": "exception type not declared",
+    "ESL032": "resource not declared",
+    "ESL033": "operation not declared for its resource",
+    "ESL034": "exception not declared",
+    "ESL040": "exception never detected",
+    "ESL041": "exception without recovery",
+    "ESL042": "entity out of reach of a JOB_LEVEL exception",
+    "ESL043": "exceptions transformed in a circle",
+    "ESL044": "escalation in a circle",
+    "ESL045": "job that the workflow does not have",
+    "ESL046": "no exception declared",
+    "ESL047": "empty name",
+    "ESL050": "empty pattern",
+    "ESL051": "pattern that matches everything",
+    "ESL052": "pattern that can never match",
+    "ESL053": "regular expression that cannot be run on a stream",
+    "ESL054": "no number to watch in a PROGRESS pattern",
+    "ESL055": "pattern listed twice",
+    "ESL060": "time that is not above zero",
+    "ESL061": "timer below its floor",
+    "ESL062": "count below one",
+    "ESL063": "percentage out of range",
+    "ESL064": "exit code out of range",
+    "ESL065": "unknown signal",
+    "ESL070": "unknown argument",
+    "ESL071": "missing argument",
+    "ESL072": "argument of the wrong type",
+    "ESL073": "argument with a value that it does not take",
+    "ESL074": "placeholder that nothing fills",
+    "ESL075": "placeholder that is not always filled",
+    "ESL076": "path that is not absolute",
+}
+
+
+class Severity(str, Enum):
+    """How bad a finding is. Warnings do not keep a specification from being used."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding. Lines and columns count from 1; ``end_column`` is exclusive, on the same line.
+
+    ``expected`` lists, after a syntax error, what could have stood there, in words.
+    """
+
+    severity: Severity
+    code: str
+    message: str
+    hint: str
+    file: str
+    line: int
+    column: int
+    end_column: int
+    expected: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, str | int]:
+        """Return the finding as ``whesl check --json`` prints it."""
+        return {
+            "severity": self.severity.value,
+            "code": self.code,
+            "message": f"{self.message}; expected {one_of(self.expected)}" if self.expected else self.message,
+            "hint": self.hint,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "end_column": self.end_column,
+        }
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``parse`` found. ``spec`` is None when there is an error among the diagnostics."""
+
+    spec: Spec | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the specification can be used."""
+        return self.spec is not None
+
+
+class Findings:
+    """Collects the findings of one file, no more than ``MAX_FINDINGS``, and says how many there were.
+
+    Args:
+        file: name of the file, as the user knows it.
+        locate: gives (line, column, end column) of a range of offsets.
+    """
+
+    def __init__(self, file: str, locate: Callable[[int, int], tuple[int, int, int]]) -> None:
+        self._file = file
+        self._locate = locate
+        self._found: list[Diagnostic] = []
+        self._left_out = 0
+        self._suggestions = 0
+        self.failed = False
+
+    @property
+    def full(self) -> bool:
+        """Whether further findings are only counted, so that their words need not be made."""
+        return len(self._found) >= MAX_FINDINGS
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        start: int,
+        end: int,
+        *,
+        hint: str = "",
+        severity: Severity = Severity.ERROR,
+        expected: tuple[str, ...] = (),
+    ) -> None:
+        """Record a finding about the characters from offset ``start`` to before ``end``."""
+        if code not in CODES:
+            raise KeyError(code)
+        self.failed = self.failed or severity is Severity.ERROR
+        if self.full:
+            self._left_out += 1
+            return
+        line, column, end_column = self._locate(start, end)
+        self._found.append(
+            Diagnostic(
+                severity=severity,
+                code=code,
+                message=message,
+                hint=hint,
+                file=self._file,
+                line=line,
+                column=column,
+                end_column=end_column,
+                expected=expected,
+            )
+        )
+
+    def nearest(self, word: str, known: Iterable[str]) -> str:
+        """Return the hint that names the known word nearest to ``word``, or an empty string."""
+        if self._suggestions >= MAX_SUGGESTIONS or self.full:
+            return ""
+        self._suggestions += 1
+        found = nearest(word, known)
+        return f"did you mean {found}?" if found else ""
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        """Return the findings by position, and how many more there are if some were left out."""
+        found = sorted(self._found, key=lambda d: (d.line, d.column, d.code))
+        if self._left_out:
+            last = found[-1]
+            more = msgspec.structs.replace(
+                last,
+                severity=Severity.ERROR if self.failed else Severity.WARNING,
+                code="ESL007",
+                message=f"{self._left_out} more findings are not shown",
+                hint="correct those above and check again",
+                expected=(),
+            )
+            found.append(more)
+        return tuple(found)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that is nearest to a misspelled one, or an empty string."""
+    near = [name for name in known if abs(len(name) - len(word)) <= 4 and name != word][:_MAX_CANDIDATES]
+    folded = {name.casefold(): name for name in reversed(near)}
+    found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else ""
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: ``a, b or c``."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def render(diagnostic: Diagnostic, lines: Sequence[str]) -> str:
+    """Return a finding for people: where, what, the line with a caret under it, what was expected, a hint.
+
+    Args:
+        diagnostic: the finding.
+        lines: the file's lines, without their ends.
+    """
+    d = diagnostic
+    text = [f"{d.file}:{d.line}:{d.column}: {d.severity.value}[{d.code}]: {d.message}"]
+    if 1 <= d.line <= len(lines):
+        # A window of a very long line, so that the caret is on the screen.
+        first = max(0, d.column - 1 - _MAX_SHOWN // 2) if len(lines[d.line - 1]) > _MAX_SHOWN else 0
+        shown = lines[d.line - 1][first : first + _MAX_SHOWN]
+        before = shown[: d.column - 1 - first]
+        width = max(1, min(d.end_column, first + len(shown) + 1) - d.column)
+        number = str(d.line)
+        text.append(f"  {number} | {_printable(shown)}")
+        indent = "".join("\t" if character == "\t" else " " for character in before)
+        text.append(f"  {' ' * len(number)} | {indent}{'^' * width}")
+    if d.expected:
+        text.append(f"  expected: {one_of(d.expected)}")
+    if d.hint:
+        text.append(f"  hint: {d.hint}")
+    return "\n".join(text)
+
+
+def _printable(text: str) -> str:
+    """Replace control characters, which could otherwise command the user's terminal."""
+    return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,0 +1,280 @@
+"""The checked specification: what ESL text becomes and what every other room reads.
+
+Records are frozen and JSON-ready (msgspec structs), so that ``whesl compile`` and the daemons
+exchange exactly these types. Vocabulary: dissertation (2026), section 4.3.3, listing 4.1.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+SPEC_VERSION = 1
+DEFAULT_LIMIT = 3
+
+
+class Level(str, Enum):
+    """Who recovers: the isolator alone, or isolator and coordinator together."""
+
+    JOB_LEVEL = "JOB_LEVEL"
+    WORKFLOW_LEVEL = "WORKFLOW_LEVEL"
+
+
+class Entity(str, Enum):
+    """Who carries out a recovery step."""
+
+    SCHEDULER = "SCHEDULER"
+    WMS = "WMS"
+    JOB = "JOB"
+    DEPENDENT_JOB = "DEPENDENT_JOB"
+
+
+class ResourceKind(str, Enum):
+    """What a recovery step acts on."""
+
+    NODE = "NODE"
+    JOB = "JOB"
+    FILESYSTEM = "FILESYSTEM"
+
+
+class Operation(str, Enum):
+    """What is done to the resource."""
+
+    ADD = "ADD"
+    REMOVE = "REMOVE"
+    REPLACE = "REPLACE"
+
+
+class Otherwise(str, Enum):
+    """What happens when an exception's budget is spent, or its recovery cannot be done."""
+
+    FAIL = "FAIL"
+    PAUSE = "PAUSE"
+    ESCALATE = "ESCALATE"
+
+
+class Stream(str, Enum):
+    """Where a detector reads."""
+
+    STDOUT = "stdout"
+    STDERR = "stderr"
+    FILE = "file"
+
+
+class Require(str, Enum):
+    """How several patterns of one detection combine."""
+
+    ANY = "any"
+    ALL = "all"
+
+
+class DiskMetric(str, Enum):
+    """What a disk detector measures."""
+
+    SPACE = "space"
+    INODES = "inodes"
+    QUOTA = "quota"
+
+
+class NodeCondition(str, Enum):
+    """What a node detector waits for."""
+
+    DOWN = "DOWN"
+    DRAINED = "DRAINED"
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all records of the specification."""
+
+
+class Span(Record, frozen=True, kw_only=True):
+    """Where something stands in the source: 1-based lines and columns, end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Source(Record, frozen=True, kw_only=True):
+    """A stream of the job, or a file (relative paths: to the task's working directory)."""
+
+    stream: Stream
+    path: str | None = None
+
+
+class Pattern(Record, frozen=True, kw_only=True):
+    """A literal text or a regular expression, with the names it captures."""
+
+    text: str
+    regex: bool = False
+    captures: tuple[str, ...] = ()
+
+
+class LogDetection(Record, frozen=True, kw_only=True, tag="log"):
+    """Any or all of the patterns, ``times`` times, within ``within`` seconds if given."""
+
+    patterns: tuple[Pattern, ...]
+    source: Source
+    require: Require = Require.ANY
+    times: int = 1
+    within: float | None = None
+    span: Span
+
+
+class HangDetection(Record, frozen=True, kw_only=True, tag="hang"):
+    """The pattern did not appear for ``timeout`` s; the clock starts ``warmup`` s after the start."""
+
+    pattern: Pattern
+    source: Source
+    timeout: float
+    warmup: float = 0.0
+    span: Span
+
+
+class SilenceDetection(Record, frozen=True, kw_only=True, tag="silence"):
+    """No byte of any output for ``timeout`` seconds."""
+
+    timeout: float
+    warmup: float = 0.0
+    span: Span
+
+
+class ProgressDetection(Record, frozen=True, kw_only=True, tag="progress"):
+    """The number captured by ``capture`` did not rise for ``timeout`` seconds."""
+
+    pattern: Pattern
+    capture: str
+    source: Source
+    timeout: float
+    warmup: float = 0.0
+    span: Span
+
+
+class CodeRange(Record, frozen=True, kw_only=True):
+    """Inclusive range of exit codes."""
+
+    first: int
+    last: int
+
+
+class ExitDetection(Record, frozen=True, kw_only=True, tag="exit"):
+    """The task ended with one of these exit codes or signals; with neither given, with any failure."""
+
+    codes: tuple[CodeRange, ...] = ()
+    signals: tuple[int, ...] = ()
+    span: Span
+
+
+class NodeDetection(Record, frozen=True, kw_only=True, tag="node"):
+    """A node of the task is down, or is being drained."""
+
+    condition: NodeCondition
+    span: Span
+
+
+class DiskDetection(Record, frozen=True, kw_only=True, tag="disk"):
+    """Use of the file system that holds ``path`` is above ``above`` (a fraction from 0 to 1)."""
+
+    path: str
+    metric: DiskMetric
+    above: float
+    span: Span
+
+
+class CountDetection(Record, frozen=True, kw_only=True, tag="count"):
+    """Another exception happened ``times`` times: it is transformed into this one before it is handled."""
+
+    exception: str
+    times: int
+    within: float | None = None
+    span: Span
+
+
+Detection = (
+    LogDetection
+    | HangDetection
+    | SilenceDetection
+    | ProgressDetection
+    | ExitDetection
+    | NodeDetection
+    | DiskDetection
+    | CountDetection
+)
+
+
+class RecoveryStep(Record, frozen=True, kw_only=True):
+    """One operation on a resource, by an entity, with its arguments (any JSON object).
+
+    Argument strings may use captures of the detection as ``${name}``.
+    """
+
+    entity: Entity
+    resource: ResourceKind
+    operation: Operation
+    arguments: dict[str, Any] = {}
+    span: Span
+
+
+class ExceptionSpec(Record, frozen=True, kw_only=True):
+    """An exception: for which jobs (globs), how it is seen, what is done, how often, and what then.
+
+    ``limit`` recoveries are allowed (within ``limit_within`` seconds, if given); the n-th recovery waits
+    ``backoff * 2**(n-1)`` seconds first; then ``otherwise``. ``escalate_to`` names the exception that
+    ``ESCALATE`` raises; None leaves the choice to the coordinator's default (the task fails visibly).
+    """
+
+    name: str
+    level: Level
+    jobs: tuple[str, ...]
+    detections: tuple[Detection, ...]
+    steps: tuple[RecoveryStep, ...]
+    limit: int = DEFAULT_LIMIT
+    limit_within: float | None = None
+    backoff: float = 0.0
+    otherwise: Otherwise = Otherwise.FAIL
+    escalate_to: str | None = None
+    span: Span
+
+
+class OperationDeclaration(Record, frozen=True, kw_only=True):
+    """An operation that a resource offers, with the custom handler that carries it out, if any."""
+
+    operation: Operation
+    handler: str | None = None
+
+
+class ResourceDeclaration(Record, frozen=True, kw_only=True):
+    """A resource and its operations."""
+
+    resource: ResourceKind
+    operations: tuple[OperationDeclaration, ...]
+
+
+class Spec(Record, frozen=True, kw_only=True):
+    """A whole checked specification."""
+
+    version: int = SPEC_VERSION
+    file: str
+    entities: tuple[Entity, ...]
+    levels: tuple[Level, ...]
+    resources: tuple[ResourceDeclaration, ...]
+    exceptions: tuple[ExceptionSpec, ...]
+
+    def exception(self, name: str) -> ExceptionSpec:
+        """Return the exception called ``name``; raises KeyError."""
+        for spec in self.exceptions:
+            if spec.name == name:
+                return spec
+        raise KeyError(name)
+
+    def handler(self, resource: ResourceKind, operation: Operation) -> str | None:
+        """Return the custom handler declared for an operation, or None for the built-in one."""
+        for declaration in self.resources:
+            if declaration.resource is resource:
+                for offered in declaration.operations:
+                    if offered.operation is operation:
+                        return offered.handler
+        return None

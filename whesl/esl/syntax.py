@@ -1,0 +1,237 @@
+"""Statements as they are written: what the parse tree becomes, before anything is checked.
+
+Every node keeps the offsets of its words, so that each finding can point at the word it is about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whesl.esl.spec import DiskMetric, NodeCondition, Require, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the source, from offset ``start`` to before ``end``."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entities:
+    """``DECLARE ENTITY a, b``."""
+
+    names: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """``DECLARE EXCEPTION_TYPE a, b``."""
+
+    names: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An operation of a resource, with the handler in quotes if one is named."""
+
+    operation: Word
+    handler: Word | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """``DECLARE RESOURCE name[offers]``."""
+
+    name: Word
+    offers: tuple[Offer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """``LIMIT count [WITHIN seconds]``."""
+
+    keyword: Word
+    count: Word
+    within: Word | None
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """``BACKOFF seconds``."""
+
+    keyword: Word
+    seconds: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Else:
+    """``ELSE FAIL | PAUSE | ESCALATE [exception]``."""
+
+    keyword: Word
+    action: Word
+    exception: Word | None
+
+
+Clause = Limit | Backoff | Else
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """``DECLARE EXCEPTION name level JOB [jobs] clauses``. Jobs in quotes still have them."""
+
+    name: Word
+    level: Word
+    jobs: tuple[Word, ...]
+    clauses: tuple[Clause, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternText:
+    """A text in quotes, to be found as it stands or as a regular expression."""
+
+    text: Word
+    regex: bool
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    """Where a pattern is looked for. ``path`` is in quotes."""
+
+    stream: Stream
+    path: Word | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """``TIMEOUT timeout [WARMUP warmup]``."""
+
+    timeout: Word
+    warmup: Word | None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """``LOG``, ``MATCH``, ``MULTIPLE`` and ``ANY`` without a timer."""
+
+    patterns: tuple[PatternText, ...]
+    source: From
+    require: Require
+    times: Word | None
+    within: Word | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """A pattern with a timer."""
+
+    pattern: PatternText
+    source: From
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """``SILENCE`` with its timer."""
+
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """``PROGRESS`` with a regular expression and a timer."""
+
+    pattern: PatternText
+    source: From
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """``EXIT``: ranges of codes (first, last), or signals; neither is ``ANY``."""
+
+    codes: tuple[tuple[Word, Word], ...]
+    signals: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """``NODE DOWN`` or ``NODE DRAINED``."""
+
+    condition: NodeCondition
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """``DISK``, ``INODES`` or ``QUOTA`` of a path above a percentage."""
+
+    metric: DiskMetric
+    path: Word
+    above: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """``EXCEPTION exception count TIMES [WITHIN seconds]``."""
+
+    exception: Word
+    times: Word
+    within: Word | None
+
+
+Form = Log | Hang | Silence | Progress | Exit | Node | Disk | Counted
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """``EXCEPTION DETECTION exception form``."""
+
+    exception: Word
+    form: Form
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """``EXCEPTION RECOVERY STEP exception entity resource.operation arguments``."""
+
+    exception: Word
+    entity: Word
+    resource: Word
+    operation: Word
+    arguments: Word | None
+    start: int
+    end: int
+
+
+Statement = Entities | Levels | Resource | Declared | Detected | Recovered
+
+
+def unquote(word: Word, *, regex: bool = False) -> str:
+    r"""Return what a text in quotes says.
+
+    ``\"`` is a quote. ``\\`` is one backslash, except in a regular expression, which reads it itself; any
+    other backslash stands for itself.
+    """
+    inner = word.text[1:-1]
+    if "\\" not in inner:
+        return inner
+    if regex:
+        # Pairs are passed over, so that \\" ends with an escaped backslash and not an escaped quote.
+        return _pairs(inner, {'\\"': '"'})
+    return _pairs(inner, {'\\"': '"', "\\\\": "\\"})
+
+
+def _pairs(text: str, meaning: dict[str, str]) -> str:
+    parts: list[str] = []
+    at = 0
+    while (found := text.find("\\", at)) >= 0:
+        pair = text[found : found + 2]
+        parts += text[at:found], meaning.get(pair, pair)
+        at = found + 2
+    return "".join((*parts, text[at:]))
