@@ -1,0 +1,67 @@
+"""What kind of file system a file lies on, from statfs(2) and the mount table."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+
+import psutil
+
+LUSTRE = 0x0BD00BD0
+# Magic numbers (statfs(2), linux/magic.h, and the vendors' clients) of file systems on which another machine
+# writes without this kernel's inotify hearing of it.
+REMOTE = frozenset(
+    {
+        0x6969,  # NFS
+        LUSTRE,
+        0x47504653,  # GPFS (Spectrum Scale)
+        0x65735546,  # FUSE
+        0x19830326,  # BeeGFS
+        0x00C36400,  # Ceph
+        0x01021997,  # 9P
+        0xAAD7AAEA,  # PanFS
+        0x20030528,  # OrangeFS, PVFS2
+        0xFE534D42,  # SMB2
+        0xFF534D42,  # CIFS
+        0x517B,  # SMB
+        0x5346414F,  # AFS
+        0x6B414653,  # kAFS
+        0x73757245,  # Coda
+        0x01161970,  # GFS2
+        0x7461636F,  # OCFS2
+        0x786F4256,  # VirtualBox shared folder
+    }
+)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def magic_of(place: str | int) -> int:
+    """Return the magic number of the file system that holds a path or an open file. Raises OSError.
+
+    ``struct statfs`` begins with it, as a machine word (Linux, 64 bit); Python's statvfs leaves it out.
+    """
+    buffer = (ctypes.c_ulong * 64)()
+    if isinstance(place, int):
+        failed = _libc().fstatfs(place, buffer)
+    else:
+        failed = _libc().statfs(os.fsencode(place), buffer)
+    if failed:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), place)
+    return int(buffer[0]) & 0xFFFFFFFF
+
+
+def mount_source(path: str) -> str | None:
+    """Return the device, or ``server:path``, that is mounted where ``path`` lies; None when not listed."""
+    real = os.path.realpath(path)
+    best: tuple[int, str] | None = None
+    for part in psutil.disk_partitions(all=True):
+        inside = part.mountpoint == "/" or real == part.mountpoint or real.startswith(part.mountpoint + "/")
+        if inside and (best is None or len(part.mountpoint) >= best[0]):
+            best = (len(part.mountpoint), part.device)
+    return best[1] if best else None

@@ -1,0 +1,139 @@
+"""What a hung process was doing, read before it is killed.
+
+For each process: its state, where it sleeps in the kernel, its system call and command line from ``/proc``;
+then the stacks of its threads by ``py-spy`` (Python programs) and ``gdb``, where these are on PATH and this
+user may trace the process. The cheap part is read for all processes first, so that a debugger that hangs
+itself costs its own part only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+TOTAL_LIMIT = 15.0  # seconds, for all processes together
+DEBUGGER_LIMIT = 5.0  # seconds, for one debugger on one process
+SIZE_LIMIT = 256 * 1024  # characters of the whole text
+PROCESS_LIMIT = 64
+_PART_LIMIT = 32 * 1024  # characters from one file or debugger
+_STATUS = ("Name", "State", "PPid", "Threads", "VmRSS", "SigBlk", "SigIgn")
+
+
+def collect(pids: Sequence[int], *, timeout: float = TOTAL_LIMIT) -> str:
+    """Return the stacks of processes as text. Blocks for at most about ``timeout`` seconds.
+
+    Args:
+        pids: processes, the most interesting first; those that have gone meanwhile are named as gone.
+        timeout: seconds for everything.
+
+    Raises nothing: what cannot be read is said in the text.
+    """
+    deadline = time.monotonic() + timeout
+    chosen = list(dict.fromkeys(pids))[:PROCESS_LIMIT]
+    parts = [_kernel_view(pid) for pid in chosen]
+    for pid in chosen:
+        parts += _debugger_views(pid, deadline)
+    if len(chosen) < len(set(pids)):
+        parts.append(f"{len(set(pids)) - len(chosen)} more processes were not looked at\n")
+    text = "\n".join(part for part in parts if part)
+    return text if len(text) <= SIZE_LIMIT else text[:SIZE_LIMIT] + "\n(cut)\n"
+
+
+def _kernel_view(pid: int) -> str:
+    proc = Path("/proc") / str(pid)
+    command = _read(proc / "cmdline").replace("\0", " ").strip()
+    status = [line for line in _read(proc / "status").splitlines() if line.split(":")[0] in _STATUS]
+    if not status:
+        return f"== process {pid}: gone\n"
+    lines = [f"== process {pid}: {command or '(no command line)'}", *status]
+    lines += _thread_view(proc)
+    for thread in _threads(proc):
+        if thread != str(pid):
+            name = _read(proc / "task" / thread / "comm").strip()
+            lines += [f"-- thread {thread} ({name})", *_thread_view(proc / "task" / thread)]
+    return "\n".join(lines)[:_PART_LIMIT] + "\n"
+
+
+def _threads(proc: Path) -> list[str]:
+    try:
+        return sorted((task.name for task in (proc / "task").iterdir()), key=int)[:PROCESS_LIMIT]
+    except OSError:
+        return []
+
+
+def _thread_view(place: Path) -> list[str]:
+    lines = [f"{name}: {text}" for name in ("wchan", "syscall") if (text := _read(place / name).strip())]
+    stack = _read(place / "stack").strip()
+    return [*lines, "kernel stack:", stack] if stack else lines
+
+
+def _read(path: Path) -> str:
+    """Return a file of /proc; empty when it has gone, or may not be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_PART_LIMIT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _debugger_views(pid: int, deadline: float) -> list[str]:
+    views = []
+    executable = _executable(pid)
+    if executable is None:
+        return []
+    if "python" in executable and (spy := shutil.which("py-spy")):
+        views.append(_run([spy, "dump", "--nonblocking", "--pid", str(pid)], pid, deadline))
+    if gdb := shutil.which("gdb"):
+        arguments = ["-nx", "-nh", "-batch", "-ex", "set pagination off", "-ex", "set debuginfod enabled off"]
+        arguments += ["-ex", "thread apply all backtrace 64", "-p", str(pid)]
+        views.append(_run([gdb, *arguments], pid, deadline))
+    return views
+
+
+def _executable(pid: int) -> str | None:
+    """Return the name of what a process runs; None when it has gone, is a zombie, or is not ours."""
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return None
+
+
+def _run(command: list[str], pid: int, deadline: float) -> str:
+    """Run a debugger, in a group of its own that is killed when it takes too long."""
+    title = f"== {Path(command[0]).name} of process {pid}"
+    left = min(DEBUGGER_LIMIT, deadline - time.monotonic())
+    if left <= 0:
+        return f"{title}: no time left\n"
+    try:
+        debugger = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""},
+        )
+    except OSError as error:
+        return f"{title}: cannot be run: {error}\n"
+    try:
+        output, _ = debugger.communicate(timeout=left)
+        note = ""
+    except subprocess.TimeoutExpired:
+        # Killed, gdb lets go of the process: the kernel detaches it, and it runs on.
+        os.killpg(debugger.pid, signal.SIGKILL)
+        output = _rest(debugger)
+        note = f" (killed after {left:.0f} s)"
+    return f"{title}{note}\n{output.decode('utf-8', 'replace')[:_PART_LIMIT]}"
+
+
+def _rest(killed: subprocess.Popen[bytes]) -> bytes:
+    """Return what a killed debugger had said; it may itself hang in the kernel, and is then left there."""
+    try:
+        return killed.communicate(timeout=1.0)[0]
+    except subprocess.TimeoutExpired as error:
+        return error.stdout or b""

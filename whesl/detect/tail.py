@@ -1,0 +1,413 @@
+"""Follows growing files by path and hands their bytes out, each once, in bounded pieces.
+
+inotify wakes the reader where the kernel knows of every write; on network file systems (see ``filesystem``),
+when the kernel has no watch to give, or with ``WHESL_TAIL=poll``, files are polled: every 5 ms while they
+grow, seldomer and seldomer up to 250 ms while they do not. A poll opens the file anew, because that is when
+NFS asks the server for the true size. Even with inotify each path is looked at once a second.
+
+Rotation (another file under the path, also by a changed link): the new file is held open at once, so that
+it may be renamed in its turn; the old one is read to its end, and left only once the new one has bytes, since
+a writer that has begun the new one is done with the old. Truncation: reading starts over at 0. Not seen, like
+by every tail: a file that was truncated and grew past the old offset between two looks, and a file that
+came and went between two looks.
+
+Nothing here blocks or touches what is not a regular file: a path is opened with O_PATH, judged, and only
+then opened for reading. A file that cannot be opened is kept and tried again; ``problems`` says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import inotify_simple
+
+from whesl.detect.filesystem import REMOTE, magic_of
+
+FASTEST, SLOWEST = 0.005, 0.25  # seconds between two polls
+SAFETY = 1.0  # seconds between two looks at a path that inotify watches
+READ_SIZE = 1 << 20  # bytes
+SEARCH_LIMIT = 10_000  # names of a directory that are searched for a rotated file
+QUEUE_LIMIT = 16  # files held for one path
+_MARK = 32  # bytes before the offset by which a restarted tailer knows the file again
+
+_MASK = (
+    inotify_simple.flags.MODIFY
+    | inotify_simple.flags.ATTRIB  # also the loss of a name, while the file is held open
+    | inotify_simple.flags.MOVE_SELF
+    | inotify_simple.flags.DELETE_SELF
+)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Bytes of a file from ``offset``. ``rotated``: they begin another file, or the file begins anew."""
+
+    path: str
+    offset: int
+    data: bytes
+    rotated: bool = False
+
+
+class _UnfitError(Exception):
+    """The path is there, and cannot be followed."""
+
+
+@dataclass
+class _File:
+    """An open file and how far it was read."""
+
+    handle: int
+    identity: tuple[int, int]  # device, inode
+    offset: int = 0
+    watch: int | None = None
+
+    def read(self, size: int) -> bytes:
+        data = os.pread(self.handle, size, self.offset)
+        self.offset += len(data)
+        return data
+
+    def size(self) -> int:
+        return os.fstat(self.handle).st_size
+
+    def holds(self, offset: int, mark: bytes = b"") -> bool:
+        """Whether it reaches to ``offset`` and has ``mark`` before it. One that cannot be read is trusted."""
+        try:
+            before = os.pread(self.handle, len(mark), offset - len(mark)) if mark else b""
+            return self.size() >= offset and before == mark
+        except OSError:
+            return True
+
+
+@dataclass(eq=False)
+class _Followed:
+    """A path, its files (the one that is read, then those that have taken its place), and when to look."""
+
+    path: str
+    files: list[_File] = field(default_factory=list)
+    fresh: bool = False  # the next chunk begins a file that is not the one before
+    suspect: bool = True  # the path may lead to another file now
+    more: bool = False  # the last read was full
+    interval: float = FASTEST
+    due: float = 0.0
+    problem: str = ""  # why it cannot be read now
+    missed: str = ""  # what will never be read
+
+    @property
+    def file(self) -> _File | None:
+        return self.files[0] if self.files else None
+
+    @property
+    def polled(self) -> bool:
+        return any(file.watch is None for file in self.files) or not self.files
+
+
+class Tailer:
+    """Follows several files. Not for use by several threads. Close it, or use it as a context manager."""
+
+    def __init__(self, mode: str | None = None) -> None:
+        """Start with no file. ``mode``: ``auto`` or ``poll``; by default what WHESL_TAIL says."""
+        self._followed: dict[str, _Followed] = {}
+        self._watches: dict[int, list[_Followed]] = {}
+        self._inotify: Any = None
+        if (mode or os.environ.get("WHESL_TAIL", "auto")) != "poll":
+            try:
+                self._inotify = inotify_simple.INotify(nonblocking=True)
+            except OSError:
+                self._inotify = None  # no instance left for this user: poll
+
+    def __enter__(self) -> Tailer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let all files go."""
+        for path in tuple(self._followed):
+            self.unfollow(path)
+        if self._inotify is not None:
+            self._inotify.close()
+            self._inotify = None
+
+    def fileno(self) -> int | None:
+        """Return a descriptor that becomes readable when something happened; None when all is polled."""
+        return None if self._inotify is None else int(self._inotify.fileno())
+
+    def follow(self, path: str, offset: int | None = 0) -> int:
+        """Follow a path from ``offset`` bytes on (None: from its present end) and return where that is.
+
+        It is 0 for a file that is not there yet, or is shorter than ``offset``.
+        """
+        self.unfollow(path)
+        followed = self._followed[path] = _Followed(path)
+        self._open_first(followed)
+        file = followed.file
+        if file is None:
+            return 0
+        if offset is None:
+            file.offset = file.size()
+        elif file.holds(offset):
+            file.offset = offset
+        return file.offset
+
+    def unfollow(self, path: str) -> None:
+        """Let a path go; one that is not followed is no error."""
+        followed = self._followed.pop(path, None)
+        while followed is not None and followed.files:
+            self._drop(followed)
+
+    def paths(self) -> tuple[str, ...]:
+        """Return the followed paths."""
+        return tuple(self._followed)
+
+    def problems(self) -> dict[str, str]:
+        """Return why paths cannot be read at present, or what may have been missed."""
+        return {f.path: f.problem or f.missed for f in self._followed.values() if f.problem or f.missed}
+
+    @property
+    def pending(self) -> bool:
+        """Whether the last read left bytes behind."""
+        return any(followed.more for followed in self._followed.values())
+
+    def next_poll(self, now: float) -> float | None:
+        """Return when to call ``read`` next at the latest; None when nothing is followed."""
+        if self.pending:
+            return now
+        return min((followed.due for followed in self._followed.values()), default=None)
+
+    def read(self, now: float, max_bytes: int = READ_SIZE, *, force: bool = False) -> list[Chunk]:
+        """Return what is new, at most ``max_bytes`` of each file (twice that when a file was rotated).
+
+        Args:
+            now: any clock in seconds, always the same.
+            max_bytes: per file.
+            force: look at polled files too that are not due.
+        """
+        self._take_events()
+        chunks: list[Chunk] = []
+        for followed in self._followed.values():
+            # A time far ahead means that the clock was set back.
+            due = now >= followed.due or followed.due > now + 2 * SAFETY
+            if force or followed.more or not followed.polled or due:
+                read = self._read(followed, now, max_bytes, force)
+                chunks += read
+                self._schedule(followed, now, bool(read))
+        return chunks
+
+    def unread(self) -> int:
+        """Return how many bytes wait at this moment, over all files and what has replaced them."""
+        total = 0
+        for followed in self._followed.values():
+            with contextlib.suppress(OSError):  # not there, or not to be seen: nothing to read
+                total += sum(max(0, file.size() - file.offset) for file in followed.files)
+                there = Path(followed.path).stat()
+                if (there.st_dev, there.st_ino) not in {file.identity for file in followed.files}:
+                    total += there.st_size
+        return total
+
+    def state(self, restart: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
+        """Return JSON-ready positions. ``restart`` gives smaller offsets for paths to be read again from."""
+        states = []
+        for followed in self._followed.values():
+            file = followed.file
+            offset, mark = 0, b""
+            if file is not None:
+                offset = min(file.offset, (restart or {}).get(followed.path, file.offset))
+                start = max(0, offset - _MARK)
+                try:
+                    mark = os.pread(file.handle, offset - start, start)
+                except OSError:
+                    mark = b""  # unreadable now: known again by its inode alone
+            device, inode = file.identity if file is not None else (0, 0)
+            states.append(
+                {
+                    "path": followed.path,
+                    "device": device,
+                    "inode": inode,
+                    "offset": offset,
+                    "mark": mark.hex(),
+                }
+            )
+        return states
+
+    def restore(self, states: Iterable[Mapping[str, Any]]) -> None:
+        """Follow the paths of a saved state from where they were.
+
+        A file that was renamed meanwhile is found by its inode in the same directory, read to its end, and
+        then followed by the new one. What was rotated away for good is named in ``problems``.
+        """
+        for state in states:
+            path, offset = str(state["path"]), int(state["offset"])
+            identity, mark = (int(state["device"]), int(state["inode"])), bytes.fromhex(state["mark"])
+            self.unfollow(path)
+            followed = self._followed[path] = _Followed(path)
+            self._open_first(followed)
+            if identity == (0, 0):
+                continue
+            file = followed.file
+            if file is None or file.identity != identity:
+                self._find_renamed(followed, identity, offset)
+            elif file.size() < offset or (
+                mark and os.pread(file.handle, len(mark), offset - len(mark)) != mark
+            ):
+                followed.fresh = True
+            else:
+                file.offset = offset
+
+    def _find_renamed(self, followed: _Followed, identity: tuple[int, int], offset: int) -> None:
+        directory = Path(followed.path).parent
+        old = None
+        try:
+            with os.scandir(directory) as entries:
+                for count, entry in enumerate(entries):
+                    if entry.inode() == identity[1] or count >= SEARCH_LIMIT:
+                        old = _open(entry.path)
+                        break
+        except (OSError, _UnfitError):
+            old = None
+        if old is not None and old.identity == identity and old.holds(offset):
+            old.offset = offset
+            self._take(followed, old, first=True)
+            return
+        if old is not None:
+            os.close(old.handle)
+        followed.fresh = True
+        followed.missed = f"rotated away unseen after byte {offset}: lines may have been missed"
+
+    def _take_events(self) -> None:
+        if self._inotify is None:
+            return
+        for event in self._inotify.read(timeout=0):
+            if event.mask & inotify_simple.flags.Q_OVERFLOW:
+                for followed in self._followed.values():
+                    followed.suspect = True
+            elif event.mask & ~inotify_simple.flags.MODIFY:
+                for followed in self._watches.get(event.wd, ()):
+                    followed.suspect = True
+
+    def _schedule(self, followed: _Followed, now: float, active: bool) -> None:
+        unsettled = followed.polled or followed.suspect
+        if active:
+            followed.interval = FASTEST
+        elif unsettled:
+            followed.interval = min(followed.interval * 2, SLOWEST)
+        followed.due = now + (followed.interval if unsettled else SAFETY)
+
+    def _read(self, followed: _Followed, now: float, size: int, force: bool) -> list[Chunk]:
+        followed.more = False
+        try:
+            if force or followed.polled or followed.suspect or now >= followed.due:
+                self._look(followed)
+            chunks = self._read_on(followed, size)
+            while any(file.size() for file in followed.files[1:]):
+                # Once more, for what came before the new file had bytes.
+                chunks = chunks or self._read_on(followed, size)
+                if chunks:
+                    followed.more = True  # its event may be taken already
+                    break
+                self._drop(followed)
+                followed.fresh = True
+                chunks = self._read_on(followed, size)
+        except OSError as error:
+            followed.problem = _said(error)
+            if error.errno == errno.ESTALE:
+                # The server has removed the file behind our back: whatever is at the path comes next.
+                self._drop(followed)
+                followed.fresh = followed.suspect = True
+            return []
+        return chunks
+
+    def _read_on(self, followed: _Followed, size: int) -> list[Chunk]:
+        file = followed.file
+        if file is None:
+            return []
+        offset, rotated = file.offset, followed.fresh
+        data = file.read(size)
+        if not data and file.size() < offset:
+            file.offset = offset = 0
+            rotated = True
+            data = file.read(size)
+        if not data and not rotated:
+            return []
+        followed.fresh = False
+        followed.more = len(data) == size
+        return [Chunk(followed.path, offset, data, rotated)]
+
+    def _look(self, followed: _Followed) -> None:
+        """Take in the file that the path leads to, if it is another one than before."""
+        try:
+            found = _open(followed.path)
+        except FileNotFoundError:
+            followed.suspect = True
+            return
+        except (OSError, _UnfitError) as error:
+            followed.problem = _said(error)
+            return
+        followed.problem = ""
+        if followed.files and found.identity == followed.files[-1].identity:
+            followed.suspect = False
+            os.close(found.handle)
+        elif len(followed.files) >= QUEUE_LIMIT:
+            os.close(found.handle)
+        else:
+            self._take(followed, found)
+
+    def _open_first(self, followed: _Followed) -> None:
+        try:
+            self._take(followed, _open(followed.path))
+        except FileNotFoundError:
+            pass  # not there yet
+        except (OSError, _UnfitError) as error:
+            followed.problem = _said(error)
+
+    def _take(self, followed: _Followed, file: _File, *, first: bool = False) -> None:
+        followed.files.insert(0 if first else len(followed.files), file)
+        followed.suspect = True  # it may have been renamed before it was watched
+        if self._inotify is None or magic_of(file.handle) in REMOTE:
+            return
+        try:
+            # By descriptor, so that it is this very file that is watched.
+            watch = int(self._inotify.add_watch(f"/proc/self/fd/{file.handle}", _MASK))
+        except OSError:
+            return  # no watch left for this user: poll
+        file.watch = watch
+        self._watches.setdefault(watch, []).append(followed)
+
+    def _drop(self, followed: _Followed) -> None:
+        """Let the first file of a path go, if there is one."""
+        if not followed.files:
+            return
+        file = followed.files.pop(0)
+        if file.watch is not None:
+            watching = self._watches.get(file.watch, [])
+            if followed in watching:
+                watching.remove(followed)
+            if not watching:
+                self._watches.pop(file.watch, None)
+                with contextlib.suppress(OSError):  # the kernel removed it together with the file
+                    self._inotify.rm_watch(file.watch)
+        os.close(file.handle)
+
+
+def _said(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _open(path: str) -> _File:
+    """Open a regular file for reading. Raises OSError, _UnfitError for anything else."""
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        seen = os.fstat(place)
+        if not stat.S_ISREG(seen.st_mode):
+            raise _UnfitError("not a regular file: it is not read")
+        handle = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    finally:
+        os.close(place)
+    return _File(handle=handle, identity=(seen.st_dev, seen.st_ino))

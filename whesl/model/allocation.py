@@ -1,0 +1,60 @@
+"""What a job was given: nodes, which of them the task uses, and which are spare."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class NodeSet(msgspec.Struct, frozen=True, kw_only=True):
+    """The nodes of one allocation, split in use, spare and lost; each in the allocation's order.
+
+    ``swapped`` records which spare took whose place, so that a launcher that names the old node is
+    corrected.
+    """
+
+    active: tuple[str, ...]
+    spares: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    swapped: dict[str, str] = {}
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every node of the allocation."""
+        return (*self.active, *self.spares, *self.lost)
+
+    def replace(self, suspect: str, *, avoid: frozenset[str] = frozenset()) -> NodeSet:
+        """Return the set with the first spare that is not in ``avoid`` in the suspect's place.
+
+        Raises LookupError when no spare is left, KeyError when the suspect is not in use.
+        """
+        if suspect not in self.active:
+            raise KeyError(suspect)
+        spare = next((node for node in self.spares if node not in avoid), None)
+        if spare is None:
+            raise LookupError(suspect)
+        swapped = {old: spare if new == suspect else new for old, new in self.swapped.items()}
+        return NodeSet(
+            active=tuple(spare if node == suspect else node for node in self.active),
+            spares=tuple(node for node in self.spares if node != spare),
+            lost=(*self.lost, suspect),
+            swapped={**swapped, suspect: spare},
+        )
+
+    def remove(self, suspect: str) -> NodeSet:
+        """Return the set without a node, whatever its part was. Raises KeyError for a stranger."""
+        if suspect not in self.all:
+            raise KeyError(suspect)
+        return msgspec.structs.replace(
+            self,
+            active=tuple(node for node in self.active if node != suspect),
+            spares=tuple(node for node in self.spares if node != suspect),
+            lost=(*(node for node in self.lost if node != suspect), suspect),
+        )
+
+    def add(self, count: int = 1) -> NodeSet:
+        """Return the set with ``count`` spares taken into use. Raises LookupError when there are fewer."""
+        if count > len(self.spares):
+            raise LookupError(count)
+        return msgspec.structs.replace(
+            self, active=(*self.active, *self.spares[:count]), spares=self.spares[count:]
+        )

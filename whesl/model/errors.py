@@ -1,0 +1,40 @@
+"""The errors that cross rooms. Each says what happened, where, and what the user can do."""
+
+from __future__ import annotations
+
+
+class WheslError(Exception):
+    """Base of all errors that are shown to users, without a traceback.
+
+    Args:
+        message: what happened and where, one sentence.
+        hint: what the user can do about it, or an empty string.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
+
+
+class UsageError(WheslError):
+    """The command or a request is malformed; correct it and call again."""
+
+    exit_code = 2
+
+
+class CouldNotObserveError(WheslError):
+    """The state could not be seen. It never means that the thing is gone; look again later."""
+
+
+class TransientError(WheslError):
+    """It did not work this time, and the same call may work later."""
+
+
+class RefusedError(WheslError):
+    """The other side said no; the same call will not work later."""

@@ -1,0 +1,65 @@
+"""Why an exception was raised: the line, where it stood, on which node, and when."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen. Times are seconds since the epoch; offsets are bytes from the file's start.
+
+    ``line`` is the line's text (undecodable bytes replaced, cut at 4 KiB). ``captures`` are the regular
+    expression's named groups. ``detail`` carries what is not a line: an exit status, a stack dump.
+    """
+
+    kind: str  # log, hang, silence, progress, exit, node, disk, count, heartbeat
+    time: float
+    node: str = ""
+    pattern: str = ""
+    line: str = ""
+    file: str = ""
+    offset: int = -1
+    captures: dict[str, str] = {}
+    detail: str = ""
+
+
+def explain(kind: str, line: str, detail: str) -> str:
+    """Return in one line why an exception was raised: the line that was seen, else the detail.
+
+    For a hang the line is the last good one; what is wrong is the time since, so that comes first.
+
+    Args:
+        kind: the evidence's kind.
+        line: the evidence's line, or an empty string.
+        detail: the evidence's detail, of which the first line counts, or an empty string.
+    """
+    seen, told = line.strip(), detail.strip().split("\n", 1)[0]
+    if kind in ("hang", "progress") and seen and told:
+        return f"{told}; the last was: {seen}"
+    return seen or told
+
+
+class Raised(msgspec.Struct, frozen=True, kw_only=True):
+    """An exception that was raised for a task, after counting and transformation.
+
+    ``ordinal`` numbers the task's exceptions from 1 over all attempts; (task, ordinal) is the identity
+    that makes every later step of its recovery idempotent.
+    """
+
+    exception: str
+    task: str
+    attempt: int
+    ordinal: int
+    time: float
+    evidence: tuple[Evidence, ...]
+    transformed_from: tuple[str, ...] = ()
+
+
+def kept(collected: str) -> str:
+    """Return the file with the stacks that were collected of a hung attempt, "" when it could not be kept.
+
+    Args:
+        collected: the record's detail: the file's path on a line of its own, then how it begins.
+    """
+    first = collected.partition("\n")[0]
+    return first if first.startswith("/") else ""

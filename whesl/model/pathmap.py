@@ -1,0 +1,82 @@
+"""Old prefix to new: how a moved file system reaches commands, arguments and environments."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+# A path ends where a character stands that is unusual in file names inside scripts and arguments.
+_NAME = r"A-Za-z0-9._\-+@%~"
+
+
+class PathRule(msgspec.Struct, frozen=True, order=True):
+    """Everything at or below ``old`` is found at or below ``new`` (absolute paths without final slash)."""
+
+    old: str
+    new: str
+
+
+class PathMap(msgspec.Struct, frozen=True):
+    """An ordered set of rules; the longest matching prefix wins, and a result is not mapped again."""
+
+    rules: tuple[PathRule, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def with_rule(self, old: str, new: str) -> PathMap:
+        """Return this map with a rule added, older rules that lead into ``old`` extended to ``new``.
+
+        Raises ValueError for relative or equal paths.
+        """
+        old, new = _clean(old), _clean(new)
+        if old == new:
+            raise ValueError(f"a path cannot be mapped to itself: {old}")
+        added = PathMap((PathRule(old, new),))
+        kept = (PathRule(rule.old, added.path(rule.new)) for rule in self.rules if rule.old != old)
+        return PathMap(tuple(sorted((*(rule for rule in kept if rule.old != rule.new), PathRule(old, new)))))
+
+    def merged(self, other: PathMap) -> PathMap:
+        """Return this map with all of ``other``'s rules added in order."""
+        result = self
+        for rule in other.rules:
+            result = result.with_rule(rule.old, rule.new)
+        return result
+
+    def path(self, path: str) -> str:
+        """Map one absolute path; others come back as they are."""
+        for rule in sorted(self.rules, key=lambda rule: len(rule.old), reverse=True):
+            if path == rule.old or path.startswith(rule.old + "/"):
+                return rule.new + path[len(rule.old) :]
+        return path
+
+    def text(self, text: str) -> str:
+        """Map every path inside a command line, a script or an environment value.
+
+        A prefix counts only at a path's boundary: ``/a/b`` is not found in ``/a/bc`` nor in ``/x/a/b``.
+        """
+        if not self.rules:
+            return text
+        by_length = sorted((rule.old for rule in self.rules), key=len, reverse=True)
+        target = {rule.old: rule.new for rule in self.rules}
+        union = "|".join(re.escape(old) for old in by_length)
+        pattern = re.compile(rf"(?<![{_NAME}/])(?:{union})(?=/|[^{_NAME}/]|$)")
+        return pattern.sub(lambda match: target[match.group(0)], text)
+
+    def arguments(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
+        """Map each argument."""
+        return tuple(self.text(argument) for argument in arguments)
+
+    def environment(self, environment: dict[str, str]) -> dict[str, str]:
+        """Map each value; names stay."""
+        return {name: self.text(value) for name, value in environment.items()}
+
+
+def _clean(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError(f"only absolute paths can be mapped: {path!r}")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise ValueError(f"a mapped path must not contain '..': {path!r}")
+    return "/" + "/".join(parts)

@@ -1,0 +1,89 @@
+"""Workflows, tasks and the configuration that a task runs with."""
+
+from __future__ import annotations
+
+import fnmatch
+
+import msgspec
+
+from whesl.model.pathmap import PathMap
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One job of a workflow. ``instance`` tells parameter combinations of one step apart.
+
+    ``parents`` are the ids of the tasks it depends on; ``beside`` are those of them that it runs together
+    with: it starts when they have started. ``workspace`` is its directory as the WMS sees it.
+    """
+
+    id: str  # "<workflow>/<name>"
+    step: str
+    instance: str = ""
+    workspace: str = ""
+    parents: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    nodes: int = 1
+    spares: int = 0
+
+    @property
+    def name(self) -> str:
+        """The task's name inside its workflow: the step, and the instance where there are several."""
+        return f"{self.step}_{self.instance}" if self.instance else self.step
+
+
+class Workflow(msgspec.Struct, frozen=True, kw_only=True):
+    """A workflow as its own WMS will run it."""
+
+    id: str
+    name: str
+    wms: str  # maestro, batch
+    root: str
+    tasks: tuple[Task, ...] = ()
+
+    def dependents(self, task_id: str) -> tuple[str, ...]:
+        """Return the ids of all tasks downstream of ``task_id``, nearest first, each once."""
+        children: dict[str, list[str]] = {}
+        for task in self.tasks:
+            for parent in task.parents:
+                children.setdefault(parent, []).append(task.id)
+        found: dict[str, None] = {}
+        frontier = [task_id]
+        while frontier:
+            frontier = [c for p in frontier for c in children.get(p, ()) if c not in found and c != task_id]
+            found.update(dict.fromkeys(frontier))
+        return tuple(found)
+
+
+def job_matches(patterns: tuple[str, ...], step: str, name: str) -> bool:
+    """Whether an exception's ``JOB [...]`` list covers a task, by its step's or its own name (globs)."""
+    return any(fnmatch.fnmatchcase(step, p) or fnmatch.fnmatchcase(name, p) for p in patterns)
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """What recoveries changed for a task, relative to how the user wrote it.
+
+    ``version`` rises with each change, so that a repeated or late message is recognised.
+    ``command``, ``time_limit`` (minutes) and ``workdir`` replace the task's own when set; ``environment``
+    is added; an empty value removes the name. ``excluded_nodes`` are not to be used.
+    """
+
+    version: int = 0
+    path_map: PathMap = PathMap()
+    environment: dict[str, str] = {}
+    command: tuple[str, ...] | None = None
+    nodes: int | None = None
+    time_limit: float | None = None
+    workdir: str | None = None
+    excluded_nodes: tuple[str, ...] = ()
+    skip: bool = False
+
+
+class BadNode(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of the memory of bad nodes: shared by all of a user's tasks until it expires."""
+
+    node: str
+    reason: str
+    task: str
+    time: float
+    expires: float
+    source: str = "isolator"  # isolator, scheduler, user
