@@ -1,0 +1,137 @@
+"""NODE.REPLACE, REMOVE, ADD: which nodes of the allocation the task uses. Pure.
+
+Carrying a step out twice is harmless: a node that is out already changes nothing. A batch host that is
+under suspicion but alive leaves the launcher's node set like any other; the script stays where it is.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.erm.arguments import NodeAdd, NodeRemove, NodeReplace
+from whesl.erm.plan import Context, Outcome, PlanStep, RecoveryError, StepResult
+from whesl.erm.suspect import match_node
+from whesl.model.allocation import NodeSet
+from whesl.model.workflow import BadNode, Configuration
+
+SPARES_EXHAUSTED = "spares-exhausted"
+_UNKNOWN = {"restart": Outcome.CONTINUE, "fail": Outcome.FAIL, "pause": Outcome.PAUSE}
+
+
+def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepResult:
+    """Put a spare in the suspect's place."""
+    node = _suspect(step, arguments, context)
+    if not node:
+        return _unknown(step, arguments)
+    if node in context.nodes.lost:
+        return StepResult(note=f"{node} is out of use already")
+    bad = _bad_node(step, arguments, node)
+    if node in context.nodes.spares:
+        return _changed(context, context.nodes.remove(node), bad, f"spare {node} is no longer considered")
+    try:
+        nodes = context.nodes.replace(node, avoid=avoided(context, step.raised.time))
+    except LookupError:
+        return StepResult(
+            outcome=Outcome.ESCALATE,
+            reason=SPARES_EXHAUSTED,
+            note=f"{node} is to be replaced ({step.because or 'as specified'}), but no usable spare is left",
+            bad_nodes=(bad,),
+        )
+    stays = "; the script itself stays on it" if node == context.batch_host else ""
+    return _changed(context, nodes, bad, f"{node} replaced by {nodes.swapped[node]}{stays}")
+
+
+def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResult:
+    """Go on without the suspect, on at least ``min_nodes``."""
+    node = _suspect(step, arguments, context)
+    if not node:
+        return _unknown(step, arguments)
+    if node in context.nodes.lost:
+        return StepResult(note=f"{node} is out of use already")
+    bad = _bad_node(step, arguments, node)
+    nodes = context.nodes.remove(node)
+    if len(nodes.active) < max(arguments.min_nodes, 1):
+        return StepResult(
+            outcome=Outcome.ESCALATE,
+            reason=SPARES_EXHAUSTED,
+            note=f"without {node} {len(nodes.active)} nodes would be left, fewer than {arguments.min_nodes}",
+            bad_nodes=(bad,),
+        )
+    return _changed(context, nodes, bad, f"{node} removed, {len(nodes.active)} nodes left in use")
+
+
+def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
+    """Take spares into use, those not known as bad."""
+    avoid = avoided(context, step.raised.time)
+    good = tuple(node for node in context.nodes.spares if node not in avoid)
+    if len(good) < arguments.count:
+        return StepResult(
+            outcome=Outcome.ESCALATE,
+            reason=SPARES_EXHAUSTED,
+            note=f"{arguments.count} more nodes are wanted, {len(good)} usable spares are left",
+        )
+    rest = tuple(node for node in context.nodes.spares if node in avoid)
+    nodes = msgspec.structs.replace(context.nodes, spares=(*good, *rest)).add(arguments.count)
+    return StepResult(
+        nodes=nodes,
+        configuration=_configuration(context, nodes),
+        note=f"{', '.join(good[: arguments.count])} taken into use",
+    )
+
+
+def avoided(context: Context, now: float) -> frozenset[str]:
+    """Return the nodes not to be used: silent ones, and those that the memory calls bad at ``now`` (s)."""
+    bad = {entry.node for entry in context.bad_nodes if entry.expires > now}
+    excluded = set(context.configuration.excluded_nodes)
+    return frozenset(
+        node
+        for node in context.nodes.all
+        if any(match_node(name, [node]) for name in {*bad, *context.silent, *excluded})
+    )
+
+
+def _suspect(step: PlanStep, arguments: NodeReplace, context: Context) -> str:
+    if not arguments.node:
+        return step.suspect
+    node = match_node(arguments.node, context.nodes.all)
+    if not node:
+        raise RecoveryError(
+            f"{step.name}: {arguments.node} is not a node of this allocation "
+            f"({', '.join(context.nodes.all) or 'which has none'})"
+        )
+    return node
+
+
+def _unknown(step: PlanStep, arguments: NodeReplace) -> StepResult:
+    said = step.because or "unknown: the evidence names no node of the allocation"
+    return StepResult(
+        outcome=_UNKNOWN[arguments.unknown],
+        note=f"suspect {said}; as specified: {arguments.unknown}"
+        + (" on the same nodes" if arguments.unknown == "restart" else ""),
+    )
+
+
+def _bad_node(step: PlanStep, arguments: NodeReplace, node: str) -> BadNode:
+    because = step.because if not arguments.node else "named by the specification"
+    return BadNode(
+        node=node,
+        reason=f"{step.raised.exception}: {because or 'suspected'}",
+        task=step.raised.task,
+        time=step.raised.time,
+        expires=step.raised.time + arguments.expires,
+    )
+
+
+def _changed(context: Context, nodes: NodeSet, bad: BadNode, note: str) -> StepResult:
+    return StepResult(
+        nodes=nodes, configuration=_configuration(context, nodes, bad.node), bad_nodes=(bad,), note=note
+    )
+
+
+def _configuration(context: Context, nodes: NodeSet, bad: str = "") -> Configuration:
+    present = context.configuration
+    excluded = present.excluded_nodes
+    if bad and bad not in excluded:
+        excluded = (*excluded, bad)
+    count = len(nodes.active) if len(nodes.active) != len(context.nodes.active) else present.nodes
+    return msgspec.structs.replace(present, version=present.version + 1, excluded_nodes=excluded, nodes=count)

@@ -1,0 +1,122 @@
+"""Which paths a task names, and which files its processes have open for writing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+# As whesl.model.pathmap: what stands inside a path in scripts and arguments, and so is no boundary.
+_NAME = r"A-Za-z0-9._\-+@%~"
+# Names in the environment that the system and the resource manager set: the task's data is not meant by them.
+_SYSTEM = re.compile(r"HOME|PWD|OLDPWD|SHLVL|_|(?:SLURM|SLURMD|SBATCH|SRUN|FLUX|PMI|PMIX|PRTE|WHESL)_.*")
+_UPWARD = re.compile(rf"(?<![{_NAME}/$}}])(?:\./)*\.\.(?:/[{_NAME}]*)*")
+
+
+def named_paths(
+    command: Sequence[str],
+    script: str,
+    environment: Mapping[str, str],
+    cwd: str,
+    prefixes: Iterable[str],
+) -> tuple[str, ...]:
+    """Return the absolute paths at or below ``prefixes`` that a task names, sorted, each once.
+
+    A prefix counts only at a path's boundary, as in PathMap.text. Relative paths that go up
+    (``../other/out``) are taken from ``cwd``; what lies below it is covered by ``cwd`` itself.
+
+    Args:
+        command: the argument list.
+        script: text of the script that the command runs, or "".
+        environment: variables whose values count, save HOME and those of the resource manager, which often
+            name whole trees that the task does not use.
+        cwd: working directory, absolute or "".
+        prefixes: absolute paths.
+    """
+    roots = sorted({posixpath.normpath(prefix) for prefix in prefixes if prefix.startswith("/")}, key=len)
+    if not roots:
+        return ()
+    union = "|".join(re.escape(root) for root in reversed(roots))
+    # A root is "/" only by mistake; then everything absolute is below it, and the pattern still holds.
+    pattern = re.compile(rf"(?<![{_NAME}/])(?:{union})(?:/[{_NAME}/]*|(?![{_NAME}]))")
+    candidates: list[str] = [cwd] if cwd.startswith("/") else []
+    values = [value for name, value in environment.items() if not _SYSTEM.fullmatch(name)]
+    whole = [value for argument in command for value in (argument, argument.partition("=")[2])]
+    whole += values
+    candidates += [value for value in whole if value.startswith("/") and ":" not in value]
+    for text in (*command, script, *values):
+        candidates += pattern.findall(text)
+        if cwd.startswith("/"):
+            candidates += [posixpath.join(cwd, found) for found in _UPWARD.findall(text)]
+    found = {path for path in map(_normal, candidates) if path and any(_below(root, path) for root in roots)}
+    return tuple(sorted(found))
+
+
+def _normal(path: str) -> str:
+    """Return a path without dots and doubled slashes, "" for what cannot be a file's name."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return ""
+    return "" if "\0" in path else "/" + posixpath.normpath(path).lstrip("/")
+
+
+def _below(root: str, path: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+class OpenFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """``paths``: regular files open for writing; ``unobserved``: processes that could not be looked into."""
+
+    paths: tuple[bytes, ...] = ()
+    unobserved: tuple[int, ...] = ()
+
+
+def open_for_writing(pids: Iterable[int], root: str, *, proc: Path = Path("/proc")) -> OpenFiles:
+    """Return the files below ``root`` that processes have open for writing; called before they are killed.
+
+    Paths are spelled with ``root`` as given, even where it is reached through links. Deleted files do not
+    count. A process that ended meanwhile has none; one that may not be looked into is reported.
+
+    Args:
+        pids: processes on this node.
+        root: absolute path.
+        proc: where the proc file system is.
+    """
+    real = os.fsencode(os.path.realpath(root))
+    given = os.fsencode(root.rstrip("/"))
+    found: set[bytes] = set()
+    unobserved = []
+    for pid in pids:
+        try:
+            descriptors = [link.name for link in (proc / str(pid) / "fd").iterdir()]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        except PermissionError:
+            unobserved.append(pid)
+            continue
+        for descriptor in descriptors:
+            # Each of these files vanishes with its descriptor, at any moment.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                path = _written(proc / str(pid), descriptor)
+                if path is not None and path.startswith(real.rstrip(b"/") + b"/"):
+                    found.add(given + path[len(real.rstrip(b"/")) :])
+    return OpenFiles(paths=tuple(sorted(found)), unobserved=tuple(unobserved))
+
+
+def _written(process: Path, descriptor: str) -> bytes | None:
+    link = process / "fd" / descriptor
+    status = link.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink == 0:
+        return None
+    for line in (process / "fdinfo" / descriptor).read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "flags" and int(value, 8) & os.O_ACCMODE == os.O_RDONLY:
+            return None
+    return os.fsencode(link.readlink())
