@@ -1,0 +1,70 @@
+"""The test cluster itself: what it leaves behind, and what happens where there can be none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import need_slurm
+from whesl.testing import slurmbed, slurminstall
+from whesl.testing.slurmbed import Mode, SlurmBed
+from whesl.testing.slurminstall import SlurmBedError
+
+
+@pytest.mark.slurm
+@pytest.mark.parametrize("mode", ["pid", "net", "host"])
+def test_nothing_is_left(mode: Mode) -> None:
+    need_slurm()
+    with SlurmBed(2, mode) as bed:
+        bed.wait_job(bed.submit("sleep 600", "--nodes=2"), "RUNNING")
+        assert bed.living()
+        if mode != "host":
+            assert bed.run("srun", "-N2", "hostname").stdout.split() in (["n01", "n02"], ["n02", "n01"])
+    assert not bed.living()
+    assert not bed.directory.exists()
+    assert str(bed.directory) not in Path("/proc/mounts").read_text()
+    for command in (["ip", "-br", "link"], ["ip", "netns"]):
+        assert bed.tag not in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slurm
+def test_a_failed_start_leaves_nothing() -> None:
+    need_slurm()
+    bed = SlurmBed(2, settings={"SelectType": "select/nonsense"})
+    with pytest.raises(SlurmBedError, match="slurmctld ended"):
+        bed.__enter__()
+    assert not bed.living()
+    assert not bed.directory.exists()
+
+
+def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(slurminstall, "missing", lambda sets=(): ["slurmctld"])
+    with pytest.raises(SlurmBedError, match="root"):
+        slurminstall.install()
+    bed = slurmbed.SlurmBed(1)
+    with pytest.raises(SlurmBedError, match="root"):
+        bed.start()
+    bed.stop()
+
+
+@pytest.mark.parametrize(
+    ("ci", "outcome"),
+    [
+        ("true", pytest.fail.Exception),
+        ("1", pytest.fail.Exception),
+        ("false", pytest.skip.Exception),
+        ("", pytest.skip.Exception),
+    ],
+)
+def test_where_slurm_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]
+) -> None:
+    """Skipping is for a user's machine; in CI it would hide that nothing was tested."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="root"):
+        need_slurm()

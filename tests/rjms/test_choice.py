@@ -1,0 +1,101 @@
+"""Which adapter a process gets, and what choosing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from whesl import rjms
+from whesl.model.errors import UsageError
+from whesl.rjms import shims
+from whesl.rjms.host import HostAllocation
+from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
+
+SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]"}
+
+
+class TheirAllocation(HostAllocation):
+    """A third party's."""
+
+    name = "theirs"
+
+    @staticmethod
+    def present(environ: dict[str, str]) -> bool:
+        return "THEIR_JOB" in environ
+
+
+class TheirScheduler:
+    """A third party's."""
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+
+
+@pytest.fixture
+def third_party(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint(f"theirs-{face.lower()}", f"{__name__}:Their{face}", rjms.GROUP)
+        for face in ("Allocation", "Scheduler")
+    ]
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: points if group == rjms.GROUP else []
+    )
+
+
+def test_inside_nothing_this_machine_is_the_node() -> None:
+    assert isinstance(rjms.current_allocation({}), HostAllocation)
+    # A cluster is near, but this is not in a job.
+    assert isinstance(rjms.current_allocation({"WHESL_LOCAL": "/x"}), HostAllocation)
+
+
+def test_inside_a_job_of_slurm() -> None:
+    assert isinstance(rjms.current_allocation(SLURM), SlurmAllocation)
+
+
+def test_a_damaged_job_id() -> None:
+    with pytest.raises(UsageError, match="SLURM_JOB_ID"):
+        rjms.current_allocation({**SLURM, "SLURM_JOB_ID": "seven"})
+
+
+def test_schedulers_by_name() -> None:
+    assert isinstance(rjms.scheduler("slurm", timeout=1), SlurmScheduler)
+    with pytest.raises(UsageError, match="slrum") as caught:
+        rjms.scheduler("slrum")
+    assert "did you mean 'slurm'" in caught.value.hint
+
+
+@pytest.mark.usefixtures("third_party")
+def test_third_parties() -> None:
+    assert rjms.current_allocation({**SLURM, "THEIR_JOB": "1"}).name == "theirs"
+    assert rjms.current_allocation(SLURM).name == "slurm"
+    made = rjms.scheduler("theirs", queue="long")
+    assert isinstance(made, TheirScheduler)
+    assert made.queue == "long"
+    with pytest.raises(UsageError) as caught:
+        rjms.scheduler("zzz")
+    assert "theirs" in caught.value.hint
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Return the modules that a fresh interpreter loads for a command."""
+    command = [sys.executable, "-I", "-S", "-X", "importtime", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "/nowhere"})
+    lines = [
+        line.rsplit("|", 1)[1].strip()
+        for line in result.stderr.splitlines()
+        if line.startswith("import time:")
+    ]
+    assert "encodings" in lines
+    return set(lines)
+
+
+def test_a_launcher_starts_lean() -> None:
+    """Each of these would add milliseconds to every srun of a task."""
+    launcher = str(Path(shims.__file__).with_name("launcher.py"))
+    modules = loaded_by(launcher, "srun", "-N2", "hostname")
+    assert "whesl.rjms.shims.rewriting" in modules
+    assert not modules & {"re", "typing", "json", "pathlib", "collections", "subprocess", "msgspec", "site"}

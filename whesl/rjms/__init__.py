@@ -1,0 +1,79 @@
+"""Resource managers behind one port (``whesl.rjms.port``), and the choice between them.
+
+Adapters are imported only when they are chosen. Third parties offer theirs with entry points of the group
+``whesl.rjms``: the name ends in ``-scheduler`` for a scheduler (called with keyword options) and in
+``-allocation`` for an allocation (called with the environment); an allocation may have a static method
+``present(environ) -> bool`` that says whether a process is inside a job of its kind.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # launcher shims import this package at every start: typing costs milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from whesl.rjms.port import Allocation, Scheduler
+
+GROUP = "whesl.rjms"
+SCHEDULERS = ("local", "slurm")
+
+
+def current_allocation(environ: Mapping[str, str]) -> Allocation:
+    """Return the allocation that a process with this environment runs in.
+
+    That of a third party first, then the local manager's, Slurm's, and this machine as its own.
+    Raises CouldNotObserveError for a damaged environment.
+    """
+    for offer in _offers("-allocation").values():
+        kind = offer.load()
+        present = getattr(kind, "present", None)
+        if present is not None and present(environ):
+            found: Allocation = kind(environ)
+            return found
+    if environ.get("SLURM_JOB_ID") and environ.get("WHESL_LOCAL"):
+        from whesl.rjms.local.adapter import LocalAllocation
+
+        return LocalAllocation(environ)
+    if environ.get("SLURM_JOB_ID"):
+        from whesl.rjms.slurm import SlurmAllocation
+
+        return SlurmAllocation(environ)
+    from whesl.rjms.host import HostAllocation
+
+    return HostAllocation(environ)
+
+
+def scheduler(name: str, **options: Any) -> Scheduler:
+    """Return the scheduler of a name (``local``, ``slurm``, or a third party's) with its own options.
+
+    Raises UsageError for an unknown name.
+    """
+    if name == "slurm":
+        from whesl.rjms.slurm import SlurmScheduler
+
+        return SlurmScheduler(**options)
+    if name == "local":
+        from whesl.rjms.local.adapter import LocalScheduler
+
+        return LocalScheduler(**options)
+    offers = _offers("-scheduler")
+    if name not in offers:
+        from difflib import get_close_matches
+
+        from whesl.model.errors import UsageError
+
+        known = sorted({*SCHEDULERS, *offers})
+        close = get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+        raise UsageError(f"no resource manager is called {name!r}", hint=hint)
+    made: Scheduler = offers[name].load()(**options)
+    return made
+
+
+def _offers(suffix: str) -> dict[str, Any]:
+    """Return the entry points of one face, by the resource manager's name."""
+    from importlib.metadata import entry_points
+
+    found = entry_points(group=GROUP)
+    return {point.name.removesuffix(suffix): point for point in found if point.name.endswith(suffix)}

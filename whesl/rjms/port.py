@@ -1,0 +1,186 @@
+"""The port to resource managers. It has two faces; every adapter passes the same contract tests.
+
+*Scheduler* is what the coordinator sees from outside: submit once, look up, cancel, mark a node.
+*Allocation* is what the isolator sees from inside a job: nodes, steps on a node set, node events.
+
+Errors, for both faces: CouldNotObserveError when the resource manager did not answer or answered
+nonsense (never "gone"), RefusedError when it said no, TransientError when the same call may work later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from whesl.model.states import JobState, NodeState
+
+
+class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch job to submit. ``token`` identifies it for ever: a second submission finds the first.
+
+    ``time_limit`` is in minutes. ``environment`` is added to the submitter's. The scheduler must neither
+    requeue the job nor kill it when a node is lost.
+    """
+
+    token: str
+    script: str  # path
+    arguments: tuple[str, ...] = ()
+    name: str = ""
+    workdir: str = ""
+    nodes: int = 1
+    tasks: int | None = None
+    partition: str = ""
+    time_limit: float | None = None
+    output: str = ""
+    error: str = ""
+    environment: dict[str, str] = {}
+    exclude: tuple[str, ...] = ()
+    after_ok: tuple[str, ...] = ()
+
+
+class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the scheduler says of a job. Times are seconds since the epoch, 0 when not known."""
+
+    id: str
+    token: str = ""
+    name: str = ""
+    state: JobState
+    raw_state: str = ""
+    reason: str = ""
+    nodes: tuple[str, ...] = ()
+    batch_host: str = ""
+    batch_host_lost: bool = False
+    restarts: int = 0
+    exit_code: int | None = None
+    submitted: float = 0.0
+    started: float = 0.0
+    ended: float = 0.0
+
+
+class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the scheduler says of a node."""
+
+    name: str
+    state: NodeState
+    raw_state: str = ""
+    reason: str = ""
+
+
+class Scheduler(Protocol):
+    """The outside face."""
+
+    name: str
+
+    def submit(self, request: JobRequest) -> str:
+        """Submit once and return the job's id: looks the token up first, and again when no reply came."""
+        ...
+
+    def find(self, token: str) -> JobRecord | None:
+        """Return the job submitted with a token; None only when the scheduler surely has none."""
+        ...
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
+        """Return the records of jobs. A job that the scheduler does not know any more is left out."""
+        ...
+
+    def nodes(self) -> list[NodeRecord]:
+        """Return all nodes."""
+        ...
+
+    def cancel(self, job_id: str, signal: int | None = None) -> None:
+        """Cancel a job, or send it a signal. A job that has ended is no error."""
+        ...
+
+    def requeue(self, job_id: str) -> None:
+        """Run the same job again under the same id, as soon as the scheduler can."""
+        ...
+
+    def annotate(self, job_id: str, comment: str) -> None:
+        """Write a comment on the job's record, without touching the token."""
+        ...
+
+    def mark_node(self, node: str, reason: str) -> bool:
+        """Take a node out of service (drain). False when this user may not; that is no error."""
+        ...
+
+    def unmark_node(self, node: str) -> bool:
+        """Return a node to service. False when this user may not."""
+        ...
+
+
+class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job was given. ``end_time`` is when the time limit ends it (seconds since the epoch)."""
+
+    rjms: str
+    job_id: str
+    nodes: tuple[str, ...]
+    batch_host: str
+    end_time: float | None = None
+    restart_count: int = 0
+    tasks: int | None = None
+
+
+class StepRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A command to run once on each of ``nodes`` (or ``tasks`` times over them).
+
+    Output goes to the named files (created, appended to); with none given it is discarded.
+    """
+
+    command: tuple[str, ...]
+    nodes: tuple[str, ...]
+    tasks: int | None = None
+    environment: dict[str, str] = {}
+    workdir: str = ""
+    output: str = ""
+    error: str = ""
+
+
+class Step(Protocol):
+    """A running step. ``pid`` is the local process that stands for it; it is a session leader."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return the exit status as subprocess does (negative: signal), None while it runs."""
+        ...
+
+
+class NodeEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of a node as the resource manager tells it."""
+
+    node: str
+    state: NodeState
+    reason: str
+    time: float
+
+
+class Allocation(Protocol):
+    """The inside face."""
+
+    name: str
+
+    def describe(self) -> AllocationInfo:
+        """Return what this job was given, in the allocation's order of nodes."""
+        ...
+
+    def launch(self, request: StepRequest) -> Step:
+        """Start a step at once, beside whatever runs, even while a lost node's step is not over."""
+        ...
+
+    def signal(self, step: Step, signum: int) -> None:
+        """Send a signal to the step on every node; SIGKILL ends it for sure on nodes that live."""
+        ...
+
+    def node_states(self) -> dict[str, NodeState]:
+        """Return the resource manager's view of this allocation's nodes (the source of node events)."""
+        ...
+
+    def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that make launchers in a script see ``active`` as the whole allocation."""
+        ...
+
+    def release(self, node: str) -> bool:
+        """Give a lost node back, where the owner may. False when it could not be done."""
+        ...

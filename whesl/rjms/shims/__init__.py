@@ -1,0 +1,38 @@
+"""Launchers put in front on a task's PATH, so that those in the user's own script reach the nodes in use.
+
+A shim is a few lines of sh. Outside a task it becomes the real command at once. Inside one it starts
+``launcher.py`` (without site-packages, for speed), which rewrites the arguments (``rewriting.py``) and
+becomes the real command.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # the launcher imports this module at every start: typing and pathlib cost milliseconds
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = ("srun", "mpirun", "mpiexec")
+# A directory with this file is skipped in the search for the real command: nested tasks have several.
+MARKER = ".whesl-shims"
+
+
+def install(directory: Path, python: str = "") -> None:
+    """Write the shims into a directory (made with mode 0700 when missing), replacing older ones.
+
+    Args:
+        directory: what to put in front on PATH; on a file system that the nodes share.
+        python: the interpreter they start; this process's own by default.
+    """
+    import shlex
+    import sys
+    from pathlib import Path
+
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (directory / MARKER).touch(mode=0o600)
+    start = shlex.join((python or sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))))
+    for name in COMMANDS:
+        text = f'#!/bin/sh\n# Becomes the real {name}; see whesl.rjms.shims.\nexec {start} {name} "$@"\n'
+        beside = directory / f".{name}.new"
+        beside.write_text(text)
+        beside.chmod(0o700)
+        beside.replace(directory / name)

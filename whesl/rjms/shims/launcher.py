@@ -1,0 +1,99 @@
+"""Started by a shim as a script: rewrites a launcher's arguments and becomes the real launcher.
+
+Runs with ``python -I -S`` and imports nothing but the standard library and two small modules of ours.
+"""
+
+# Importing pathlib costs as much as all the rest of a start.
+# ruff: noqa: PTH100, PTH110, PTH113, PTH118, PTH120, PTH123
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # importing typing for this constant would cost milliseconds
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, os.pardir)
+sys.path.insert(0, _ROOT)
+
+from whesl.rjms.shims import MARKER  # noqa: E402 - only found through the path above
+from whesl.rjms.shims.rewriting import rewrite  # noqa: E402 - as above
+
+NOT_FOUND = 127
+
+
+def find_real(name: str, path: str) -> str | None:
+    """Return the first command of that name on PATH that is not a shim."""
+    for directory in path.split(os.pathsep):
+        candidate = os.path.join(directory, name)
+        if os.path.exists(os.path.join(directory, MARKER)):
+            continue
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def mpi_flavour(real: str) -> str:
+    """Return which MPI a launcher belongs to: from its real name, else from what it says of itself."""
+    names = f"{real} {os.path.realpath(real)}".lower()
+    if any(word in names for word in ("hydra", "mpich", "intel", "mvapich")):
+        return "hydra"
+    if any(word in names for word in ("orterun", "openmpi", "ompi", "prterun", "prte")):
+        return "openmpi"
+    import subprocess
+
+    try:
+        asked = subprocess.run([real, "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return "openmpi"
+    return "hydra" if any(word in asked.stdout for word in ("HYDRA", "Intel", "MPICH")) else "openmpi"
+
+
+def next_ordinal(host_file: str) -> int:
+    """Count a step of the task: one byte appended to a file beside the host file.
+
+    Where it cannot be written, the process id is the next best thing that differs between steps.
+    """
+    if not host_file:
+        return os.getpid()
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(f"{host_file}.steps", flags, 0o600)
+    except OSError:
+        return os.getpid()
+    try:
+        os.write(descriptor, b".")
+        return os.lseek(descriptor, 0, os.SEEK_CUR) - 1
+    except OSError:
+        return os.getpid()
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Become the real launcher; end with status 127 when there is none."""
+    name, *argv = arguments
+    real = find_real(name, os.environ.get("PATH", os.defpath))
+    if real is None:
+        sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
+        sys.exit(NOT_FOUND)
+    inside = bool(os.environ.get("WHESL_NODELIST"))
+    words = rewrite(
+        name,
+        argv,
+        os.environ,
+        read=_read,
+        flavour=lambda: mpi_flavour(real),
+        ordinal=next_ordinal(os.environ.get("WHESL_HOSTFILE", "")) if inside and name == "srun" else 0,
+    )
+    os.execv(real, [name, *words])  # noqa: S606 - no shell is what is wanted
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,257 @@
+"""What a launcher in a task's script has to be called with. Pure; standard library only.
+
+Reads of the environment:
+
+* ``WHESL_NODELIST``: nodes in use, comma separated; without it nothing is rewritten;
+* ``WHESL_SWAPPED``: JSON object, node that was replaced to the node in its place;
+* ``WHESL_HIDDEN_NODES``: nodes of the allocation that no step may use (spares and lost ones);
+* ``WHESL_LOST_NODES``: those of them that are lost;
+* ``WHESL_RESTART_COUNT``: attempts before this one.
+"""
+
+from __future__ import annotations
+
+from whesl.rjms.hostlist import compress, expand
+from whesl.rjms.shims.options import MPI_HOSTFILES, MPI_HOSTS, Line, parse_mpi, parse_srun
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
+
+# With these, srun starts no step in this job, or prints something and ends.
+_SRUN_UNTOUCHED = ("help", "usage", "version", "no-allocate", "het-group", "pack-group")
+_NODE_OPTIONS = ("nodes", "nodelist", "nodefile", "exclude", "relative")
+
+
+def rewrite(
+    name: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    read: Callable[[str], str],
+    flavour: Callable[[], str] = lambda: "openmpi",
+    ordinal: int = 0,
+) -> list[str]:
+    """Return the arguments (without the command's name) that reach the nodes in use.
+
+    Args:
+        name: ``srun``, ``mpirun`` or ``mpiexec``.
+        argv: the arguments that the user's script gave.
+        environ: the environment (module docstring).
+        read: returns a file's text (node files and host files); raises OSError.
+        flavour: which MPI an mpirun belongs to, ``openmpi`` or ``hydra`` (MPICH, Intel); asked only when
+        needed. ordinal: number of the step within the task; steps on part of the nodes go round by it.
+
+    A damaged value, an unreadable file or a form that is not understood leaves the user's words as they are:
+    the launcher then says itself what it thinks of them.
+    """
+    try:
+        nodes = Nodes(environ)
+        if not nodes.active:
+            return list(argv)
+        if name == "srun":
+            return _srun(list(argv), nodes, environ, read, ordinal)
+        return _mpi(list(argv), nodes, environ, read, flavour)
+    except (OSError, ValueError):
+        return list(argv)
+
+
+class Nodes:
+    """The nodes of a task as its environment tells them."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.active = _names(environ.get("WHESL_NODELIST", ""))
+        self.hidden = _names(environ.get("WHESL_HIDDEN_NODES", ""))
+        self._swapped: dict[str, str] = {}
+        swapped = environ.get("WHESL_SWAPPED")
+        if swapped:
+            import json  # costs milliseconds, and most attempts have no swapped node
+
+            parsed = json.loads(swapped) if swapped.startswith("{") else {}
+            self._swapped = {str(old): str(new) for old, new in parsed.items()}
+        told = swapped is not None or "WHESL_LOST_NODES" in environ
+        lost = bool(self._swapped) or bool(environ.get("WHESL_LOST_NODES"))
+        # A step that had a lost node keeps its CPUs on the others until the resource manager has given that
+        # node up.
+        self.overlap = lost if told else environ.get("WHESL_RESTART_COUNT", "0") not in ("", "0")
+
+    def translate(self, names: Sequence[str]) -> list[str]:
+        """Return the nodes in use that stand for these; spares, lost nodes and strangers are left out."""
+        current = (self._swapped.get(name, name) for name in names)
+        return [name for name in current if name in self.active]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.replace("\n", ",").split(",") if name)
+
+
+# srun ------------------------------------------------------------------------------------------
+
+
+def _srun(
+    argv: list[str], nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
+) -> list[str]:
+    line = parse_srun(argv)
+    job = environ.get("SLURM_JOB_ID", "")
+    if not job or line.has(*_SRUN_UNTOUCHED) or line.value("jobid") not in (None, job):
+        return argv
+    if line.value("mpi") == "list" or environ.get("SLURM_HET_SIZE"):
+        return argv
+    added = ["--overlap"] if nodes.overlap and not line.has("overlap") else []
+    dropped = {"exclusive"} if added else set()  # srun refuses both together
+    export = _export(line, environ)
+    if export is not None:
+        added.append(f"--export={export}")
+        dropped.add("export")
+    placement = _placement(line, nodes, environ, read, ordinal)
+    if placement is not None:
+        added += placement
+        dropped.update(_NODE_OPTIONS)
+    return [*added, *line.without(*dropped), *line.rest]
+
+
+def _placement(
+    line: Line, nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
+) -> list[str] | None:
+    """Return the options that name the step's nodes exactly, None where Slurm's own choice is as good."""
+    named = _named(line, environ, read)
+    exclude = line.value("exclude")
+    excluded = nodes.translate(_host_list(exclude, read)) if exclude is not None else []
+    available = [node for node in nodes.active if node not in excluded]
+    if not available:
+        return None
+    arbitrary = (line.value("distribution") or environ.get("SLURM_DISTRIBUTION", "")).startswith("arbitrary")
+    if arbitrary and named is not None:
+        # One word per task, in the order of the tasks: repeats and order are the meaning.
+        tasks = [node for node in nodes.translate(named) if node in available]
+        return [f"--nodes={len(set(tasks))}", f"--nodelist={','.join(tasks)}"] if tasks else None
+    wanted = _count(line, environ, named, len(available))
+    relative = line.value("relative")
+    if relative is not None:
+        named = tuple((available[int(relative) :] + available)[: len(available)])
+    chosen = [node for node in dict.fromkeys(nodes.translate(named or ())) if node in available][:wanted]
+    if named is None and wanted < len(available):
+        if not (nodes.hidden or nodes.overlap or exclude is not None):
+            return None
+        # Slurm would put every such step on the first node.
+        start = ordinal * wanted % len(available)
+        available = available[start:] + available[:start]
+    chosen += [node for node in available if node not in chosen][: wanted - len(chosen)]
+    return [f"--nodes={wanted}", f"--nodelist={compress(chosen)}"]
+
+
+def _named(line: Line, environ: Mapping[str, str], read: Callable[[str], str]) -> tuple[str, ...] | None:
+    """Return the nodes that the user named, None when none."""
+    nodelist, nodefile = line.value("nodelist"), line.value("nodefile")
+    if nodelist is not None:
+        return _host_list(nodelist, read)
+    if nodefile is None and line.value("distribution") in (None, "arbitrary"):
+        nodefile = environ.get("SLURM_HOSTFILE")
+    return expand(",".join(read(nodefile).split())) if nodefile else None
+
+
+def _host_list(text: str, read: Callable[[str], str]) -> tuple[str, ...]:
+    """Return the names of a list, or of the file that a value with a slash names."""
+    return expand(",".join(read(text).split()) if "/" in text else text)
+
+
+def _count(line: Line, environ: Mapping[str, str], named: tuple[str, ...] | None, available: int) -> int:
+    """Return how many nodes the step uses: what was asked for, what there is, and never more than tasks."""
+    given = line.value("nodes")
+    if given is not None:
+        wanted = max(map(int, given.split("-")))  # "2" or "2-4"
+    else:
+        whole = environ.get("SLURM_JOB_NUM_NODES") or environ.get("SLURM_NNODES") or ""
+        wanted = int(whole) if whole.isdigit() else len(set(named)) if named else available
+    tasks = line.value("ntasks") or (environ.get("SLURM_NTASKS") if given is None else None)
+    if tasks is not None and tasks.isdigit():
+        wanted = min(wanted, int(tasks))
+    return max(1, min(wanted, available))
+
+
+def _export(line: Line, environ: Mapping[str, str]) -> str | None:
+    """Return the value of --export that lets the attempt's token through, None where it passes anyway.
+
+    By its token every process of an attempt is found on its node.
+    """
+    given = line.value("export")
+    if given is None:
+        given = environ.get("SLURM_EXPORT_ENV")
+    if given is None or TOKEN not in environ:
+        return None
+    names = given.split(",")
+    if "ALL" in names or TOKEN in names:
+        return None
+    return TOKEN if given in ("NONE", "NIL") else f"{given},{TOKEN}"
+
+
+# mpirun, mpiexec
+# --------------------------------------------------------------------------------------------------
+
+
+def _mpi(
+    argv: list[str],
+    nodes: Nodes,
+    environ: Mapping[str, str],
+    read: Callable[[str], str],
+    flavour: Callable[[], str],
+) -> list[str]:
+    """Translate the hosts that the user named; name them where the launcher would not know them by itself.
+
+    Inside a Slurm job the launcher reads SLURM_JOB_NODELIST, and starts its daemons with the srun on PATH,
+    which is ours again. The virtual nodes of the local resource manager are known to no MPI.
+    """
+    if environ.get("WHESL_LOCAL"):
+        return argv
+    kind = flavour()
+    lines = parse_mpi(argv, kind)
+    hosts, files = MPI_HOSTS[kind], MPI_HOSTFILES[kind]
+    if any(line.has(*hosts, *files) for line in lines):
+        translated = [_mpi_hosts(line, nodes, read, hosts, files) for line in lines]
+    elif environ.get("SLURM_JOB_ID") or not environ.get("WHESL_HOSTFILE"):
+        return argv
+    else:
+        file_option = f"--{files[0]}" if kind == "openmpi" else f"-{files[0]}"
+        first = [file_option, environ["WHESL_HOSTFILE"], *lines[0].without(), *lines[0].rest]
+        translated = [first, *([*line.without(), *line.rest] for line in lines[1:])]
+    return [word for index, words in enumerate(translated) for word in ((":", *words) if index else words)]
+
+
+def _mpi_hosts(
+    line: Line, nodes: Nodes, read: Callable[[str], str], hosts: tuple[str, ...], files: tuple[str, ...]
+) -> list[str]:
+    words: list[str] = []
+    for option in line.options:
+        entries: list[str] | None = None
+        if option.name in hosts and option.value:
+            entries = option.value.split(",")
+        elif option.name in files and option.value:
+            entries = [entry for entry in map(_host_file_entry, read(option.value).splitlines()) if entry]
+        if entries is None:
+            words += option.words
+            continue
+        kept = _translated_entries(entries, nodes)
+        if kept == entries or not kept:
+            words += option.words
+        else:
+            words += [f"--{hosts[-1]}" if "H" in hosts else f"-{hosts[0]}", ",".join(kept)]
+    return [*words, *line.rest]
+
+
+def _translated_entries(entries: list[str], nodes: Nodes) -> list[str]:
+    kept: list[str] = []
+    for entry in entries:
+        host, colon, slots = entry.partition(":")
+        kept += [f"{node}{colon}{slots}" for node in nodes.translate([host])]
+    return kept
+
+
+def _host_file_entry(text: str) -> str:
+    """Return ``host:slots`` for a host file's line (``host slots=2``, ``host:2``), empty for a comment."""
+    fields = text.split("#")[0].split()
+    if not fields:
+        return ""
+    slots = next((field.split("=")[1] for field in fields[1:] if field.startswith("slots=")), "")
+    return f"{fields[0]}:{slots}" if slots else fields[0]

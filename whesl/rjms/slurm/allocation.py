@@ -1,0 +1,225 @@
+"""Slurm from inside a job: steps on chosen nodes, their signals, and what Slurm says of the nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal as signals
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.states import NodeState
+from whesl.rjms import hostlist
+from whesl.rjms.port import AllocationInfo, Step, StepRequest
+from whesl.rjms.slurm import records
+from whesl.rjms.slurm.command import TIMEOUT, SlurmCommands
+from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
+from whesl.rjms.slurm.scheduler import accounting_kept
+
+
+class SlurmStep:
+    """A step and the srun that stands for it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.name = name
+
+    def poll(self) -> int | None:
+        """Return srun's exit status, None while it runs."""
+        return self._process.poll()
+
+
+class SlurmAllocation:
+    """The inside face of the port for Slurm.
+
+    Args:
+        environ: the job's environment as Slurm gave it to the batch script.
+        timeout: seconds after which a command counts as unanswered.
+    """
+
+    name = "slurm"
+
+    def __init__(self, environ: Mapping[str, str], *, timeout: float = TIMEOUT) -> None:
+        self._environ = dict(environ)
+        self._job_id = environ.get("SLURM_JOB_ID", "")
+        if not self._job_id.isdigit():
+            raise UsageError(f"SLURM_JOB_ID is not a job's id: {self._job_id!r}")
+        self._nodes = nodes_of(environ)
+        self._commands = SlurmCommands(environ, timeout=timeout)
+        self._background: list[subprocess.Popen[bytes]] = []
+
+    def describe(self) -> AllocationInfo:
+        """Return what the job was given; needs no slurmctld, except for the end time."""
+        here = self._environ.get("SLURMD_NODENAME", "")
+        return AllocationInfo(
+            rjms=self.name,
+            job_id=self._job_id,
+            nodes=self._nodes,
+            batch_host=here if here in self._nodes else self._nodes[0],
+            end_time=self._end_time(),
+            restart_count=_number(self._environ.get("SLURM_RESTART_COUNT")) or 0,
+            tasks=_number(self._environ.get("SLURM_NTASKS")),
+        )
+
+    def _end_time(self) -> float | None:
+        known = _number(self._environ.get("SLURM_JOB_END_TIME"))  # newer than 22.05
+        if known is None:
+            with contextlib.suppress(
+                WheslError
+            ):  # a slurmctld that is away must not keep a job from its work
+                known = _number(self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%e").strip())
+        return None if known is None else float(known)
+
+    def launch(self, request: StepRequest) -> SlurmStep:
+        """Start a step with srun.
+
+        ``--overlap`` lets it start while another step holds the same CPUs; a step with a lost node keeps
+        them until Slurm has declared that node down. Raises RefusedError when srun cannot be started.
+        """
+        name = f"whesl-{secrets.token_hex(6)}"
+        environ = for_own_step({**self._environ, **request.environment})
+        try:
+            process = subprocess.Popen(
+                step_command(request, name),
+                env={**environ, "SLURM_JOB_ID": self._job_id},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RefusedError(f"srun could not be started: {error.strerror}") from None
+        return SlurmStep(process, name)
+
+    def signal(self, step: Step, signum: int) -> None:
+        """Send a signal to the step's tasks on every node that lives, and SIGKILL to its srun as well.
+
+        Returns before it has arrived: for a node that is silent but not yet down, scancel waits for ten
+        seconds.
+        """
+        if not isinstance(step, SlurmStep):
+            raise UsageError(f"not a step of Slurm: {step!r}")
+        self._reap()
+        if step.poll() is not None and signum != signals.SIGKILL:
+            return
+        unseen: CouldNotObserveError | None = None
+        try:
+            found = self._cancel(step, signum)
+        except CouldNotObserveError as error:
+            found, unseen = False, error
+        if signum == signals.SIGKILL:
+            # Its srun would wait for a lost node until Slurm gives that up. Dead, it can create no step any
+            # more, so a step that the first look missed is there at the second.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(step.pid, signals.SIGKILL)
+            if not found and unseen is None:
+                self._cancel(step, signum)
+        elif not found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(step.pid, signum)
+        if unseen is not None:
+            raise unseen
+
+    def _cancel(self, step: SlurmStep, signum: int) -> bool:
+        """Start scancel for a step; False when Slurm has no such step."""
+        text = self._commands.run("squeue", "-h", "-s", "-j", self._job_id, "-O", records.STEP_FORMAT)
+        step_id = records.steps(text).get(step.name)
+        if step_id is None:
+            return False
+        self._background.append(
+            subprocess.Popen(
+                ["scancel", f"--signal={signum}", step_id],
+                env=self._commands.environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        )
+        return True
+
+    def _reap(self) -> None:
+        self._background = [process for process in self._background if process.poll() is None]
+
+    def node_states(self) -> dict[str, NodeState]:
+        """Return Slurm's view of the nodes. One that Slurm took from the job is DOWN for the job."""
+        wanted = hostlist.compress(self._nodes)
+        text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", wanted, "-O", records.NODE_FORMAT)
+        seen = {node.name: node.state for node in records.nodes(text)}
+        kept = self._kept()
+        return {
+            node: seen.get(node, NodeState.UNKNOWN) if node in kept else NodeState.DOWN
+            for node in self._nodes
+        }
+
+    def _kept(self) -> tuple[str, ...]:
+        """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""
+        text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%N").strip()
+        try:
+            kept = hostlist.expand(text)
+        except ValueError as error:
+            raise CouldNotObserveError(f"squeue printed no node list: {error}") from None
+        if not kept:
+            raise CouldNotObserveError(f"squeue names no nodes of job {self._job_id}")
+        return kept
+
+    def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
+        """Return Slurm's variables for the nodes in use; spares and lost nodes do not appear."""
+        return for_nodes(active, {**self._environ, **base})
+
+    def release(self, node: str) -> bool:
+        """Shrink the job by a node, as its owner may.
+
+        Only with slurmdbd: without it Slurm takes no change to a job after a resize, so that neither a
+        comment nor a requeue would be possible any more. Never the batch host, which the job's script runs
+        on.
+        """
+        try:
+            kept = self._kept()
+            if node not in kept:
+                return True
+            rest = [name for name in kept if name != node]
+            if not rest or node == self.describe().batch_host or not accounting_kept(self._commands):
+                return False
+            # scontrol leaves a script with the new variables in its working directory.
+            with tempfile.TemporaryDirectory(prefix="whesl-resize-") as directory:
+                change = f"NodeList={hostlist.compress(rest)}"
+                self._commands.run("scontrol", "update", f"JobId={self._job_id}", change, cwd=directory)
+        except (CouldNotObserveError, RefusedError, TransientError):
+            return False
+        return True
+
+
+def step_command(request: StepRequest, name: str) -> list[str]:
+    """Return the srun command for a step.
+
+    The loss of a node or a task's failure ends nothing else, no MPI is prepared, and the environment is
+    passed on even in a job that was submitted with --export=NONE. Raises UsageError for a step without nodes.
+    """
+    if not request.nodes or not request.command:
+        raise UsageError("a step needs a command and at least one node")
+    options = {
+        "job-name": name,
+        "nodelist": hostlist.compress(request.nodes),
+        "nodes": len(request.nodes),
+        "ntasks": request.tasks or len(request.nodes),
+        "kill-on-bad-exit": 0,
+        "wait": 0,
+        "mpi": "none",
+        "export": "ALL",
+        "input": "none",
+        "output": request.output or "none",
+        "error": request.error or request.output or "none",
+        "open-mode": "append",
+        "chdir": request.workdir,
+    }
+    given = [f"--{option}={value}" for option, value in options.items() if value != ""]
+    return ["srun", "--overlap", "--overcommit", "--no-kill", "--quiet", *given, *request.command]
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None

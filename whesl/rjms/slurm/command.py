@@ -1,0 +1,86 @@
+"""Runs Slurm's commands and turns their failures into our errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
+from whesl.rjms.slurm.states import Reply, reply_kind
+
+# Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
+TIMEOUT = 35.0
+_DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
+
+
+class NoSuchJobError(RefusedError):
+    """Slurm does not know the job, or does not know it any more (MinJobAge)."""
+
+
+class DeniedError(RefusedError):
+    """This user may not do it."""
+
+
+class SlurmCommands:
+    """The commands of one cluster.
+
+    Args:
+        environ: the environment of the commands; SLURM_CONF and PATH in it choose the cluster.
+        timeout: seconds after which a command counts as unanswered.
+    """
+
+    def __init__(self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT) -> None:
+        base = os.environ if environ is None else environ
+        # A user's defaults for these commands (formats, partitions, states) would change what is seen.
+        kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
+        # Times as seconds since the epoch; names and reasons in English.
+        self.environ = {**kept, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
+        self._timeout = timeout
+
+    def run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
+        """Run a command to its end and return its standard output.
+
+        Raises CouldNotObserveError when there was no answer (it may still have been carried out),
+        NoSuchJobError, DeniedError, TransientError or RefusedError as Slurm's message says.
+        """
+        try:
+            result = subprocess.run(
+                command,
+                env={**self.environ, **(environ or {})},
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self._timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            message = f"{command[0]} did not answer within {self._timeout:g} s"
+            raise CouldNotObserveError(message, hint="is slurmctld up? try: scontrol ping") from None
+        except OSError as error:
+            message = f"{command[0]} could not be started: {error.strerror}"
+            raise CouldNotObserveError(
+                message, hint="load the Slurm module, or put Slurm's commands on PATH"
+            ) from None
+        if result.returncode != 0:
+            raise failure(command[0], result.returncode, result.stderr)
+        return result.stdout
+
+
+def failure(command: str, status: int, stderr: str) -> WheslError:
+    """Return the error for a command that ended with ``status`` (negative: signal) and wrote ``stderr``."""
+    text = " ".join(stderr.split())
+    if status < 0 or not text:
+        # Killed, or failed without a word: nobody knows how far it got.
+        return CouldNotObserveError(f"{command} ended with status {status} and gave no reason: {text or '-'}")
+    message = f"{command}: {text}"
+    kinds: dict[Reply, WheslError] = {
+        Reply.NO_JOB: NoSuchJobError(message),
+        Reply.DENIED: DeniedError(message),
+        Reply.SILENT: CouldNotObserveError(message, hint="is slurmctld up? try: scontrol ping"),
+        Reply.LATER: TransientError(message),
+        Reply.NO: RefusedError(message),
+    }
+    return kinds[reply_kind(text)]

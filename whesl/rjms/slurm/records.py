@@ -1,0 +1,210 @@
+"""Reads what squeue, sacct and sinfo print. Pure: text in, records out.
+
+Fields are separated by the ASCII unit separator, one after each field, since names and comments are free text
+that may hold anything a user types, a newline included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from whesl.model.errors import CouldNotObserveError
+from whesl.model.states import JobState
+from whesl.rjms import hostlist
+from whesl.rjms.port import JobRecord, NodeRecord
+from whesl.rjms.slurm.states import job_state, node_state, reason_text
+
+SEPARATOR = "\x1f"
+# In front of the token in a job's comment, so that a comment of somebody else's is not taken for one.
+MARK = "whesl:"
+
+_JOB_FIELDS = (
+    "JobArrayID",
+    "JobID",
+    "State",
+    "Reason",
+    "NodeList",
+    "BatchHost",
+    "SubmitTime",
+    "StartTime",
+    "EndTime",
+    "RestartCnt",
+    "exit_code",
+    "Name",
+    "Comment",
+)
+_NODE_FIELDS = ("NodeList", "StateComplete", "Reason")
+_STEP_FIELDS = ("StepID", "StepName")
+_ACCOUNTING_FIELDS = (
+    "JobID",
+    "State",
+    "NodeList",
+    "Submit",
+    "Start",
+    "End",
+    "ExitCode",
+    "JobName",
+    "Comment",
+)
+
+# A suffix without a width: the field is printed whole. A width, or none of both, cuts it.
+JOB_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _JOB_FIELDS)
+NODE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _NODE_FIELDS)
+STEP_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _STEP_FIELDS)
+ACCOUNTING_FORMAT = ",".join((*_ACCOUNTING_FIELDS, "SubmitLine"))
+
+
+def comment_for(token: str, text: str = "") -> str:
+    """Return the comment that carries a token, and a remark after it."""
+    return f"{MARK}{token} {text}".rstrip()
+
+
+def token_of(comment: str) -> str:
+    """Return the token in a job's comment, empty when there is none."""
+    first = comment.split(maxsplit=1)[:1]
+    return first[0][len(MARK) :] if first and first[0].startswith(MARK) else ""
+
+
+def jobs(output: str) -> list[JobRecord]:
+    """Return the records of ``squeue -h -r -O JOB_FORMAT``. Raises CouldNotObserveError for garbage."""
+    return [_job(fields) for fields in _rows(output, len(_JOB_FIELDS), "squeue")]
+
+
+def nodes(output: str) -> list[NodeRecord]:
+    """Return the records of ``sinfo -h -N -O NODE_FORMAT``, each node once."""
+    found: dict[str, NodeRecord] = {}  # sinfo has a line for each partition of a node
+    for name, state, reason in _rows(output, len(_NODE_FIELDS), "sinfo"):
+        if len(_hosts(name, "sinfo")) != 1:
+            raise _garbage("sinfo", name)
+        text = "" if reason == "none" else reason
+        found[name] = NodeRecord(name=name, state=node_state(state), raw_state=state, reason=text)
+    return list(found.values())
+
+
+def steps(output: str) -> dict[str, str]:
+    """Return the ids of a job's steps by name, from ``squeue -h -s -O STEP_FORMAT``."""
+    return {name: step_id for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s")}
+
+
+def accounted(output: str) -> list[JobRecord]:
+    """Return the records of ``sacct -n -p -X --delimiter SEPARATOR`` with ACCOUNTING_FORMAT.
+
+    The submit line carries the token where a site does not keep comments (AccountingStoreFlags). A job that
+    gave nodes back has a row for each of its sizes; only the last one tells what became of it.
+    """
+    records = []
+    for fields in _rows(output, len(_ACCOUNTING_FIELDS) + 1, "sacct"):
+        job_id, state, hosts, submitted, started, ended, status, name, comment, line = fields
+        if state == "RESIZING":
+            continue
+        code, _, signal = status.partition(":")
+        if not code.isdigit() or not signal.isdigit():
+            raise _garbage("sacct", status)
+        record = JobRecord(
+            id=job_id,
+            token=token_of(comment) or next(filter(None, map(token_of, _comments(line))), ""),
+            name=name,
+            state=job_state(state),
+            raw_state=state,
+            nodes=() if hosts == "None assigned" else _hosts(hosts, "sacct"),
+            exit_code=-int(signal) if int(signal) else int(code),
+            submitted=_time(submitted),
+            started=_time(started),
+            ended=_time(ended),
+        )
+        records.append(_settled(record))
+    return records
+
+
+def _comments(submit_line: str) -> Iterator[str]:
+    for argument in submit_line.split():
+        if argument.startswith("--comment="):
+            yield argument.removeprefix("--comment=").strip("'\"")
+
+
+def _job(fields: list[str]) -> JobRecord:
+    (
+        array_id,
+        job_id,
+        state,
+        reason,
+        hosts,
+        batch,
+        submitted,
+        started,
+        ended,
+        restarts,
+        status,
+        name,
+        comment,
+    ) = fields
+    if not job_id.isdigit() or not restarts.isdigit() or not status.isdigit():
+        raise _garbage("squeue", " ".join((job_id, restarts, status)))
+    node_list = _hosts(hosts, "squeue")
+    batch_host = "" if batch in ("n/a", "N/A", "(null)") else batch
+    record = JobRecord(
+        id=array_id if "_" in array_id else job_id,
+        token=token_of(comment),
+        name=name,
+        state=job_state(state),
+        raw_state=state,
+        reason=reason_text(reason),
+        nodes=node_list,
+        batch_host=batch_host,
+        # With --no-kill, Slurm lets a job run on without its script when the batch host is lost.
+        batch_host_lost=job_state(state) is JobState.RUNNING
+        and bool(batch_host)
+        and batch_host not in node_list,
+        restarts=int(restarts),
+        exit_code=_exit_code(int(status)),
+        submitted=_time(submitted),
+        started=_time(started),
+        ended=_time(ended),
+    )
+    return _settled(record)
+
+
+def _settled(record: JobRecord) -> JobRecord:
+    """Leave out what Slurm prints as a forecast: the end and status of a job that has not ended."""
+    if record.state.ended:
+        return record
+    started = record.started if record.state in (JobState.RUNNING, JobState.COMPLETING) else 0.0
+    return msgspec.structs.replace(record, exit_code=None, ended=0.0, started=started)
+
+
+def _exit_code(status: int) -> int:
+    """Return a wait status as subprocess does: negative for a signal."""
+    return -(status & 0x7F) if status & 0x7F else status >> 8 & 0xFF
+
+
+def _time(text: str) -> float:
+    return float(text) if text.isdigit() else 0.0  # N/A, Unknown, None
+
+
+def _hosts(text: str, command: str) -> tuple[str, ...]:
+    if text in ("(null)", "n/a", "N/A", "None"):
+        return ()
+    try:
+        return hostlist.expand(text)
+    except ValueError:
+        raise _garbage(command, text) from None
+
+
+def _rows(output: str, width: int, command: str) -> Iterable[list[str]]:
+    fields = output.split(SEPARATOR)
+    if fields[-1].strip() or (len(fields) - 1) % width:
+        raise _garbage(command, output)
+    for start in range(0, len(fields) - 1, width):
+        row = fields[start : start + width]
+        if start and not row[0].startswith("\n"):
+            raise _garbage(command, row[0])
+        yield [row[0].removeprefix("\n"), *row[1:]]
+
+
+def _garbage(command: str, text: str) -> CouldNotObserveError:
+    return CouldNotObserveError(
+        f"{command} printed something that is not understood: {text[:120]!r}",
+        hint="Slurm 22.05 or newer is needed; check that the command in front on PATH is Slurm's own",
+    )

@@ -1,0 +1,287 @@
+"""Slurm from outside: one submission per token, look-ups, requeue under the same id, marks on nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.states import JobState, NodeState
+from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
+from whesl.rjms.slurm import records
+from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
+
+# How far back accounting is asked for a token: longer than a workflow and its queue waits last.
+LOOKBACK_DAYS = 30
+_POLL = 0.5
+
+
+class SlurmScheduler:
+    """The outside face of the port for Slurm.
+
+    Args:
+        environ: environment of the commands (PATH, SLURM_CONF); this process's own by default.
+        timeout: seconds after which a command counts as unanswered.
+        settle: seconds for which a submission without a reply is looked for before it counts as not made. A
+            request that waits in a busy slurmctld's socket is carried out although sbatch gave up on it.
+        sleep: waits between these looks.
+    """
+
+    name = "slurm"
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        settle: float = 20.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._commands = SlurmCommands(environ, timeout=timeout)
+        self._settle = settle
+        self._sleep = sleep
+        self._has_accounting: bool | None = None
+
+    def submit(self, request: JobRequest) -> str:
+        """Submit once; see the port. Raises TransientError when it was surely not accepted."""
+        if not re.fullmatch(r"[^\s'\"\\\x00-\x1f]+", request.token):
+            raise UsageError(f"a submission token has no blanks and no quotes: {request.token!r}")
+        if (known := self.find(request.token)) is not None:
+            return known.id
+        try:
+            reply = self._commands.run(*submission(request), environ=request.environment)
+        except CouldNotObserveError as error:
+            return self._look_again(request.token, error)
+        job_id = reply.strip().split(";")[0]
+        if job_id.isdigit():
+            return job_id
+        return self._look_again(
+            request.token, CouldNotObserveError(f"sbatch printed no job id: {reply[:80]!r}")
+        )
+
+    def _look_again(self, token: str, cause: WheslError) -> str:
+        """Return the id of a job whose submission got no reply; never submits."""
+        deadline = time.monotonic() + self._settle
+        while True:
+            unseen: WheslError | None = None
+            try:
+                if (known := self.find(token)) is not None:
+                    return known.id
+            except CouldNotObserveError as error:
+                unseen = error
+            if time.monotonic() >= deadline:
+                break
+            self._sleep(_POLL)
+        if unseen is not None:
+            message = f"nobody knows whether the job was submitted: {cause.message}; {unseen.message}"
+            raise CouldNotObserveError(message, hint="do not submit by hand; call again when Slurm answers")
+        raise TransientError(
+            f"the job was not submitted: {cause.message}", hint="the same call may be repeated"
+        )
+
+    def find(self, token: str) -> JobRecord | None:
+        """Return a token's job: squeue knows it until MinJobAge after its end, accounting for 30 days."""
+        queued = self._commands.run("squeue", "-h", "-r", "--me", "-t", "all", "-O", records.JOB_FORMAT)
+        # The newest, should another client ever have submitted twice; a job that has not ended before any
+        # other.
+        found = [record for record in records.jobs(queued) if record.token == token]
+        if not found:
+            since = ("-S", f"now-{LOOKBACK_DAYS}days", "-u", str(os.getuid()))
+            found = [record for record in self._accounted(*since) if record.token == token]
+        if not found:
+            return None
+        best = max(found, key=lambda record: (not record.state.ended, record.submitted))
+        return self._with_batch_host_checked([best])[0]
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
+        """Return the records of jobs; of an array (``12``) those of all its tasks (``12_1``, ...)."""
+        if not ids:
+            return {}
+        if bad := [job_id for job_id in ids if not re.fullmatch(r"\d+(_\d+)?", job_id)]:
+            raise UsageError(f"not a Slurm job id: {bad[0]!r}")
+        wanted = ",".join(ids)
+        try:
+            text = self._commands.run(
+                "squeue", "-h", "-r", "-t", "all", "-j", wanted, "-O", records.JOB_FORMAT
+            )
+        except NoSuchJobError:
+            text = ""
+        found = {record.id: record for record in self._with_batch_host_checked(records.jobs(text))}
+        if forgotten := [job_id for job_id in ids if not _covers(job_id, found)]:
+            for record in self._accounted("-j", ",".join(forgotten)):
+                found.setdefault(record.id, record)
+        return found
+
+    def nodes(self) -> list[NodeRecord]:
+        """Return all nodes, those of hidden partitions too."""
+        return records.nodes(self._commands.run("sinfo", "-a", "-h", "-N", "-O", records.NODE_FORMAT))
+
+    def cancel(self, job_id: str, signal: int | None = None) -> None:
+        """Cancel a job, or send a signal to its batch script."""
+        options = () if signal is None else (f"--signal={signal}", "--batch")
+        with contextlib.suppress(NoSuchJobError):
+            self._commands.run("scancel", *options, job_id)
+
+    def requeue(self, job_id: str) -> None:
+        """Run the same job again under the same id, without the two minutes' hold of a requeued job.
+
+        Slurm refuses it for a job that was submitted with --no-requeue until its owner allows it. Without
+        slurmdbd Slurm takes no change to a job any more once a lost node has left it: RefusedError then.
+        """
+        record = self.jobs([job_id]).get(job_id)
+        if record is None:
+            raise NoSuchJobError(f"Slurm does not know job {job_id}")
+        if record.state is not JobState.PENDING:
+            blocked: WheslError | None = None
+            try:
+                self._update_job(job_id, "Requeue=1")
+            except TransientError as error:
+                blocked = error  # it may have been allowed before: the requeue itself tells
+            try:
+                self._commands.run("scontrol", "requeue", job_id)
+            except RefusedError as error:
+                if "pending execution" not in error.message:
+                    if blocked is not None:
+                        hint = "without slurmdbd, Slurm changes no job that has lost a node; submit it again"
+                        raise RefusedError(f"{error.message}; {blocked.message}", hint=hint) from None
+                    raise
+        # The requeue is done: without the rest it starts by itself, two minutes later.
+        with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+            self._lift_hold(job_id)
+
+    def allow_requeue(self, job_id: str, allowed: bool) -> None:
+        """Allow that a job is run again, or take that back.
+
+        To be said before a lost node has left the job: without slurmdbd Slurm takes no change to it after.
+        """
+        self._update_job(job_id, f"Requeue={int(allowed)}")
+
+    def lift_hold(self, record: JobRecord) -> None:
+        """Let a job start now that waits only because it was requeued."""
+        if record.state is JobState.PENDING and record.restarts and record.reason.startswith("BeginTime"):
+            with contextlib.suppress(TransientError, RefusedError):
+                self._update_job(record.id, "StartTime=now")
+
+    def _lift_hold(self, job_id: str) -> None:
+        """Let a requeued job start now, and see that it holds.
+
+        Slurm sets the hold when the old run has ended, and forgets a start time that was given before. Where
+        the batch host is dead that takes until Slurm knows, longer than we wait, and what was given counts.
+        """
+        deadline = time.monotonic() + self._settle / 2
+        lifted = False
+        while time.monotonic() < deadline:
+            record = self.jobs([job_id]).get(job_id)
+            if record is None or record.state not in (JobState.PENDING, JobState.COMPLETING):
+                return
+            if record.state is JobState.PENDING:
+                if lifted and not record.reason.startswith("BeginTime"):
+                    return
+                self._update_job(job_id, "StartTime=now")
+                lifted = True
+            self._sleep(_POLL)
+        self._update_job(job_id, "StartTime=now")
+
+    def annotate(self, job_id: str, comment: str) -> None:
+        """Write a comment behind the token. Blanks of any kind become single spaces."""
+        record = self.jobs([job_id]).get(job_id)
+        if record is None:
+            raise NoSuchJobError(f"Slurm does not know job {job_id}")
+        text = " ".join(comment.split())
+        self._update_job(
+            job_id, f"Comment={records.comment_for(record.token, text) if record.token else text}"
+        )
+
+    def mark_node(self, node: str, reason: str) -> bool:
+        """Drain a node. Never ``down``: with ReturnToService=2 a living node undoes that at once."""
+        return self._update_node(node, "State=DRAIN", f"Reason={' '.join(reason.split()) or 'whesl'}")
+
+    def unmark_node(self, node: str) -> bool:
+        """Take the drain mark from a node; one that is down stays down."""
+        return self._update_node(node, "State=UNDRAIN")
+
+    def _update_node(self, node: str, *changes: str) -> bool:
+        try:
+            self._commands.run("scontrol", "update", f"NodeName={node}", *changes)
+        except DeniedError:
+            return False
+        return True
+
+    def _update_job(self, job_id: str, change: str) -> None:
+        self._commands.run("scontrol", "update", f"JobId={job_id}", change)
+
+    def _with_batch_host_checked(self, found: list[JobRecord]) -> list[JobRecord]:
+        """Mark jobs whose batch host is down but has not left their node list (yet)."""
+        running = {r.batch_host for r in found if r.state is JobState.RUNNING and r.batch_host}
+        if not running:
+            return found
+        hosts = ",".join(sorted(running))
+        text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", hosts, "-O", records.NODE_FORMAT)
+        down = {node.name for node in records.nodes(text) if node.state is NodeState.DOWN}
+        return [
+            msgspec.structs.replace(r, batch_host_lost=True)
+            if r.batch_host in down and not r.state.ended
+            else r
+            for r in found
+        ]
+
+    def _accounted(self, *selection: str) -> list[JobRecord]:
+        """Return what accounting knows; nothing where the site keeps none."""
+        if self._has_accounting is None:
+            self._has_accounting = accounting_kept(self._commands)
+        if not self._has_accounting:
+            return []
+        form = (f"--delimiter={records.SEPARATOR}", f"--format={records.ACCOUNTING_FORMAT}")
+        return records.accounted(self._commands.run("sacct", "-n", "-p", "-X", *form, *selection))
+
+
+def accounting_kept(commands: SlurmCommands) -> bool:
+    """Whether the cluster has slurmdbd."""
+    for line in commands.run("scontrol", "show", "config").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "AccountingStorageType":
+            return value.strip() == "accounting_storage/slurmdbd"
+    raise CouldNotObserveError("scontrol show config names no AccountingStorageType")
+
+
+def submission(request: JobRequest) -> list[str]:
+    """Return the sbatch command for a request.
+
+    --no-kill keeps the allocation when a node is lost, --no-requeue leaves the decision to us, and the output
+    is appended to, so that a requeue under the same id does not wipe out what the first run wrote.
+    """
+    options: dict[str, object] = {
+        "comment": records.comment_for(request.token),
+        "nodes": request.nodes,
+        "ntasks": request.tasks,
+        "job-name": request.name,
+        "chdir": request.workdir,
+        "partition": request.partition,
+        "time": None if request.time_limit is None else _minutes(request.time_limit),
+        "output": request.output,
+        "error": request.error,
+        "exclude": ",".join(request.exclude),
+        "dependency": "afterok:" + ":".join(request.after_ok) if request.after_ok else "",
+        "open-mode": "append",
+        "export": "ALL",
+    }
+    switches = ["--parsable", "--no-kill", "--no-requeue"]
+    if request.after_ok:
+        # Otherwise a job whose parent failed stays in the queue for ever.
+        switches.append("--kill-on-invalid-dep=yes")
+    given = [f"--{name}={value}" for name, value in options.items() if value not in (None, "")]
+    return ["sbatch", *switches, *given, request.script, *request.arguments]
+
+
+def _minutes(limit: float) -> str:
+    minutes, seconds = divmod(max(1, round(limit * 60)), 60)
+    return f"{minutes}:{seconds:02d}"
+
+
+def _covers(job_id: str, found: Iterable[str]) -> bool:
+    return any(name == job_id or name.startswith(f"{job_id}_") for name in found)
