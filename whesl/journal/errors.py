@@ -1,0 +1,76 @@
+"""SQLite's errors in the user's words: full, damaged, read-only, busy; each with what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from whesl.model.errors import WheslError
+
+
+class JournalError(WheslError):
+    """The journal could not be written or read. Nothing of the failed call was written.
+
+    ``reason`` is one of full, damaged, read-only, busy, input-output, foreign-writer, missing, closed.
+    """
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+# Parts of SQLite's messages (https://sqlite.org/rescode.html); the numeric codes reach Python only from
+# version 3.11 on.
+_MEANINGS = (
+    ("full", "is full", "the file system is full", "make room, or set WHESL_HOME to another file system"),
+    (
+        "read-only",
+        "readonly",
+        "the file or its directory is read-only",
+        "make both writable for yourself, or set WHESL_HOME elsewhere",
+    ),
+    (
+        "read-only",
+        "unable to open",
+        "it could not be opened",
+        "check that the directory exists and is writable, and your quota",
+    ),
+    (
+        "damaged",
+        "malformed",
+        "the file is damaged",
+        "start its daemon again: it keeps what is readable and puts the damaged file aside",
+    ),
+    (
+        "damaged",
+        "not a database",
+        "the file is not a journal",
+        "move the file away; what it held cannot be read",
+    ),
+    ("busy", "locked", "another process holds it", "look for a second daemon with the same WHESL_HOME"),
+    (
+        "busy",
+        "locking protocol",
+        "the file system gives no locks",
+        "set WHESL_HOME to a file system with POSIX locks (Lustre: mounted with flock)",
+    ),
+)
+
+
+def translated(error: sqlite3.Error, path: Path, doing: str) -> JournalError:
+    """Return the JournalError that says what SQLite's error means.
+
+    Args:
+        error: what sqlite3 raised.
+        path: the journal's file.
+        doing: what was tried, as in "write to".
+    """
+    text = str(error)
+    for reason, part, meaning, hint in _MEANINGS:
+        if part in text:
+            return JournalError(f"could not {doing} the journal {path}: {meaning}", reason=reason, hint=hint)
+    return JournalError(
+        f"could not {doing} the journal {path}: {text}",
+        reason="input-output",
+        hint="check the file system that holds it, then start the daemon again",
+    )

@@ -1,0 +1,67 @@
+"""Where the coordinator listens: the file by which its clients find it, also after a restart elsewhere."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from whesl.wire.keys import write_private
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of ``coordinator/endpoint.json``.
+
+    ``addresses`` are tried in order, after loopback for clients on ``host`` itself. ``incarnation`` changes
+    with each start.
+    """
+
+    host: str
+    addresses: tuple[str, ...]
+    port: int
+    public_key: str
+    pid: int
+    incarnation: str
+
+    def urls(self, here: str) -> tuple[str, ...]:
+        """Return the addresses to try from a machine called ``here``, best first."""
+        loopback = ("127.0.0.1",) if here == self.host else ()
+        own = tuple(a for a in self.addresses if a not in loopback)
+        return tuple(f"tcp://{address}:{self.port}" for address in (*loopback, *own))
+
+
+def endpoint_file(home: Path) -> Path:
+    """Return the path of the file below a WHESL home."""
+    return home / "coordinator" / "endpoint.json"
+
+
+def write_endpoint(home: Path, endpoint: Endpoint) -> None:
+    """Write the file, mode 0600, in one piece. Raises OSError."""
+    write_private(endpoint_file(home), msgspec.json.encode(endpoint))
+
+
+def read_endpoint(home: Path) -> Endpoint | None:
+    """Return the file's content, None when there is none or it is not readable."""
+    try:
+        return msgspec.json.decode(endpoint_file(home).read_bytes(), type=Endpoint)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def reachable_addresses(bind_host: str) -> tuple[str, ...]:
+    """Return what other machines may reach a socket by, the host's name first.
+
+    Args:
+        bind_host: what it listens on: ``*`` for all interfaces, or one address.
+    """
+    if bind_host != "*":
+        return (bind_host,)
+    addresses = [
+        entry.address
+        for entries in psutil.net_if_addrs().values()
+        for entry in entries
+        if entry.family == socket.AF_INET and not entry.address.startswith("127.")
+    ]
+    return (socket.gethostname(), *addresses, "127.0.0.1")

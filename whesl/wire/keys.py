@@ -1,0 +1,166 @@
+"""Where a user's WHESL lives, and the CURVE keys that keep everybody else out.
+
+Two key pairs in ``WHESL_HOME/keys``: one names the coordinator to its clients, one admits the user's own
+processes to the coordinator. Both are made at first use, on whichever machine comes first: ``WHESL_HOME`` is
+shared by login and compute nodes. Links inside one allocation have keys of their own (``LinkKeys``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+import msgspec
+import zmq
+
+from whesl.model.errors import WheslError
+
+HOME_VARIABLE = "WHESL_HOME"
+_PRIVATE = 0o700
+
+
+class HomeError(WheslError):
+    """``WHESL_HOME`` cannot be used: it is not private, not ours, or cannot be made."""
+
+
+class KeyPair(msgspec.Struct, frozen=True):
+    """A CURVE key pair in Z85 text (40 characters each; https://rfc.zeromq.org/spec/26/)."""
+
+    public: str
+    secret: str
+
+    @classmethod
+    def generate(cls) -> KeyPair:
+        """Return a new pair."""
+        public, secret = zmq.curve_keypair()
+        return cls(public.decode(), secret.decode())
+
+    def __repr__(self) -> str:
+        return f"KeyPair(public={self.public!r})"
+
+
+class LinkKeys(msgspec.Struct, frozen=True):
+    """The ephemeral keys of one link: the server's pair, and the one pair that all its clients bear."""
+
+    server: KeyPair
+    client: KeyPair
+
+    @classmethod
+    def generate(cls) -> LinkKeys:
+        """Return new pairs."""
+        return cls(KeyPair.generate(), KeyPair.generate())
+
+
+class UserKeys(msgspec.Struct, frozen=True):
+    """The user's lasting keys: ``coordinator`` of the server, ``client`` of every process of the user."""
+
+    coordinator: KeyPair
+    client: KeyPair
+
+
+def home() -> Path:
+    """Return the directory that ``WHESL_HOME`` names (default ``~/.whesl``), made private at first use.
+
+    Raises HomeError when it is not the caller's own or open to anybody else.
+    """
+    path = Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".whesl").expanduser().absolute()
+    return private_directory(path)
+
+
+def private_directory(path: Path) -> Path:
+    """Return ``path`` after making it (mode 0700) or checking that it is ours and private.
+
+    Raises HomeError.
+    """
+    try:
+        path.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        found = path.stat()
+    except OSError as error:
+        raise HomeError(
+            f"{path} cannot be used as a directory: {error.strerror}",
+            hint=f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share",
+        ) from error
+    if found.st_uid != os.geteuid():
+        raise HomeError(
+            f"{path} belongs to uid {found.st_uid}, not to you (uid {os.geteuid()})",
+            hint=f"set {HOME_VARIABLE} to a directory of your own",
+        )
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o077:
+        raise HomeError(
+            f"{path} is open to others (mode {mode:04o}); keys are kept below it",
+            hint=f"chmod 700 {path}",
+        )
+    return path
+
+
+def user_keys(directory: Path) -> UserKeys:
+    """Return the keys below a WHESL home, made at first use. Two processes at once get the same.
+
+    Args:
+        directory: the WHESL home, as ``home()`` returns it.
+
+    Raises HomeError when the directories are not private or a key file is not readable.
+    """
+    private_directory(directory)
+    keys = private_directory(directory / "keys")
+    return UserKeys(_pair(keys / "coordinator"), _pair(keys / "client"))
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file of mode 0600 in one piece: readers see the old content or the new, never a part."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+def _pair(directory: Path) -> KeyPair:
+    """Return the pair kept in a directory, made when it does not exist.
+
+    The pair is written into a directory beside it that is then renamed: a rename onto a directory that is
+    not empty fails, so of two makers one wins, and nobody sees half a pair.
+    """
+    if not directory.exists():
+        making = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+        try:
+            write_private(making / "pair.json", msgspec.json.encode(KeyPair.generate()))
+            with contextlib.suppress(OSError):  # another process was first; its pair is read below
+                making.rename(directory)
+        except OSError as error:
+            raise HomeError(
+                f"the key pair {directory} could not be written: {error.strerror}",
+                hint="check room and quota of the file system",
+            ) from error
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+    private_directory(directory)
+    file = directory / "pair.json"
+    try:
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & 0o077:
+            raise HomeError(
+                f"the key file {file} is open to others (mode {mode:04o})", hint=f"chmod 600 {file}"
+            )
+        return msgspec.json.decode(file.read_bytes(), type=KeyPair)
+    except OSError as error:
+        raise HomeError(
+            f"the key file {file} cannot be read: {error.strerror}",
+            hint=f"remove {directory} while nothing of WHESL runs; it is made anew",
+        ) from error
+    except msgspec.DecodeError as error:
+        raise HomeError(
+            f"the key file {file} is damaged",
+            hint=f"remove {directory} while nothing of WHESL runs; it is made anew",
+        ) from error

@@ -1,0 +1,267 @@
+"""The messages between isolators, coordinator and command line.
+
+Each is a tagged, versioned record in msgpack. A frame is an ``Envelope``: who, in which incarnation,
+which number, and whether an answer to it has been seen; the receiver drops repeats by (sender,
+incarnation, number) and the sender repeats until acknowledged. Unknown tags and versions are counted
+and dropped, never executed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.model.evidence import Raised
+from whesl.model.states import TaskState
+from whesl.model.workflow import BadNode, Configuration, Workflow
+
+WIRE_VERSION = 1
+CLUSTER_VARIABLES = ("PATH", "SLURM_CONF", "WHESL_LOCAL")
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of all messages."""
+
+
+# Isolator to coordinator ---------------------------------------------------------------------------
+
+
+class Register(Message, frozen=True, kw_only=True, tag="register"):
+    """An isolator is up: first thing it says, and again after each loss of contact.
+
+    ``claim`` is new for each start of the job's script by the resource manager (job id and restart
+    count); of two claims for one task the coordinator lets the newer run and fences the older.
+    """
+
+    task: str
+    workflow: str
+    step: str
+    instance: str = ""
+    workspace: str = ""
+    rjms: str = ""
+    job_id: str = ""
+    claim: str
+    nodes: tuple[str, ...] = ()
+    attempt: int = 0
+    state: TaskState = TaskState.REGISTERED
+    configuration_version: int = 0
+
+
+class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
+    """Alive. Not acknowledged one by one."""
+
+    task: str
+    state: TaskState
+    attempt: int
+
+
+class Report(Message, frozen=True, kw_only=True, tag="report"):
+    """Something happened that the coordinator records: kind is the isolator journal's own word."""
+
+    task: str
+    kind: str
+    time: float
+    data: dict[str, Any] = {}
+
+
+class RecoveryRequest(Message, frozen=True, kw_only=True, tag="recovery-request"):
+    """A WORKFLOW_LEVEL exception was raised; the isolator waits for RecoveryGrant."""
+
+    raised: Raised
+
+
+class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):
+    """A recovery ended. ``configuration`` is the task's new one; its path map concerns dependents.
+
+    ``signal`` is sent to running dependents that are reconfigured (0: none).
+    """
+
+    task: str
+    ordinal: int
+    exception: str
+    outcome: str  # relaunched, paused, failed, escalated, skipped
+    configuration: Configuration = Configuration()
+    dependents_map: Configuration = Configuration()
+    signal: int = 0
+    seconds: float = 0.0
+
+
+class Escalate(Message, frozen=True, kw_only=True, tag="escalate"):
+    """The isolator cannot handle it inside the allocation and gives the decision up.
+
+    ``reason``: spares-exhausted, budget-spent, allocation-lost, handler-failed.
+    """
+
+    raised: Raised
+    reason: str
+    escalate_to: str | None = None
+
+
+class Finished(Message, frozen=True, kw_only=True, tag="finished"):
+    """The task ended under its isolator; final."""
+
+    task: str
+    state: TaskState
+    exit_code: int
+    attempts: int
+
+
+class NodeSuspect(Message, frozen=True, kw_only=True, tag="node-suspect"):
+    """A node belongs into the shared memory of bad nodes."""
+
+    bad_node: BadNode
+
+
+# Coordinator to isolator ---------------------------------------------------------------------------
+
+
+class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
+    """Answer to Register. ``admitted`` False: another claim owns the task (``reason`` says which)."""
+
+    task: str
+    admitted: bool
+    reason: str = ""
+    configuration: Configuration = Configuration()
+    bad_nodes: tuple[BadNode, ...] = ()
+    coordinator: str = ""
+    heartbeat: float = 5.0
+
+
+class RecoveryGrant(Message, frozen=True, kw_only=True, tag="recovery-grant"):
+    """The coordinator's own steps are done (or failed: ``refused`` says why); now the isolator's.
+
+    ``transformed`` names the exception that this one became, counted over all tasks of the workflow: the
+    coordinator's steps were that one's, and the isolator takes that one's steps, where its rules have them.
+    """
+
+    task: str
+    ordinal: int
+    configuration: Configuration = Configuration()
+    refused: str = ""
+    transformed: str = ""
+
+
+class EscalationDecision(Message, frozen=True, kw_only=True, tag="escalation-decision"):
+    """What becomes of an escalated task: requeue (same job again), fail, pause."""
+
+    task: str
+    ordinal: int
+    action: str
+    reason: str = ""
+
+
+class Reconfigure(Message, frozen=True, kw_only=True, tag="reconfigure"):
+    """A running task's configuration changed. Lower or equal versions than its own are ignored."""
+
+    task: str
+    configuration: Configuration
+    signal: int = 0
+
+
+class Control(Message, frozen=True, kw_only=True, tag="control"):
+    """A person's word: resume, pause or cancel. ``id`` makes it idempotent."""
+
+    task: str
+    id: str
+    action: str
+
+
+# Command line to coordinator -----------------------------------------------------------------------
+
+
+class RegisterWorkflow(Message, frozen=True, kw_only=True, tag="register-workflow"):
+    """A workflow and its specification (JSON of whesl.esl.spec.Spec), before any of its tasks runs.
+
+    ``environment`` has the variables that say which cluster its jobs run on (``CLUSTER_VARIABLES``): the
+    coordinator may have been started in view of another one.
+    """
+
+    workflow: Workflow
+    spec: bytes
+    rjms: str
+    observe: bool = False
+    environment: dict[str, str] = {}
+
+
+class Query(Message, frozen=True, kw_only=True, tag="query"):
+    """Ask: status, events, nodes, report."""
+
+    what: str
+    workflow: str = ""
+    since: int = 0
+    arguments: dict[str, str] = {}
+
+
+class Command(Message, frozen=True, kw_only=True, tag="command"):
+    """Tell: resume, pause, cancel (a task), stop (the coordinator), forget-node, add-node."""
+
+    id: str
+    action: str
+    target: str = ""
+    arguments: dict[str, str] = {}
+
+
+class Reply(Message, frozen=True, kw_only=True, tag="reply"):
+    """Answer to Query, Command and RegisterWorkflow. ``body`` is JSON."""
+
+    ok: bool
+    error: str = ""
+    body: bytes = b""
+
+
+class Ack(Message, frozen=True, kw_only=True, tag="ack"):
+    """The numbered message has been written to the receiver's journal."""
+
+    number: int
+
+
+AnyMessage = (
+    Register
+    | Heartbeat
+    | Report
+    | RecoveryRequest
+    | RecoveryDone
+    | Escalate
+    | Finished
+    | NodeSuspect
+    | Welcome
+    | RecoveryGrant
+    | EscalationDecision
+    | Reconfigure
+    | Control
+    | RegisterWorkflow
+    | Query
+    | Command
+    | Reply
+    | Ack
+)
+
+
+class Envelope(msgspec.Struct, frozen=True, array_like=True):
+    """One frame on the wire."""
+
+    version: int
+    sender: str
+    incarnation: str
+    number: int  # from 1 within an incarnation; 0 for messages that need no acknowledgement
+    message: AnyMessage
+    floor: int = 0  # the lowest number still unacknowledged: a restarted receiver forgets what is below
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Envelope)
+
+
+def encode(envelope: Envelope) -> bytes:
+    """Return an envelope as a frame."""
+    return _encoder.encode(envelope)
+
+
+def decode(frame: bytes) -> Envelope | None:
+    """Return a frame's envelope, or None for anything malformed or of another version."""
+    try:
+        envelope = _decoder.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return envelope if envelope.version == WIRE_VERSION else None

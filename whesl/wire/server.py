@@ -1,0 +1,202 @@
+"""The coordinator's end: messages in, acknowledged only once they have been written down; messages out.
+
+A *peer* is one start of one client: ``sender#incarnation``. An isolator that was started again is another
+peer, so that two claims of one task are told apart.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
+import zmq
+
+from whesl.wire.delivery import SENDERS, Inbox, Outbox
+from whesl.wire.keys import UserKeys
+from whesl.wire.messages import (
+    WIRE_VERSION,
+    Ack,
+    AnyMessage,
+    Envelope,
+    Heartbeat,
+    Report,
+    decode,
+    encode,
+)
+from whesl.wire.sockets import ServerSocket
+
+NAME = "coordinator"
+# Peers whose name begins so ask once and go: what they were told is not kept.
+TRANSIENT = "cli-"
+# Sender, incarnation, number, floor.
+Origin = tuple[str, str, int, int]
+# A peer that lost its connection may come back for this long, in seconds; then its messages are forgotten.
+# Nothing depends on them: a task that registers is told its whole state.
+_PATIENCE = 3600.0
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """A new message. Call ``CoordinatorServer.settle`` with it once it is in the journal."""
+
+    peer: str
+    message: AnyMessage
+    envelope: Envelope
+
+    @property
+    def origin(self) -> Origin | None:
+        """What identifies the message in the journal; None for those that need no identity."""
+        envelope = self.envelope
+        if not envelope.number or self.peer.startswith(TRANSIENT):
+            return None
+        return (envelope.sender, envelope.incarnation, envelope.number, envelope.floor)
+
+
+class CoordinatorServer:
+    """The coordinator's socket, with reliable delivery in both directions.
+
+    Args:
+        host: address to listen on, ``*`` for all (only the user's own keys are admitted).
+        port: 0 for any; the chosen one is ``port``.
+        keys: the user's.
+        incarnation: of this start of the coordinator.
+        clock: seconds, monotonic.
+
+    ``counters`` has refused, malformed, repeated, unsent, unexpected.
+
+    Raises BindError.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        keys: UserKeys,
+        incarnation: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._socket = ServerSocket(host, port, keys.coordinator, frozenset({keys.client.public}))
+        self._clock = clock
+        self._incarnation = incarnation
+        self._inbox = Inbox()
+        self._routes: OrderedDict[str, bytes] = OrderedDict()
+        self._outboxes: dict[str, Outbox] = {}
+        self._absent: dict[str, float] = {}  # since when a peer has had no connection
+        self.port = self._socket.port
+        self.counters = self._socket.counters
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+        """What has to be polled for reading."""
+        return self._socket.sockets
+
+    def receive(self) -> list[Delivery]:
+        """Return the new messages; repeats are acknowledged again and dropped."""
+        new: list[Delivery] = []
+        taken: set[tuple[str, int]] = set()
+        for route, frame in self._socket.receive():
+            if frame is None:
+                self._left(route)
+                continue
+            envelope = decode(frame)
+            if envelope is None:
+                self.counters["malformed"] += 1
+                continue
+            peer = f"{envelope.sender}#{envelope.incarnation}"
+            self._know(peer, route)
+            if isinstance(envelope.message, Ack):
+                if peer in self._outboxes:
+                    self._outboxes[peer].acknowledged(envelope.message.number)
+                if not envelope.message.number:
+                    # A client's greeting: it is told that somebody listens.
+                    self._acknowledge(peer, 0)
+            elif self._inbox.seen(envelope):
+                self.counters["repeated"] += 1
+                self._acknowledge(peer, envelope.number)
+            elif not self._inbox.acceptable(envelope) or (peer, envelope.number) in taken:
+                self.counters["repeated"] += 1
+            else:
+                if envelope.number:
+                    taken.add((peer, envelope.number))
+                new.append(Delivery(peer, envelope.message, envelope))
+        return new
+
+    def settle(self, delivery: Delivery) -> None:
+        """Acknowledge a message that has been written down; heartbeats are answered with number 0."""
+        self._inbox.remember(delivery.envelope)
+        if delivery.envelope.number or isinstance(delivery.message, Heartbeat):
+            self._acknowledge(delivery.peer, delivery.envelope.number)
+
+    def recall(self, origin: Origin) -> None:
+        """Take a message as known that an earlier start of the coordinator wrote down."""
+        sender, incarnation, number, floor = origin
+        known = Ack(number=number)  # the content does not matter to the inbox
+        self._inbox.remember(Envelope(WIRE_VERSION, sender, incarnation, number, known, floor))
+
+    def send(self, peer: str, message: AnyMessage) -> None:
+        """Send to a peer, repeated until acknowledged or until the peer is forgotten."""
+        outbox = self._outboxes.setdefault(peer, Outbox(NAME, self._incarnation))
+        envelope = outbox.post(message, self._clock(), expendable=isinstance(message, Report))
+        route = self._routes.get(peer)
+        if route is not None:
+            self._socket.send(route, encode(envelope))
+
+    def forget(self, peer: str) -> None:
+        """Stop repeating messages to a peer that is over."""
+        self._outboxes.pop(peer, None)
+        self._absent.pop(peer, None)
+
+    def tick(self) -> None:
+        """Repeat what is due."""
+        now = self._clock()
+        for peer in [peer for peer, since in self._absent.items() if now - since > _PATIENCE]:
+            self.forget(peer)
+        for peer, outbox in self._outboxes.items():
+            route = self._routes.get(peer)
+            for envelope in outbox.due(now):
+                if route is not None:
+                    self._socket.send(route, encode(envelope))
+
+    def next_deadline(self) -> float | None:
+        """Return when ``tick`` has something to do, None when nothing waits."""
+        deadlines = (outbox.next_deadline() for outbox in self._outboxes.values())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def idle(self) -> bool:
+        """Whether everything sent to peers that are connected was acknowledged."""
+        return not any(len(outbox) for peer, outbox in self._outboxes.items() if peer in self._routes)
+
+    def waiting(self) -> int:
+        """Return how many messages have not been acknowledged, over all peers."""
+        return sum(len(outbox) for outbox in self._outboxes.values())
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def _left(self, route: bytes) -> None:
+        for peer in [peer for peer, known in self._routes.items() if known == route]:
+            del self._routes[peer]
+            self._absent[peer] = self._clock()
+            # A command line that has gone does not come back for its answer.
+            if peer.startswith(TRANSIENT):
+                self.forget(peer)
+
+    def _know(self, peer: str, route: bytes) -> None:
+        if self._routes.get(peer) != route:
+            self._routes[peer] = route
+            self._absent.pop(peer, None)
+            if peer in self._outboxes:
+                self._outboxes[peer].hurry(self._clock())
+        self._routes.move_to_end(peer)
+        while len(self._routes) > SENDERS:
+            forgotten, _ = self._routes.popitem(last=False)
+            self._outboxes.pop(forgotten, None)
+
+    def _acknowledge(self, peer: str, number: int) -> None:
+        route = self._routes.get(peer)
+        if route is not None:
+            envelope = Envelope(WIRE_VERSION, NAME, self._incarnation, 0, Ack(number=number))
+            self._socket.send(route, encode(envelope))

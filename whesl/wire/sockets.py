@@ -1,0 +1,292 @@
+"""The only place where ZeroMQ sockets are made: always CURVE, always with a closed list of admitted keys.
+
+CURVE (https://rfc.zeromq.org/spec/26/) encrypts and names both ends; the server asks ZAP
+(https://rfc.zeromq.org/spec/27/) whether the client's key is one of those it was given. Nothing here blocks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+import zmq
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils.monitor import recv_monitor_message
+
+from whesl.model.errors import WheslError
+from whesl.wire.keys import KeyPair
+
+MAX_FRAME = 32 * 1024 * 1024
+QUEUE = 20_000
+_DOMAIN = "whesl"
+_REFUSALS = (
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+)
+# The authenticator tells of every handshake; what was refused is counted instead.
+_SILENT = logging.getLogger("whesl.wire.zap")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+class BindError(WheslError):
+    """The address cannot be listened on."""
+
+
+class _Admission:
+    """ZAP's question: is this client's key one of ours?"""
+
+    def __init__(self, admitted: frozenset[str]) -> None:
+        self._admitted = frozenset(key.encode() for key in admitted)
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        """Answer for one handshake (called by pyzmq's authenticator)."""
+        return key in self._admitted
+
+
+class ServerSocket:
+    """A ROUTER that admits only clients with known keys, and knows whose connection was lost.
+
+    Args:
+        host: address or interface to listen on, ``*`` for all.
+        port: 0 for any free one; the chosen one is ``port``.
+        keys: the server's own pair.
+        admitted: public keys of the clients that may speak.
+
+    ``socket`` and ``monitor`` are to be polled; ``counters`` counts what was refused or dropped.
+
+    Raises BindError.
+    """
+
+    def __init__(self, host: str, port: int, keys: KeyPair, admitted: frozenset[str]) -> None:
+        self.counters: Counter[str] = Counter()
+        self._peer_of: dict[int, bytes] = {}  # by the descriptor of its connection
+        self._open: set[int] = set()  # descriptors of connections that have not been closed
+        self._happened: list[tuple[bytes, bytes | None]] = []
+        # One context for each server: ZAP has one handler for a context.
+        self._context = zmq.Context()
+        self._zap = ThreadAuthenticator(self._context, log=_SILENT)
+        self._zap.start()
+        self._zap.configure_curve_callback(_DOMAIN, credentials_provider=_Admission(admitted))
+        self.socket: zmq.Socket[bytes] = self._context.socket(zmq.ROUTER)
+        self.socket.curve_server = True
+        self.socket.curve_publickey = keys.public.encode()
+        self.socket.curve_secretkey = keys.secret.encode()
+        self.socket.zap_domain = _DOMAIN.encode()
+        self.socket.linger = 0
+        self.socket.maxmsgsize = MAX_FRAME
+        self.socket.sndhwm = self.socket.rcvhwm = QUEUE
+        # A peer that comes back under its name takes the place of its old connection; sending to a peer
+        # that is gone is told instead of dropped in silence.
+        self.socket.router_handover = True
+        self.socket.router_mandatory = True
+        self.monitor: zmq.Socket[bytes] = self.socket.get_monitor_socket(
+            zmq.EVENT_DISCONNECTED | zmq.EVENT_ACCEPTED | _REFUSALS
+        )
+        self.monitor.linger = 0
+        try:
+            self.socket.bind(f"tcp://{host}:{port or '*'}")
+        except zmq.ZMQError as error:
+            self.close()
+            raise BindError(
+                f"cannot listen on {host} port {port or 'any'}: {error.strerror}",
+                hint="another process has the port, or the address is not of this machine",
+            ) from error
+        self.port = int(self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rsplit(":", 1)[1])
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+        """What has to be polled for reading."""
+        return (self.socket, self.monitor)
+
+    def receive(self) -> list[tuple[bytes, bytes | None]]:
+        """Return what happened, in order: (peer, content) for a message, (peer, None) for a lost connection.
+
+        A peer whose connection was replaced is lost first. Frames of another shape are counted and dropped.
+        """
+        while True:
+            try:
+                frames = self.socket.recv_multipart(zmq.DONTWAIT, copy=False)
+            except zmq.Again:
+                break
+            if len(frames) != 2:
+                self.counters["malformed"] += 1
+                continue
+            peer = bytes(frames[0].buffer)
+            descriptor = frames[1].get(zmq.SRCFD)
+            live = isinstance(descriptor, int) and self._spoke(peer, descriptor)
+            self._happened.append((peer, bytes(frames[1].buffer)))
+            if not live and peer not in self._peer_of.values():
+                # The last words of a connection that has closed already.
+                self._happened.append((peer, None))
+        self._watch()
+        happened, self._happened = self._happened, []
+        return happened
+
+    def _spoke(self, peer: bytes, descriptor: int) -> bool:
+        """Note which connection bears a peer; False when that connection has closed already."""
+        # First, always: a peer that came back may have been given the very descriptor that it had before.
+        self._watch()
+        if self._peer_of.get(descriptor) == peer:
+            return True
+        if descriptor not in self._open:
+            return False
+        for other in [d for d, known in self._peer_of.items() if known == peer or d == descriptor]:
+            self._happened.append((self._peer_of.pop(other), None))
+        self._peer_of[descriptor] = peer
+        return True
+
+    def _watch(self) -> None:
+        """Take in what the monitor tells, in its order: a descriptor is closed before it is used again."""
+        for event, descriptor in _events(self.monitor):
+            if event & _REFUSALS:
+                self.counters["refused"] += 1
+            elif event == zmq.EVENT_ACCEPTED:
+                self._open.add(descriptor)
+            elif event == zmq.EVENT_DISCONNECTED:
+                self._open.discard(descriptor)
+                peer = self._peer_of.pop(descriptor, None)
+                if peer is not None:
+                    self._happened.append((peer, None))
+
+    def send(self, peer: bytes, content: bytes) -> bool:
+        """Send to one peer; False when it is not connected or its queue is full."""
+        try:
+            self.socket.send_multipart([peer, content], zmq.DONTWAIT)
+        except (zmq.Again, zmq.ZMQError) as error:
+            self.counters["unsent"] += 1
+            if error.errno not in (zmq.EAGAIN, zmq.EHOSTUNREACH):
+                raise
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close everything. Closing twice is no error."""
+        if self._context.closed:
+            return
+        self.socket.disable_monitor()
+        self.monitor.close()
+        self.socket.close()
+        self._zap.stop()
+        self._context.term()
+
+
+class ClientSocket:
+    """A DEALER that speaks to one server at a time.
+
+    Args:
+        keys: the client's own pair.
+        identity: the name under which the server knows the connection; empty for one of its choice.
+
+    ``socket`` and ``monitor`` are to be polled; ``connected`` is what ``events`` saw last.
+    """
+
+    def __init__(self, keys: KeyPair, identity: bytes = b"") -> None:
+        self.connected = False
+        self.refused = 0
+        self._endpoint = ""
+        self._context = zmq.Context()
+        self.socket: zmq.Socket[bytes] = self._context.socket(zmq.DEALER)
+        self.socket.curve_publickey = keys.public.encode()
+        self.socket.curve_secretkey = keys.secret.encode()
+        # Until a server is named there is no key of its own; a pair's own public key keeps CURVE switched on.
+        self.socket.curve_serverkey = keys.public.encode()
+        self.socket.linger = 0
+        self.socket.maxmsgsize = MAX_FRAME
+        self.socket.sndhwm = self.socket.rcvhwm = QUEUE
+        # Only to a finished connection: what cannot be sent now is repeated by delivery, not kept twice.
+        self.socket.immediate = True
+        self.socket.reconnect_ivl = 100
+        self.socket.reconnect_ivl_max = 2000
+        # A server whose machine died closes nothing; ZMTP's own heartbeat notices it.
+        self.socket.heartbeat_ivl = 5000
+        self.socket.heartbeat_timeout = 15000
+        if identity:
+            self.socket.identity = identity
+        self.monitor: zmq.Socket[bytes] = self.socket.get_monitor_socket(
+            zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | _REFUSALS
+        )
+        self.monitor.linger = 0
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+        """What has to be polled for reading."""
+        return (self.socket, self.monitor)
+
+    @property
+    def endpoint(self) -> str:
+        """The address in use, empty for none."""
+        return self._endpoint
+
+    def connect(self, endpoint: str, server_key: str) -> None:
+        """Speak to another server from now on; the connection is made in the background.
+
+        Args:
+            endpoint: ``tcp://host:port``.
+            server_key: the server's public key.
+
+        Raises WheslError when the address has no valid form.
+        """
+        self.disconnect()
+        try:
+            self.socket.curve_serverkey = server_key.encode()
+            self.socket.connect(endpoint)
+        except zmq.ZMQError as error:
+            raise WheslError(f"not an address: {endpoint!r} ({error.strerror})") from error
+        self._endpoint = endpoint
+
+    def disconnect(self) -> None:
+        """Speak to nobody."""
+        if self._endpoint:
+            self.socket.disconnect(self._endpoint)
+            self._endpoint = ""
+            self.connected = False
+
+    def events(self) -> list[bool]:
+        """Return the changes of the connection since the last call: True made, False lost."""
+        changes = []
+        for event, _ in _events(self.monitor):
+            if event & _REFUSALS:
+                self.refused += 1
+                continue
+            self.connected = event == zmq.EVENT_HANDSHAKE_SUCCEEDED
+            changes.append(self.connected)
+        return changes
+
+    def receive(self) -> list[bytes]:
+        """Return the contents that have arrived; frames of another shape are dropped."""
+        arrived: list[bytes] = []
+        while True:
+            try:
+                frames = self.socket.recv_multipart(zmq.DONTWAIT)
+            except zmq.Again:
+                return arrived
+            if len(frames) == 1:
+                arrived.append(frames[0])
+
+    def send(self, content: bytes) -> bool:
+        """Send; False when there is no connection or its queue is full."""
+        try:
+            self.socket.send(content, zmq.DONTWAIT)
+        except zmq.Again:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close everything. Closing twice is no error."""
+        if self._context.closed:
+            return
+        self.socket.disable_monitor()
+        self.monitor.close()
+        self.socket.close()
+        self._context.term()
+
+
+def _events(monitor: zmq.Socket[bytes]) -> list[tuple[int, int]]:
+    """Return the (event, descriptor or error number) pairs that wait on a monitor."""
+    found = []
+    while monitor.poll(0):
+        message = recv_monitor_message(monitor, zmq.DONTWAIT)
+        found.append((int(message["event"]), int(message["value"])))
+    return found
