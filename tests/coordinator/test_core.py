@@ -1,0 +1,638 @@
+"""The coordinator's core on a virtual clock: admission, recoveries, dependents, escalation, silence."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from tests.coordinator.world import DIAMOND, FULL, RULES, World, exception, raised, spec, step
+from whesl.coordinator.records import rebuild
+from whesl.coordinator.state import Settings
+from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
+from whesl.model.pathmap import PathMap, PathRule
+from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import BadNode, Configuration, Task, Workflow
+from whesl.wire.messages import (
+    Command,
+    Control,
+    Escalate,
+    EscalationDecision,
+    Finished,
+    Heartbeat,
+    NodeSuspect,
+    Reconfigure,
+    RecoveryDone,
+    RecoveryGrant,
+    RecoveryRequest,
+    Register,
+    Report,
+    Welcome,
+)
+
+MOVED = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    made.workflow()
+    return made
+
+
+def done(task: str, ordinal: int = 1, outcome: str = "relaunched", **more: object) -> RecoveryDone:
+    return RecoveryDone(task=f"w/{task}", ordinal=ordinal, exception=FULL, outcome=outcome, **more)  # type: ignore[arg-type]
+
+
+class TestAdmission:
+    def test_the_first_claim_is_admitted(self, world: World) -> None:
+        peer = world.register("a")
+        (welcome,) = world.told(peer, Welcome)
+        assert welcome.admitted and welcome.heartbeat == 5.0
+        assert world.task("a").state is TaskState.RUNNING
+        assert world.task("b").state is TaskState.REGISTERED
+
+    def test_a_newer_claim_of_the_same_job_replaces_the_older_which_is_fenced(self, world: World) -> None:
+        old = world.register("a")
+        new = world.register("a", restarts=1)
+        assert world.told(new, Welcome)[0].admitted
+        assert [w.admitted for w in world.told(old, Welcome)] == [True, False]
+        assert world.task("a").claim == "job-a.1"
+        world.tell(old, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
+        assert world.task("a").state is TaskState.RUNNING
+
+    @pytest.mark.parametrize("seen_before", [True, False])
+    def test_a_late_register_of_an_old_claim_is_refused(self, world: World, seen_before: bool) -> None:
+        if seen_before:
+            world.register("a", restarts=9)
+        new = world.register("a", restarts=10)
+        late = world.register("a", restarts=9, peer="late")
+        (welcome,) = world.told(late, Welcome)
+        assert not welcome.admitted and "10" in welcome.reason
+        assert world.task("a").peer == new
+
+    def test_another_job_waits_for_nobody_while_the_owner_lives(self, world: World) -> None:
+        owner = world.register("a")
+        second = world.register("a", job="job-2")
+        (welcome,) = world.told(second, Welcome)
+        assert not welcome.admitted and "job-a" in welcome.reason
+        assert world.task("a").peer == owner
+
+    def test_another_job_is_admitted_once_the_task_has_ended(self, world: World) -> None:
+        owner = world.register("a")
+        world.tell(owner, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
+        second = world.register("a", job="job-2")
+        assert world.told(second, Welcome)[0].admitted
+        assert world.task("a").state is TaskState.RUNNING
+        assert world.task("a").exit_code is None
+
+    def test_an_isolator_that_was_started_again_keeps_its_task(self, world: World) -> None:
+        world.register("a")
+        again = world.register("a", peer="w/a#second", attempt=1, state=TaskState.RECOVERING)
+        assert world.told(again, Welcome)[0].admitted
+        assert world.task("a").peer == again
+        assert world.task("a").state is TaskState.RECOVERING
+
+    def test_an_unknown_name_is_matched_by_workspace_or_step_and_instance(self, world: World) -> None:
+        peer = world.register("a", task="w/a_other-name", workspace="/old/w/b", step="zzz")
+        assert world.task("b").peer == peer
+        world.tell(peer, Finished(task="w/a_other-name", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+        assert world.task("b").state is TaskState.COMPLETED
+        other = world.register("c", task="w/strange")
+        assert world.task("c").peer == other
+
+    def test_a_task_of_no_workflow_stands_alone(self, world: World) -> None:
+        peer = world.register("a", task="alone/t", workflow="alone", step="t")
+        world.tell(peer, RecoveryRequest(raised=msgspec.structs.replace(raised(FULL, "a"), task="alone/t")))
+        (grant,) = world.told(peer, RecoveryGrant)
+        assert not grant.refused
+        assert "w/a" in world.state.tasks and world.task("a").state is TaskState.REGISTERED
+
+
+class TestConfigurations:
+    def test_dependents_running_and_to_come_get_the_path_map_of_a_job_level_recovery(
+        self, world: World
+    ) -> None:
+        a, b, x = world.register("a"), world.register("b"), world.register("x")
+        world.tell(a, done("a", dependents_map=MOVED, signal=10))
+        (told,) = world.told(b, Reconfigure)
+        assert (told.signal, told.configuration.version) == (10, 1)
+        assert told.configuration.path_map == MOVED.path_map
+        assert not world.told(x, Reconfigure) and not world.told(a, Reconfigure)
+        d = world.register("d")
+        (welcome,) = world.told(d, Welcome)
+        assert welcome.configuration.path_map == MOVED.path_map and welcome.configuration.version == 1
+
+    def test_a_repeated_or_late_message_changes_nothing(self, world: World) -> None:
+        a, b = world.register("a"), world.register("b")
+        message = done("a", dependents_map=MOVED)
+        world.tell(a, message)
+        before = world.state.durable()
+        world.tell(a, message)
+        world.tell(a, done("a", outcome="paused"))
+        assert world.state.durable() == before
+        assert len(world.told(b, Reconfigure)) == 1
+
+    def test_a_pause_may_be_followed_by_a_relaunch(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, done("a", outcome="paused"))
+        world.tell(a, done("a", dependents_map=MOVED))
+        assert world.task("b").configuration.version == 1
+        assert world.task("a").outcomes == {1: "relaunched"}
+
+    def test_two_recoveries_compose(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, done("a", 1, dependents_map=MOVED))
+        second = Configuration(path_map=PathMap((PathRule("/new", "/newer"),)))
+        world.tell(a, done("a", 2, dependents_map=second))
+        assert world.task("d").configuration.path_map.path("/old/f") == "/newer/f"
+        assert world.task("d").configuration.version == 2
+
+    def test_failed_recoveries_reach_nobody(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, done("a", outcome="failed", dependents_map=MOVED))
+        assert world.task("b").configuration.version == 0
+
+    def test_two_workflows_do_not_touch_each_other(self, world: World) -> None:
+        other = Workflow(
+            id="v",
+            name="v",
+            wms="maestro",
+            root="/v",
+            tasks=(Task(id="v/a", step="a"), Task(id="v/b", step="b", parents=("v/a",))),
+        )
+        world.workflow(workflow=other)
+        a = world.register("a")
+        world.register("a", task="v/a", workflow="v", job="job-v")
+        world.tell(a, done("a", dependents_map=MOVED))
+        assert world.state.tasks["v/b"].configuration.version == 0
+        assert world.task("b").configuration.version == 1
+
+
+class TestWorkflowLevel:
+    def test_own_steps_then_the_grant_then_dependents(self, world: World) -> None:
+        a, b = world.register("a"), world.register("b")
+        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        assert [d["step"] for d in world.kinds("step-done")] == [
+            "WMS FILESYSTEM.REPLACE",
+            "DEPENDENT_JOB JOB.REPLACE",
+        ]
+        (grant,) = world.told(a, RecoveryGrant)
+        assert grant.configuration.path_map == MOVED.path_map and not grant.refused
+        assert not world.told(b, Reconfigure), "dependents are told when the failed task runs again"
+        world.tell(a, done("a"))
+        last = world.told(b, Reconfigure)[-1]
+        assert last.configuration.path_map == MOVED.path_map
+        assert last.configuration.environment == {"SEEN": "1"}
+
+    def test_a_repeated_request_is_answered_again_and_done_once(self, world: World) -> None:
+        a = world.register("a")
+        for _ in range(3):
+            world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        assert world.ports.wms.calls == 1
+        assert sum(isinstance(m, RecoveryGrant) for p, m in world.sent if p == a) == 3
+
+    def test_a_restarted_isolator_is_granted_again(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        again = world.register("a", peer="w/a#again", attempt=1)
+        assert len(world.told(again, RecoveryGrant)) == 1
+        world.tell(again, done("a"))
+        third = world.register("a", peer="w/a#third", attempt=2)
+        assert not world.told(third, RecoveryGrant)
+
+    def test_a_transient_failure_is_tried_again(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.wms.transient = 3
+        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        assert not world.told(a, RecoveryGrant)
+        world.wait(30, a)
+        assert world.told(a, RecoveryGrant) and world.ports.wms.calls == 1
+
+    def test_what_never_works_is_refused_within_the_isolators_patience(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.wms.transient = 10_000
+        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        world.wait(115, a)
+        (grant,) = world.told(a, RecoveryGrant)
+        assert "busy" in grant.refused
+
+    def test_a_refusal_is_passed_on_and_changes_nothing(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.wms.refuse = "no room anywhere"
+        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        (grant,) = world.told(a, RecoveryGrant)
+        assert "no room anywhere" in grant.refused
+        assert world.task("a").configuration.version == world.task("b").configuration.version == 0
+
+    def test_arguments_that_cannot_be_filled_in_are_refused(self) -> None:
+        world = World()
+        bad = step(Entity.SCHEDULER, ResourceKind.NODE, Operation.REMOVE, node="${nobody}")
+        world.workflow(spec(exception("E", bad)))
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised("E", "a")))
+        assert "nobody" in world.told(a, RecoveryGrant)[0].refused
+
+    def test_what_an_entity_does_not_offer_is_refused(self) -> None:
+        world = World()
+        world.workflow(spec(exception("E", step(Entity.SCHEDULER, ResourceKind.FILESYSTEM, filesystem="/n"))))
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised("E", "a")))
+        assert "not offered" in world.told(a, RecoveryGrant)[0].refused
+
+    def test_a_scheduler_step_notes_the_suspect(self) -> None:
+        world = World()
+        remove = step(Entity.SCHEDULER, ResourceKind.NODE, Operation.REMOVE, node="${node}")
+        world.workflow(spec(exception("E", remove)))
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised("E", "a")))
+        assert world.ports.fake.marked == ["n1"]
+        assert world.state.bad_nodes["n1"].source == "coordinator"
+        b = world.register("b")
+        assert [bad.node for bad in world.told(b, Welcome)[0].bad_nodes] == ["n1"]
+
+    def test_a_custom_handler_runs_in_the_coordinator(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        from whesl.esl.spec import OperationDeclaration, ResourceDeclaration
+
+        place = tmp_path_factory.mktemp("handler")
+        handler = place / "handler"
+        handler.write_text(
+            f'#!/bin/sh\ncat > {place}/asked\necho \'{{"outcome": "continue", "note": "did it"}}\'\n'
+        )
+        handler.chmod(0o755)
+        declared = ResourceDeclaration(
+            resource=ResourceKind.NODE,
+            operations=(OperationDeclaration(operation=Operation.REMOVE, handler=str(handler)),),
+        )
+        world = World()
+        remove = step(Entity.SCHEDULER, ResourceKind.NODE, Operation.REMOVE, node="${node}")
+        world.workflow(spec(exception("E", remove), handlers=(declared,)))
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised("E", "a")))
+        assert json.loads((place / "asked").read_text())["step"]["arguments"]["node"] == "n1"
+        assert world.kinds("step-done")[0]["note"] == "did it"
+        assert not world.told(a, RecoveryGrant)[0].refused
+
+    def test_the_job_runs_again_where_the_rules_say_so(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised("AGAIN", "a")))
+        assert world.ports.fake.requeued == ["job-a"]
+        world.tell(a, Finished(task="w/a", state=TaskState.CANCELLED, exit_code=143, attempts=1))
+        assert not world.task("a").state.final
+        new = world.register("a", restarts=1)
+        assert world.told(new, Welcome)[0].configuration.environment == {"A": "1"}
+        assert not world.told(new, RecoveryGrant)
+
+
+class TestCounting:
+    def glitch(self, world: World, name: str, ordinal: int = 1) -> None:
+        entry = world.state.tasks.get(f"w/{name}")
+        peer = entry.peer if entry and entry.peer else world.register(name)
+        data = {"raised": msgspec.to_builtins(raised("GLITCH", name, ordinal))}
+        world.tell(peer, Report(task=f"w/{name}", kind="raised", time=world.now, data=data))
+
+    def test_what_happens_once_in_each_of_three_tasks_happened_three_times(self, world: World) -> None:
+        for name in "ab":
+            self.glitch(world, name)
+        assert not world.ports.fake.marked
+        self.glitch(world, "c")
+        assert world.ports.fake.marked == ["n9"]
+        assert world.kinds("counted")[-1]["became"] == "STORM"
+        for name in "xa":
+            self.glitch(world, name, 2)
+        assert len(world.kinds("step-done")) == 1, "counting has to begin anew"
+
+    def test_repeats_are_counted_once(self, world: World) -> None:
+        for _ in range(5):
+            self.glitch(world, "a")
+        assert len(world.kinds("counted")) == 1 and not world.ports.fake.marked
+
+    def test_observe_mode_counts_and_touches_nothing(self) -> None:
+        world = World()
+        world.workflow(observe=True)
+        for name in "abc":
+            self.glitch(world, name)
+        assert world.kinds("counted")[-1]["became"] == "STORM"
+        assert not world.ports.fake.marked
+
+    def test_a_request_is_transformed_before_it_is_handled(self) -> None:
+        from tests.coordinator.world import SPAN
+        from whesl.esl.spec import CountDetection
+
+        rules = spec(
+            exception(
+                "LOW", step(Entity.WMS, ResourceKind.FILESYSTEM, defaultpath="/old", filesystem="/new")
+            ),
+            exception(
+                "HIGH",
+                step(Entity.SCHEDULER, ResourceKind.NODE, Operation.REMOVE, node="n7"),
+                detections=(CountDetection(exception="LOW", times=2, span=SPAN),),
+            ),
+        )
+        world = World()
+        world.workflow(rules)
+        a, b = world.register("a"), world.register("b")
+        world.tell(a, RecoveryRequest(raised=raised("LOW", "a")))
+        world.tell(b, RecoveryRequest(raised=raised("LOW", "b")))
+        assert world.ports.wms.calls == 1
+        assert world.ports.fake.marked == ["n7"]
+        assert world.told(a, RecoveryGrant)[0].transformed == ""
+        assert world.told(b, RecoveryGrant)[0].transformed == "HIGH"
+
+
+class TestEscalation:
+    def escalate(self, world: World, peer: str, reason: str = "spares-exhausted", ordinal: int = 1) -> None:
+        world.tell(peer, Escalate(raised=raised("DEAD", "a", ordinal), reason=reason))
+
+    def test_the_same_job_runs_again_once_and_never_twice(self, world: World) -> None:
+        a = world.register("a")
+        for _ in range(3):
+            self.escalate(world, a)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert {d.action for d in world.told(a, EscalationDecision)} == {"requeue"}
+        world.tell(a, Finished(task="w/a", state=TaskState.ESCALATED, exit_code=75, attempts=1))
+        assert world.task("a").state is TaskState.ESCALATED
+        new = world.register("a", restarts=1, attempt=1)
+        world.ports.fake.put("job-a", restarts=1)
+        self.escalate(world, new, ordinal=2)
+        assert world.ports.fake.requeued == ["job-a"]
+        (decision,) = world.told(new, EscalationDecision)
+        assert decision.action == "fail" and "already" in decision.reason
+
+    def test_a_spent_budget_fails_visibly(self, world: World) -> None:
+        a = world.register("a")
+        self.escalate(world, a, "budget-spent")
+        assert world.told(a, EscalationDecision)[0].action == "fail"
+        assert not world.ports.fake.requeued
+
+    def test_a_named_exception_that_says_pause_pauses(self) -> None:
+        world = World()
+        world.workflow(
+            spec(
+                exception("DEAD", level=Level.JOB_LEVEL),
+                exception("HOLD", otherwise=Otherwise.PAUSE),
+            )
+        )
+        a = world.register("a")
+        message = Escalate(raised=raised("DEAD", "a"), reason="budget-spent", escalate_to="HOLD")
+        world.tell(a, message)
+        assert world.told(a, EscalationDecision)[0].action == "pause"
+
+    def test_known_bad_nodes_are_excluded(self, world: World) -> None:
+        a = world.register("a")
+        bad = BadNode(node="n2", reason="dead", task="w/a", time=world.now, expires=world.now + 100)
+        world.tell(a, NodeSuspect(bad_node=bad))
+        self.escalate(world, a)
+        assert world.ports.fake.excluded == {"job-a": ("n2",)}
+
+    def test_a_scheduler_that_does_not_answer_is_asked_again(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.silent = 4
+        self.escalate(world, a)
+        assert not world.told(a, EscalationDecision)
+        world.wait(60, a)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert world.told(a, EscalationDecision)[0].action == "requeue"
+
+    def test_a_refusal_fails_visibly(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.refuse = "not permitted"
+        self.escalate(world, a)
+        (decision,) = world.told(a, EscalationDecision)
+        assert decision.action == "fail" and "not permitted" in decision.reason
+
+    def test_an_isolator_that_left_before_the_refusal_is_not_forgotten(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.silent = 2
+        world.ports.fake.refuse = "not permitted"
+        self.escalate(world, a)
+        world.tell(a, Finished(task="w/a", state=TaskState.FAILED, exit_code=9, attempts=1))
+        assert not world.task("a").state.final
+        world.wait(30)
+        assert world.task("a").state is TaskState.FAILED
+        assert world.task("a").exit_code == 9
+
+
+class TestSilence:
+    def test_silence_is_unobserved_and_not_gone(self, world: World) -> None:
+        a = world.register("a")
+        world.wait(14, a)
+        world.wait(200)
+        assert world.task("a").state is TaskState.UNOBSERVED
+        world.tell(a, Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=0))
+        assert world.task("a").state is TaskState.RUNNING
+
+    def test_no_answer_of_the_scheduler_is_no_end(self, world: World) -> None:
+        world.register("a")
+        world.ports.fake.records.clear()
+        world.ports.fake.silent = 10_000
+        world.wait(600)
+        assert world.task("a").state is TaskState.UNOBSERVED
+
+    @pytest.mark.parametrize(
+        ("job", "expected"),
+        [
+            (JobState.FAILED, TaskState.FAILED),
+            (JobState.NODE_FAIL, TaskState.FAILED),
+            (JobState.TIMEOUT, TaskState.FAILED),
+            (JobState.CANCELLED, TaskState.CANCELLED),
+            (JobState.COMPLETED, TaskState.COMPLETED),
+            (JobState.UNKNOWN, TaskState.UNOBSERVED),
+            (JobState.PENDING, TaskState.UNOBSERVED),
+            (None, TaskState.FAILED),
+        ],
+    )
+    def test_the_schedulers_word_counts(
+        self, world: World, job: JobState | None, expected: TaskState
+    ) -> None:
+        world.register("a")
+        if job is None:
+            del world.ports.fake.records["job-a"]
+        else:
+            world.ports.fake.put("job-a", job)
+        world.wait(120)
+        assert world.task("a").state is expected
+        assert (world.task("a").told_by == "scheduler") == expected.final
+
+    def test_last_words_that_come_late_win(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.put("job-a", JobState.FAILED)
+        while world.task("a").id not in world.state.volatile.ended:
+            world.wait(1)
+        world.tell(a, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2))
+        world.wait(60)
+        assert world.task("a").state is TaskState.COMPLETED
+
+    def test_a_lost_batch_host_runs_the_same_job_again_once(self, world: World) -> None:
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(100)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert "n1" in world.state.bad_nodes
+        new = world.register("a", restarts=1)
+        assert world.told(new, Welcome)[0].admitted
+        world.ports.fake.put("job-a", batch_host="n2", batch_host_lost=True, restarts=1)
+        world.wait(100)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert world.task("a").state is TaskState.FAILED
+        assert world.ports.fake.cancelled == ["job-a"], "its manager would wait for ever"
+
+    def test_a_job_in_danger_may_be_run_again_before_the_scheduler_knows(self, world: World) -> None:
+        """Slurm without slurmdbd takes that word only as long as no lost node has left the job."""
+        a = world.register("a")
+        assert world.ports.fake.allowed == []
+        lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
+        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
+        assert world.ports.fake.allowed == [("job-a", True)]
+        world.ports.fake.put("job-a")
+        world.wait(20)
+        assert world.ports.fake.allowed == [("job-a", True)] * 2, "its isolator is silent"
+        world.register("a", restarts=1)
+        assert world.ports.fake.allowed[2:] == [("job-a", False)]
+        world.wait(20)
+        assert len(world.ports.fake.allowed) == 3, "a job is run again once"
+
+    def test_a_hold_that_comes_after_the_requeue_is_lifted(self, world: World) -> None:
+        """Slurm sets it when it gives the old run's dead batch host up, and forgets what was said before."""
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(60)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert world.ports.fake.lifted, "it is looked at until it runs"
+        world.register("a", restarts=1)
+        world.ports.fake.lifted.clear()
+        world.wait(10)
+        assert not world.ports.fake.lifted
+
+    def test_a_silent_scheduler_is_told_again(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.silent = 2
+        lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
+        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
+        assert world.ports.fake.allowed == []
+        world.wait(10, a)
+        assert world.ports.fake.allowed == [("job-a", True)]
+        assert world.task("a").state is TaskState.RUNNING
+
+    def test_observe_mode_leaves_a_lost_job_alone(self) -> None:
+        world = World()
+        world.workflow(observe=True)
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(100)
+        assert not world.ports.fake.requeued and not world.ports.fake.cancelled
+        assert not world.ports.fake.allowed and not world.ports.fake.lifted
+
+    def test_a_job_that_never_comes_back_after_its_requeue_fails_visibly(self, world: World) -> None:
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(60)
+        world.ports.fake.put("job-a", JobState.CANCELLED, restarts=1)
+        world.wait(120)
+        assert world.task("a").state is TaskState.CANCELLED
+
+    def test_a_restarted_coordinator_gives_everybody_time_to_speak(self, world: World) -> None:
+        world.register("a")
+        world.now += 10_000
+        world.restart()
+        world.wait(10)
+        assert world.task("a").state is TaskState.RUNNING
+
+    def test_a_task_without_a_scheduler_stays_unobserved(self, world: World) -> None:
+        world.register("a", rjms="")
+        world.wait(300)
+        assert world.task("a").state is TaskState.UNOBSERVED
+
+
+class TestPeople:
+    def tell(self, world: World, action: str, target: str, identity: str = "c1", **arguments: str) -> object:
+        world.tell("cli-9", Command(id=identity, action=action, target=target, arguments=arguments))
+        return world.reply("cli-9")
+
+    def test_resume_reaches_a_paused_task_once(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, Report(task="w/a", kind="paused", time=world.now + 1, data={"reason": "DISK: budget"}))
+        assert world.task("a").state is TaskState.PAUSED
+        for _ in range(2):
+            assert self.tell(world, "resume", "a").ok  # type: ignore[attr-defined]
+        assert len(world.told(a, Control)) == 1
+        again = world.register("a", peer="w/a#2", attempt=1, state=TaskState.PAUSED)
+        assert len(world.told(again, Control)) == 1, "a control that was not taken is told again"
+        world.tell(again, Report(task="w/a", kind="control", time=world.now, data={"id": "c1"}))
+        third = world.register("a", peer="w/a#3", attempt=1)
+        assert not world.told(third, Control)
+
+    def test_resume_of_what_is_not_paused_says_so(self, world: World) -> None:
+        world.register("a")
+        reply = self.tell(world, "resume", "w/a")
+        assert not reply.ok and "running, not paused" in reply.error  # type: ignore[attr-defined]
+        assert self.tell(world, "resume", "w/a").error == reply.error  # type: ignore[attr-defined]
+
+    def test_ambiguous_and_unknown_names_list_candidates(self) -> None:
+        world = World()
+        tasks = (
+            Task(id="w/solve_1", step="solve", instance="1"),
+            Task(id="w/solve_2", step="solve", instance="2"),
+        )
+        world.workflow(workflow=Workflow(id="w", name="w", wms="maestro", root="/", tasks=tasks))
+        reply = self.tell(world, "cancel", "solve", "c1")
+        assert json.loads(reply.body)["candidates"] == ["w/solve_1", "w/solve_2"]  # type: ignore[attr-defined]
+        reply = self.tell(world, "cancel", "slove_2", "c2")
+        assert "w/solve_2" in json.loads(reply.body)["candidates"]  # type: ignore[attr-defined]
+        assert self.tell(world, "cancel", "solve_2", "c3").ok  # type: ignore[attr-defined]
+        assert world.state.tasks["w/solve_2"].state is TaskState.CANCELLED
+
+    def test_a_task_cancelled_before_its_start_is_not_admitted(self, world: World) -> None:
+        self.tell(world, "cancel", "b")
+        peer = world.register("b")
+        (welcome,) = world.told(peer, Welcome)
+        assert not welcome.admitted and "cancelled" in welcome.reason
+
+    def test_a_silent_task_is_cancelled_through_its_scheduler(self, world: World) -> None:
+        world.register("a")
+        world.wait(60)
+        self.tell(world, "cancel", "a")
+        assert world.ports.fake.cancelled == ["job-a"]
+        assert world.task("a").state is TaskState.CANCELLED
+
+    def test_the_memory_of_bad_nodes_expires(self, world: World) -> None:
+        assert self.tell(world, "add-node", "n5", hours="1", reason="smells").ok  # type: ignore[attr-defined]
+        assert [bad.node for bad in world.told(world.register("a"), Welcome)[0].bad_nodes] == ["n5"]
+        world.now += 3601
+        assert world.told(world.register("b"), Welcome)[0].bad_nodes == ()
+        assert self.tell(world, "forget-node", "n5", "c2").ok  # type: ignore[attr-defined]
+        assert not self.tell(world, "forget-node", "n5", "c3").ok  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize("hours", ["0", "-1", "soon", "nan", "1e9"])
+    def test_nonsense_is_refused(self, world: World, hours: str) -> None:
+        assert not self.tell(world, "add-node", "n5", hours=hours).ok  # type: ignore[attr-defined]
+
+    def test_a_specification_that_is_none_is_refused(self, world: World) -> None:
+        from whesl.wire.messages import RegisterWorkflow
+
+        world.tell("cli-3", RegisterWorkflow(workflow=DIAMOND, spec=b"{", rjms="fake"))
+        assert not world.reply("cli-3").ok
+
+
+def test_final_states_do_not_move(world: World) -> None:
+    a = world.register("a")
+    world.tell(a, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+    before = world.state.durable().tasks["w/a"]
+    world.tell(a, Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=1))
+    world.tell(a, Report(task="w/a", kind="launched", time=world.now + 5))
+    world.tell(a, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
+    world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+    world.tell(a, Register(task="w/a", workflow="w", step="a", rjms="fake", job_id="job-a", claim="job-a.0"))
+    assert world.task("a") == before
+
+
+def test_the_state_is_what_the_journal_says(world: World) -> None:
+    a = world.register("a")
+    world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+    world.tell(a, done("a"))
+    assert rebuild(world.journal, Settings()) == world.state.durable()
+
+
+def test_rules_used_here_are_what_a_user_could_write() -> None:
+    assert [e.name for e in RULES.exceptions] == [FULL, "DEAD", "AGAIN", "GLITCH", "STORM"]

@@ -1,0 +1,485 @@
+"""The real daemon: found, killed in the middle of a recovery, restarted, asked by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zmq
+
+from tests.coordinator.world import RULES, FakePorts, exception, raised, spec, step
+from whesl.coordinator import start
+from whesl.coordinator.daemon import Daemon
+from whesl.esl.spec import (
+    Entity,
+    Operation,
+    OperationDeclaration,
+    ResourceDeclaration,
+    ResourceKind,
+    Spec,
+)
+from whesl.journal import Journal, JournalError
+from whesl.model.errors import UsageError
+from whesl.model.pathmap import PathMap, PathRule
+from whesl.model.states import TaskState
+from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.wire.client import CoordinatorClient, request
+from whesl.wire.endpoint import endpoint_file, read_endpoint, write_endpoint
+from whesl.wire.messages import (
+    AnyMessage,
+    Command,
+    Control,
+    Finished,
+    Heartbeat,
+    Reconfigure,
+    RecoveryDone,
+    RecoveryGrant,
+    RecoveryRequest,
+    Register,
+    RegisterWorkflow,
+    Report,
+    Welcome,
+)
+
+PATIENCE = 40.0
+WHESL = [sys.executable, "-m", "whesl"]
+FLOW = Workflow(
+    id="w",
+    name="w",
+    wms="maestro",
+    root="/nowhere",
+    tasks=(Task(id="w/a", step="a"), Task(id="w/b", step="b", parents=("w/a",))),
+)
+
+
+@pytest.fixture
+def home(whesl_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A WHESL home whose coordinator listens on loopback and is ended by its process id."""
+    whesl_home.mkdir(mode=0o700)
+    monkeypatch.setenv("WHESL_BIND", "127.0.0.1")
+    yield whesl_home
+    kill(whesl_home)
+
+
+def kill(home: Path) -> int:
+    """Kill the coordinator of a home; return its process id, 0 when there was none."""
+    found = read_endpoint(home)
+    if found is None or found.pid == os.getpid():
+        return 0
+    try:
+        os.kill(found.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return 0
+    try:
+        os.waitpid(found.pid, 0)
+    except ChildProcessError:
+        until(lambda: not Path(f"/proc/{found.pid}").exists(), "the end of the coordinator")
+    return found.pid
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if result := condition():
+            return result
+        time.sleep(0.01)
+    raise AssertionError(f"did not happen: {what}")
+
+
+def whesl(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*WHESL, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+def journal(home: Path) -> list[tuple[str, dict[str, Any]]]:
+    with Journal(home / "coordinator" / "journal.db", read_only=True) as found:
+        return [(record.kind, record.data) for record in found.read()]
+
+
+class Isolator:
+    """As much of an isolator as the coordinator sees."""
+
+    def __init__(self, home: Path, name: str, **more: Any) -> None:
+        self.name = name
+        self.client = CoordinatorClient(home, f"w/{name}")
+        self.heard: list[AnyMessage] = []
+        self.poller = zmq.Poller()
+        for watched in self.client.sockets:
+            self.poller.register(watched, zmq.POLLIN)
+        fields = {"job_id": "", "rjms": "", "claim": f"{name}.0", **more}
+        self.client.send(Register(task=f"w/{name}", workflow="w", step=name, **fields))
+
+    def turn(self) -> None:
+        self.poller.poll(20)
+        self.heard += self.client.receive()
+        self.client.tick()
+
+    def wait(self, kind: type, count: int = 1) -> Any:
+        def found() -> list[AnyMessage]:
+            self.turn()
+            return [message for message in self.heard if isinstance(message, kind)]
+
+        until(lambda: len(found()) >= count, f"{kind.__name__} for {self.name}")
+        return found()[count - 1]
+
+    def send(self, message: AnyMessage) -> None:
+        self.client.send(message)
+
+    def flush(self) -> None:
+        until(lambda: self.turn() or self.client.waiting == 0, "acknowledgements")
+
+
+@pytest.fixture
+def isolator(home: Path) -> Iterator[Callable[..., Isolator]]:
+    made: list[Isolator] = []
+
+    def make(name: str, **more: Any) -> Isolator:
+        made.append(Isolator(home, name, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.client.close()
+
+
+def register(home: Path, rules: Spec = RULES) -> None:
+    message = RegisterWorkflow(workflow=FLOW, spec=msgspec.json.encode(rules), rjms="local")
+    assert request(home, message, PATIENCE).ok
+
+
+def with_handler(path: Path, body: str) -> Spec:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    declared = ResourceDeclaration(
+        resource=ResourceKind.NODE,
+        operations=(OperationDeclaration(operation=Operation.REMOVE, handler=str(path)),),
+    )
+    return spec(
+        exception(
+            "E",
+            step(Entity.SCHEDULER, ResourceKind.NODE, Operation.REMOVE, node="first"),
+            step(Entity.SCHEDULER, ResourceKind.NODE, Operation.REMOVE, node="second"),
+            step(Entity.DEPENDENT_JOB, ResourceKind.JOB, environment={"SEEN": "1"}),
+        ),
+        handlers=(declared,),
+    )
+
+
+def test_one_coordinator_for_a_home(home: Path) -> None:
+    first = start.ensure_running(home)
+    assert start.ensure_running(home) == first
+    again = subprocess.run(
+        [sys.executable, "-m", "whesl.coordinator"], capture_output=True, text=True, timeout=60
+    )
+    assert again.returncode == start.ALREADY_RUNNING
+    assert str(first.pid) in again.stderr
+    assert (home / "coordinator" / "endpoint.json").stat().st_mode & 0o777 == 0o600
+    assert start.stop(home) and not start.stop(home)
+    assert read_endpoint(home) is None
+
+
+def test_several_who_need_it_at_once_get_the_same(home: Path) -> None:
+    program = (
+        "from whesl.coordinator.start import ensure_running\n"
+        "from whesl.wire.keys import home\n"
+        "print(ensure_running(home()).pid)\n"
+    )
+    starters = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    pids = {starter.communicate(timeout=60)[0] for starter in starters}
+    assert len(pids) == 1
+
+
+def test_an_idle_coordinator_ends_when_asked_to(home: Path) -> None:
+    found = start.ensure_running(home, idle=0.2)
+    until(lambda: read_endpoint(home) is None, "the end")
+    os.waitpid(found.pid, 0)
+
+
+def test_a_workflow_level_recovery_reaches_everybody(
+    home: Path, isolator: Callable[..., Isolator], tmp_path: Path
+) -> None:
+    start.ensure_running(home)
+    handler = with_handler(tmp_path / "handler", 'cat >/dev/null; echo \'{"outcome": "continue"}\'')
+    register(home, handler)
+    a, b = isolator("a"), isolator("b")
+    assert a.wait(Welcome).admitted and b.wait(Welcome).admitted
+    a.send(RecoveryRequest(raised=raised("E", "a")))
+    assert not a.wait(RecoveryGrant).refused
+    moved = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
+    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", dependents_map=moved))
+    until(lambda: a.turn() or b.wait(Reconfigure).configuration.path_map == moved.path_map, "the path map")
+    assert b.wait(Reconfigure, 2).configuration.environment == {"SEEN": "1"}
+
+
+@pytest.mark.parametrize("when", ["first", "second"])
+def test_killed_in_the_middle_of_a_recovery_each_step_is_done_once(
+    home: Path, isolator: Callable[..., Isolator], tmp_path: Path, when: str
+) -> None:
+    """kill -9 while a handler runs; the next coordinator continues at the step that was not done."""
+    body = (
+        f'request=$(cat); case "$request" in *\'"{when}"\'*) '
+        f"touch {tmp_path}/inside; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done;; esac; "
+        'echo \'{"outcome": "continue"}\''
+    )
+    first = start.ensure_running(home)
+    register(home, with_handler(tmp_path / "handler", body))
+    a, b = isolator("a"), isolator("b")
+    a.wait(Welcome)
+    b.wait(Welcome)
+    a.send(RecoveryRequest(raised=raised("E", "a")))
+    until(lambda: a.turn() or (tmp_path / "inside").exists(), "the handler")
+    assert kill(home) == first.pid
+    (tmp_path / "go").touch()
+    second = start.ensure_running(home)
+    assert second.pid != first.pid
+    assert not a.wait(RecoveryGrant).refused
+    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched"))
+    a.flush()
+    assert b.wait(Reconfigure).configuration.environment == {"SEEN": "1"}
+    records = journal(home)
+    done = Counter((data["index"], data["step"]) for kind, data in records if kind == "step-done")
+    assert sorted(done.values()) == [1, 1, 1]
+    assert [data["index"] for kind, data in records if kind == "step-begun"] == [0, 1, 2]
+    assert sum(kind == "granted" for kind, _ in records) == 1
+    assert sum(kind == "requested" for kind, _ in records) == 1
+
+
+def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
+    home: Path, isolator: Callable[..., Isolator]
+) -> None:
+    start.ensure_running(home)
+    register(home)
+    a = isolator("a")
+    a.wait(Welcome)
+    for number in range(60):
+        a.send(Report(task="w/a", kind="note", time=float(number), data={"n": number}))
+        a.turn()
+        if number % 20 == 10:
+            kill(home)
+            start.ensure_running(home)
+    a.send(Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+    a.flush()
+    notes = [data["data"]["n"] for kind, data in journal(home) if kind == "report" and data["kind"] == "note"]
+    assert sorted(notes) == list(range(60))
+    assert (
+        json.loads(request(home, query(), PATIENCE).body)["workflows"][0]["tasks"][0]["state"] == "completed"
+    )
+
+
+def query() -> AnyMessage:
+    from whesl.wire.messages import Query
+
+    return Query(what="status")
+
+
+def test_heartbeats_are_answered_while_a_step_hangs(
+    home: Path, isolator: Callable[..., Isolator], tmp_path: Path
+) -> None:
+    start.ensure_running(home)
+    body = f"cat >/dev/null; touch {tmp_path}/inside; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done"
+    register(home, with_handler(tmp_path / "handler", body))
+    a = isolator("a")
+    a.wait(Welcome)
+    a.send(RecoveryRequest(raised=raised("E", "a")))
+    until(lambda: a.turn() or (tmp_path / "inside").exists(), "the handler")
+    time.sleep(0.05)
+    a.send(Heartbeat(task="w/a", state=TaskState.RECOVERING, attempt=1))
+    a.flush()
+    assert a.client.connected()
+    assert start.running(home) is not None
+    assert start.stop(home), "a hanging step keeps the coordinator from ending"
+    (tmp_path / "go").touch()
+
+
+def test_silence_is_noticed_and_is_no_end(
+    home: Path, isolator: Callable[..., Isolator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler that would know cannot be asked: the task is unobserved until it speaks again."""
+    monkeypatch.setenv("WHESL_HEARTBEAT", "0.1")
+    monkeypatch.setenv("WHESL_LOCAL", str(home / "no-cluster"))
+    start.ensure_running(home)
+    register(home)
+    a = isolator("a", rjms="local", job_id="1", claim="1.0")
+    assert a.wait(Welcome).heartbeat == 0.1
+
+    def state() -> str:
+        view = json.loads(request(home, query(), PATIENCE).body)
+        return str(view["workflows"][0]["tasks"][0]["state"])
+
+    until(lambda: state() == "unobserved", "silence noticed")
+    log = home / "coordinator" / "log"
+    until(lambda: "could not be observed" in log.read_text(), "a look at the job")
+    assert state() == "unobserved"
+    a.send(Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=1))
+    until(
+        lambda: a.turn() or any(d["state"] == "running" for k, d in journal(home) if k == "state"), "its word"
+    )
+
+
+def test_nothing_is_decided_while_the_journal_cannot_be_written(
+    home: Path, isolator: Callable[..., Isolator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start.private_directory(home / "coordinator")
+    daemon = Daemon(home, FakePorts(), bind="127.0.0.1", log=subprocess.DEVNULL)  # type: ignore[arg-type]
+    write_endpoint(home, daemon._endpoint)
+    attempts = []
+
+    def full(records: list[Any], time: float) -> list[int]:
+        attempts.append(records)
+        raise JournalError("full", reason="full")
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(daemon._journal, "append_many", full)
+            a = isolator("a")
+            until(lambda: a.turn() or daemon._turn() or len(attempts) >= 2, "two attempts to write")
+            assert not [message for message in a.heard if isinstance(message, Welcome)]
+            assert a.client.waiting == 1 and not daemon._state.tasks
+        until(lambda: a.turn() or daemon._turn() or a.heard, "the answer")
+        assert [type(message) for message in a.heard] == [Welcome]
+        assert sum(kind == "registered" for kind, _ in journal(home)) == 1
+    finally:
+        # No process of its own: nobody must be told to end it.
+        endpoint_file(home).unlink()
+        daemon._journal.close()
+        daemon._server.close()
+
+
+def test_terminated_it_ends_in_order(home: Path) -> None:
+    found = start.ensure_running(home)
+    os.kill(found.pid, signal.SIGTERM)
+    os.waitpid(found.pid, 0)
+    assert read_endpoint(home) is None
+    assert journal(home)[-1][0] == "coordinator-stopped"
+
+
+class TestCommandLine:
+    def test_coordinator(self, home: Path) -> None:
+        assert whesl("coordinator", "status").returncode == 1
+        assert json.loads(whesl("coordinator", "status", "--json").stdout) == {"running": False}
+        assert whesl("coordinator", "start").returncode == 0
+        status = whesl("coordinator", "status")
+        assert status.returncode == 0 and "runs: process" in status.stdout
+        assert json.loads(whesl("coordinator", "status", "--json").stdout)["running"]
+        assert whesl("coordinator", "stop").returncode == 0
+        assert "no coordinator" in whesl("coordinator", "stop").stdout
+
+    def test_status_and_events_work_while_it_is_down(
+        self, home: Path, isolator: Callable[..., Isolator]
+    ) -> None:
+        start.ensure_running(home)
+        register(home)
+        a = isolator("a", nodes=("n1",))
+        a.wait(Welcome)
+        a.send(Report(task="w/a", kind="step-done", time=5.0, data={"ordinal": 1, "index": 0}))
+        a.send(Finished(task="w/a", state=TaskState.FAILED, exit_code=3, attempts=2))
+        a.flush()
+        kill(home)
+        status = whesl("status")
+        assert status.returncode == 0
+        assert status.stdout.splitlines()[0].split("\t")[:5] == ["w/a", "failed (3)", "2", "-", "n1"]
+        body = json.loads(whesl("status", "w", "--json").stdout)
+        assert body["workflows"][0]["root"] == "/nowhere" and not body["coordinator"]["running"]
+        events = [
+            json.loads(line) for line in whesl("events", "--workflow", "w", "--json").stdout.splitlines()
+        ]
+        own = [event for event in events if event["source"] == "isolator"]
+        assert [(e["kind"], e["task"], e["data"]["task"], e["data"]["index"]) for e in own] == [
+            ("step-done", "w/a", "w/a", 0)
+        ]
+        last = events[-1]["seq"]
+        assert whesl("events", "--since", str(last)).stdout == ""
+        assert "step-done" in whesl("events").stdout
+
+    def test_events_follow(self, home: Path, isolator: Callable[..., Isolator]) -> None:
+        start.ensure_running(home)
+        follower = subprocess.Popen([*WHESL, "events", "-f", "--json"], stdout=subprocess.PIPE, text=True)
+        assert follower.stdout is not None
+        try:
+            assert json.loads(follower.stdout.readline())["kind"] == "coordinator-started"
+            register(home)
+            assert json.loads(follower.stdout.readline())["kind"] == "workflow"
+        finally:
+            follower.terminate()
+            follower.wait()
+
+    def test_nodes(self, home: Path) -> None:
+        assert "no node" in whesl("nodes").stdout
+        assert whesl("nodes", "add", "n7", "--reason", "flaky", "--hours", "2").returncode == 0
+        (node,) = json.loads(whesl("nodes", "--json").stdout)["nodes"]
+        assert (node["node"], node["reason"], node["source"]) == ("n7", "flaky", "user")
+        assert "flaky" in whesl("nodes").stdout
+        wrong = whesl("nodes", "forget", "n8")
+        assert wrong.returncode == 1 and "n7" in wrong.stderr
+        assert whesl("nodes", "forget", "n7").returncode == 0
+
+    def test_resume_waits_and_explains(self, home: Path, isolator: Callable[..., Isolator]) -> None:
+        start.ensure_running(home)
+        register(home)
+        a = isolator("a")
+        a.wait(Welcome)
+        a.flush()
+        refused = whesl("resume", "a")
+        assert refused.returncode == 1 and "running, not paused" in refused.stderr
+        a.send(Report(task="w/a", kind="paused", time=time.time(), data={"reason": "enough"}))
+        a.flush()
+        waiting = subprocess.Popen([*WHESL, "resume", "a", "--wait"], stdout=subprocess.PIPE, text=True)
+        control = a.wait(Control)
+        assert control.action == "resume"
+        a.send(Report(task="w/a", kind="resumed", time=time.time(), data={}))
+        a.flush()
+        output, _ = waiting.communicate(timeout=60)
+        assert waiting.returncode == 0 and "recovering" in output
+        typo = whesl("cancel", "w/q")
+        assert typo.returncode == 1 and "w/a" in typo.stderr
+        assert "Traceback" not in typo.stderr + refused.stderr
+
+    def test_watch_prints_lines_where_there_is_no_terminal(
+        self, home: Path, isolator: Callable[..., Isolator]
+    ) -> None:
+        start.ensure_running(home)
+        register(home)
+        a, b = isolator("a"), isolator("b")
+        a.wait(Welcome)
+        b.wait(Welcome)
+        watching = subprocess.Popen([*WHESL, "status", "w", "--watch"], stdout=subprocess.PIPE, text=True)
+        for each in (a, b):
+            each.send(Finished(task=f"w/{each.name}", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+            each.flush()
+        output, _ = watching.communicate(timeout=60)
+        assert watching.returncode == 0
+        assert "completed" in output and "\x1b" not in output
+
+    def test_an_open_home_is_refused_without_a_traceback(self, home: Path) -> None:
+        home.chmod(0o755)
+        for arguments in (["status"], ["coordinator", "start"], ["events"]):
+            result = whesl(*arguments)
+            assert result.returncode == 1 and "chmod 700" in result.stderr
+            assert "Traceback" not in result.stderr
+        home.chmod(0o700)
+
+
+def test_a_command_told_twice_is_done_once(home: Path) -> None:
+    start.ensure_running(home)
+    command = Command(id="same", action="add-node", target="n1", arguments={})
+    assert request(home, command, PATIENCE).ok and request(home, command, PATIENCE).ok
+    assert sum(kind == "bad-node" for kind, _ in journal(home)) == 1
+
+
+def test_ports_are_found_by_name() -> None:
+    from whesl.coordinator.ports import InstalledPorts
+
+    with pytest.raises(UsageError):
+        InstalledPorts().scheduler("nonsense", {})
+    assert InstalledPorts().manager("maestro")

@@ -1,0 +1,393 @@
+"""The coordinator's core in a world of records: a scheduler, a manager, isolators, a clock, and crashes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from whesl.coordinator import core, performing
+from whesl.coordinator.events import (
+    AllowRequeue,
+    Arrived,
+    AskRequeue,
+    CancelJob,
+    Event,
+    Journal,
+    LookAtJob,
+    Requeue,
+    RunStep,
+    Send,
+    Started,
+    Tick,
+)
+from whesl.coordinator.records import rebuild
+from whesl.coordinator.state import Settings, State, TaskEntry
+from whesl.esl.spec import (
+    CountDetection,
+    Entity,
+    ExceptionSpec,
+    ExitDetection,
+    Level,
+    Operation,
+    Otherwise,
+    RecoveryStep,
+    ResourceDeclaration,
+    ResourceKind,
+    Span,
+    Spec,
+)
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
+from whesl.model.evidence import Evidence, Raised
+from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.rjms.port import JobRecord, NodeRecord
+from whesl.wire.messages import AnyMessage, Heartbeat, Register, RegisterWorkflow, Reply
+
+SPAN = Span(line=1, column=1, end_line=1, end_column=2)
+START = 1_000_000.0
+FULL = "DISK"
+ANY = ExitDetection(span=SPAN)
+
+
+def step(
+    entity: Entity, resource: ResourceKind, operation: Operation = Operation.REPLACE, **arguments: Any
+) -> RecoveryStep:
+    return RecoveryStep(entity=entity, resource=resource, operation=operation, arguments=arguments, span=SPAN)
+
+
+def exception(
+    name: str, *steps: RecoveryStep, level: Level = Level.WORKFLOW_LEVEL, **more: Any
+) -> ExceptionSpec:
+    more.setdefault("detections", (ANY,))
+    return ExceptionSpec(name=name, level=level, jobs=("*",), steps=steps, span=SPAN, **more)
+
+
+def spec(*exceptions: ExceptionSpec, handlers: tuple[ResourceDeclaration, ...] = ()) -> Spec:
+    return Spec(
+        file="rules.esl",
+        entities=tuple(Entity),
+        levels=tuple(Level),
+        resources=handlers,
+        exceptions=exceptions,
+    )
+
+
+MOVE = {"filesystem": "/new", "defaultpath": "/old"}
+RULES = spec(
+    exception(
+        FULL,
+        step(Entity.WMS, ResourceKind.FILESYSTEM, **MOVE),
+        step(Entity.JOB, ResourceKind.FILESYSTEM, **MOVE),
+        step(Entity.DEPENDENT_JOB, ResourceKind.JOB, environment={"SEEN": "1"}),
+    ),
+    exception(
+        "DEAD", step(Entity.JOB, ResourceKind.NODE), level=Level.JOB_LEVEL, otherwise=Otherwise.ESCALATE
+    ),
+    exception("AGAIN", step(Entity.SCHEDULER, ResourceKind.JOB, environment={"A": "1"})),
+    exception("GLITCH", step(Entity.JOB, ResourceKind.JOB), level=Level.JOB_LEVEL),
+    exception(
+        "STORM",
+        step(Entity.SCHEDULER, ResourceKind.NODE, Operation.REMOVE, node="n9"),
+        detections=(CountDetection(exception="GLITCH", times=3, span=SPAN),),
+    ),
+)
+DIAMOND = Workflow(
+    id="w",
+    name="w",
+    wms="maestro",
+    root="/old/w",
+    tasks=(
+        Task(id="w/a", step="a", workspace="/old/w/a"),
+        Task(id="w/b", step="b", workspace="/old/w/b", parents=("w/a",)),
+        Task(id="w/c", step="c", workspace="/old/w/c", parents=("w/a",)),
+        Task(id="w/d", step="d", workspace="/old/w/d", parents=("w/b", "w/c")),
+        Task(id="w/x", step="x", workspace="/old/w/x"),
+    ),
+)
+
+
+@dataclass
+class FakeScheduler:
+    """Remembers what was really done; ``silent`` and ``refuse`` make it fail."""
+
+    name: str = "fake"
+    records: dict[str, JobRecord] = field(default_factory=dict)
+    requeued: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    marked: list[str] = field(default_factory=list)
+    excluded: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lifted: list[str] = field(default_factory=list)
+    allowed: list[tuple[str, bool]] = field(default_factory=list)
+    silent: int = 0
+    refuse: str = ""
+
+    def put(self, job: str, state: JobState = JobState.RUNNING, **more: Any) -> None:
+        self.records[job] = JobRecord(id=job, state=state, **more)
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
+        if self.silent:
+            self.silent -= 1
+            raise CouldNotObserveError("no answer")
+        return {job: self.records[job] for job in ids if job in self.records}
+
+    def requeue(self, job_id: str) -> None:
+        if self.refuse:
+            raise RefusedError(self.refuse)
+        self.requeued.append(job_id)
+        record = self.records[job_id]
+        self.records[job_id] = JobRecord(id=job_id, state=JobState.PENDING, restarts=record.restarts + 1)
+
+    def lift_hold(self, record: JobRecord) -> None:
+        self.lifted.append(record.id)
+
+    def allow_requeue(self, job_id: str, allowed: bool) -> None:
+        if self.silent:
+            self.silent -= 1
+            raise CouldNotObserveError("no answer")
+        self.allowed.append((job_id, allowed))
+
+    def cancel(self, job_id: str, signal: int | None = None) -> None:
+        self.cancelled.append(job_id)
+
+    def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
+        self.excluded[job_id] = tuple(nodes)
+        return True
+
+    def mark_node(self, node: str, reason: str) -> bool:
+        if node not in self.marked:
+            self.marked.append(node)
+        return False
+
+    def nodes(self) -> list[NodeRecord]:
+        return []
+
+
+@dataclass
+class FakeManager:
+    """A workflow manager whose step is idempotent; ``transient`` failures come first."""
+
+    calls: int = 0
+    transient: int = 0
+    refuse: str = ""
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        if self.transient:
+            self.transient -= 1
+            raise TransientError("busy")
+        if self.refuse:
+            raise RefusedError(self.refuse)
+        self.calls += 1
+        path_map = configuration.path_map.with_rule(str(step.arguments["defaultpath"]), "/new")
+        return msgspec.structs.replace(configuration, path_map=path_map)
+
+
+@dataclass
+class FakePorts:
+    fake: FakeScheduler = field(default_factory=FakeScheduler)
+    wms: FakeManager = field(default_factory=FakeManager)
+
+    def scheduler(self, name: str, environment: Mapping[str, str]) -> FakeScheduler:
+        return self.fake
+
+    def manager(self, name: str) -> FakeManager:
+        return self.wms
+
+
+class CrashError(Exception):
+    """The coordinator was killed."""
+
+
+class World:
+    """Feeds the core as the daemon does.
+
+    Args:
+        settings: of the core.
+        crash_at: numbers of journal writes at which the coordinator is killed.
+        torn: those of them that do not reach the disk; after the others nothing is performed any more.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings | None = None,
+        crash_at: frozenset[int] = frozenset(),
+        torn: frozenset[int] = frozenset(),
+    ):
+        self.settings = settings or Settings()
+        self.ports = FakePorts()
+        self.now = START
+        self.journal: list[tuple[str, dict[str, Any], float]] = []
+        self.writes = 0
+        self.crash_at = crash_at
+        self.torn = torn
+        self.work: deque[Any] = deque()
+        self.sent: list[tuple[str, AnyMessage]] = []
+        self.state = State(settings=self.settings)
+        self.numbers: dict[str, int] = {}
+        self.crashes = 0
+        self.told_before: list[tuple[str, AnyMessage]] = []
+        self.again: Callable[[], int | None] = lambda: None
+        try:
+            self.feed(Started())
+        except CrashError:
+            self.restart()
+
+    # As the daemon does ---------------------------------------------------------------------------------
+
+    def feed(self, event: Event, origin: list[Any] | None = None) -> None:
+        state, commands = core.step(self.state, event, self.now)
+        records = [(c.kind, c.data) for c in commands if isinstance(c, Journal)]
+        if records:
+            self.writes += 1
+            number = self.writes
+            if number in self.crash_at and number in self.torn:
+                raise CrashError
+            if origin:
+                records[0] = (records[0][0], {**records[0][1], "from": origin})
+            # Through JSON, as on disk.
+            self.journal += [(k, json.loads(msgspec.json.encode(d)), self.now) for k, d in records]
+            if number in self.crash_at:
+                raise CrashError
+        self.state = state
+        for command in commands:
+            if isinstance(command, Send):
+                self.sent.append((command.peer, command.message))
+            elif not isinstance(command, Journal):
+                self.work.append(command)
+
+    def settle(self) -> None:
+        """Do the work that the core asked for, until there is none."""
+        while self.work:
+            command = self.work.popleft()
+            event = self.perform(command)
+            if event is not None:
+                self.feed(event)
+
+    def perform(self, command: Any) -> Event | None:
+        ports, null = self.ports, subprocess.DEVNULL
+        if isinstance(command, RunStep):
+            return performing.perform(self.state, command.recovery, command.index, ports, null)
+        if isinstance(command, LookAtJob):
+            return performing.look_at_job(
+                ports, command.task, command.rjms, command.job_id, {}, start=command.start
+            )
+        if isinstance(command, AskRequeue):
+            return performing.ask_requeue(ports, command.token, command.rjms, command.job_id, {})
+        if isinstance(command, Requeue):
+            return performing.requeue(
+                ports, command.token, command.rjms, command.job_id, command.restarts, command.exclude, {}
+            )
+        if isinstance(command, AllowRequeue):
+            return performing.allow_requeue(
+                ports, command.task, command.rjms, command.job_id, {}, allowed=command.allowed
+            )
+        if isinstance(command, CancelJob):
+            return performing.cancel_job(ports, command.task, command.rjms, command.job_id, {})
+        return None
+
+    def restart(self) -> None:
+        """A new coordinator reads the journal of the killed one."""
+        while True:
+            self.crashes += 1
+            self.work.clear()
+            self.state = rebuild(self.journal, self.settings)
+            try:
+                self.feed(Started())
+                self.settle()
+            except CrashError:
+                continue
+            return
+
+    def tell(self, peer: str, message: AnyMessage) -> None:
+        """A peer's message, sent again until a coordinator has written it down.
+
+        ``again`` may choose an earlier message to be told once more after it, under a new number.
+        """
+        self._tell(peer, message)
+        self.told_before.append((peer, message))
+        while (index := self.again()) is not None:
+            self._tell(*self.told_before[index % len(self.told_before)])
+
+    def _tell(self, peer: str, message: AnyMessage) -> None:
+        number = self.numbers[peer] = self.numbers.get(peer, 0) + 1
+        origin = [peer, "i", number, number]
+        while True:
+            try:
+                if not any(data.get("from") == origin for _, data, _ in self.journal):
+                    self.feed(Arrived(peer=peer, message=message), origin)
+                self.settle()
+            except CrashError:
+                self.restart()
+            else:
+                return
+
+    def wait(self, seconds: float, *alive: str) -> None:
+        """Let time pass in steps of a second; the peers named keep on sending heartbeats."""
+        for _ in range(int(seconds)):
+            self.now += 1.0
+            for peer in alive:
+                entry = next((t for t in self.state.tasks.values() if t.peer == peer), None)
+                if entry is not None:
+                    beat = Heartbeat(task=entry.id, state=TaskState.RUNNING, attempt=entry.attempt)
+                    self.tell(peer, beat)
+            try:
+                self.feed(Tick())
+                self.settle()
+            except CrashError:
+                self.restart()
+
+    # What tests ask -------------------------------------------------------------------------------------
+
+    def task(self, name: str) -> TaskEntry:
+        return self.state.tasks[f"w/{name}"]
+
+    def told(self, peer: str, kind: type) -> list[Any]:
+        """The different messages of a kind that a peer was sent, repeats once."""
+        found: list[Any] = []
+        for to, message in self.sent:
+            if to == peer and isinstance(message, kind) and message not in found:
+                found.append(message)
+        return found
+
+    def kinds(self, word: str) -> list[dict[str, Any]]:
+        return [data for kind, data, _ in self.journal if kind == word]
+
+    def reply(self, peer: str) -> Reply:
+        found = [message for to, message in self.sent if to == peer and isinstance(message, Reply)]
+        return found[-1]
+
+    def workflow(self, rules: Spec = RULES, workflow: Workflow = DIAMOND, **more: Any) -> None:
+        message = RegisterWorkflow(workflow=workflow, spec=msgspec.json.encode(rules), rjms="fake", **more)
+        self.tell("cli-1", message)
+
+    def register(self, name: str, *, job: str = "", restarts: int = 0, peer: str = "", **more: Any) -> str:
+        """An isolator registers; returns the peer's name."""
+        job = job or f"job-{name}"
+        peer = peer or f"w/{name}#{job}.{restarts}"
+        if job not in self.ports.fake.records:
+            self.ports.fake.put(job)
+        fields: dict[str, Any] = {
+            "task": f"w/{name}",
+            "workflow": "w",
+            "step": name,
+            "rjms": "fake",
+            "job_id": job,
+            "claim": f"{job}.{restarts}",
+            "nodes": ("n1", "n2"),
+            **more,
+        }
+        self.tell(peer, Register(**fields))
+        return peer
+
+
+def raised(name: str, task: str, ordinal: int = 1, **more: Any) -> Raised:
+    more.setdefault("evidence", (Evidence(kind="log", time=START, line="it broke", node="n1"),))
+    return Raised(exception=name, task=f"w/{task}", attempt=1, ordinal=ordinal, time=START, **more)

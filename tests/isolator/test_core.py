@@ -1,0 +1,643 @@
+"""The core on a virtual clock: each rule of docs/architecture.md, "Recovery, written down first"."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.isolator.conftest import (
+    World,
+    count_detection,
+    exception,
+    exit_detection,
+    found,
+    hang_detection,
+    make_setup,
+    node_exception,
+    step,
+)
+from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
+from whesl.isolator import rules
+from whesl.isolator.events import (
+    AttemptNotStarted,
+    CollectEvidence,
+    CoordinatorFound,
+    CoordinatorLost,
+    CoordinatorMessage,
+    Detections,
+    KillAttempt,
+    KillConfirmed,
+    KillUnconfirmed,
+    NodeSeen,
+    RunStep,
+    SignalAttempt,
+    Signalled,
+    StartAttempt,
+    StepDone,
+    WriteReconfigure,
+)
+from whesl.isolator.state import Phase
+from whesl.model.pathmap import PathMap
+from whesl.model.states import NodeState, TaskState
+from whesl.model.workflow import BadNode, Configuration
+from whesl.wire.messages import (
+    Control,
+    Escalate,
+    EscalationDecision,
+    Finished,
+    Heartbeat,
+    NodeSuspect,
+    Reconfigure,
+    RecoveryDone,
+    RecoveryGrant,
+    RecoveryRequest,
+    Register,
+    Welcome,
+)
+
+Make = Callable[..., World]
+
+
+def detect(world: World, *names: str, attempt: int | None = None) -> World:
+    number = world.state.attempt if attempt is None else attempt
+    return world.feed(Detections(attempt=number, found=tuple(found(name) for name in names)))
+
+
+def hear(world: World, message: Any) -> World:
+    return world.feed(CoordinatorMessage(message=message))
+
+
+def welcome(world: World, **changes: Any) -> World:
+    return hear(world, Welcome(task="wf/app", admitted=True, **changes))
+
+
+# A task without trouble ---------------------------------------------------------------------------
+
+
+def test_a_task_that_succeeds_completes(world: Make) -> None:
+    done = world().exits(0)
+    assert done.finished is not None
+    assert (done.finished.code, done.finished.state) == (0, TaskState.COMPLETED)
+
+
+def test_a_failure_that_no_exception_covers_is_visible_with_its_status(world: Make) -> None:
+    done = world(exception()).exits(3)
+    assert done.finished is not None
+    assert (done.finished.code, done.finished.state) == (3, TaskState.FAILED)
+    assert "raised" not in done.kinds()
+
+
+def test_what_cannot_be_started_fails_with_126(world: Make) -> None:
+    made = World(make_setup())
+    made.hold = (StartAttempt,)
+    made.start().feed(AttemptNotStarted(attempt=1, reason="no such directory"))
+    assert made.finished is not None
+    assert made.finished.code == 126
+
+
+# The sequence -------------------------------------------------------------------------------------
+
+
+def test_a_recovery_is_written_down_in_order(world: Make) -> None:
+    made = detect(world(exception()), "CRASH")
+    order = ["raised", "decided", "fenced", "step-begun", "step-done", "relaunched", "attempt", "launched"]
+    kinds = [kind for kind in made.kinds() if kind in (*order, "confirmed")]
+    assert kinds[-9:] == [*order, "confirmed"]
+    assert made.state.attempt == 2
+    assert made.state.phase is Phase.RUNNING
+
+
+def test_the_old_attempt_is_fenced_before_anything_new(world: Make) -> None:
+    made = world(exception())
+    made.hold = (KillAttempt,)
+    detect(made, "CRASH").advance(1000)
+    assert made.asked(RunStep) == []
+    assert len(made.asked(StartAttempt)) == 1
+    made.hold = ()
+    made.running = None
+    made.feed(KillConfirmed(attempt=1, seconds=1.0))
+    assert len(made.asked(StartAttempt)) == 2
+
+
+def test_what_cannot_be_killed_is_tried_again_and_then_escalated(world: Make) -> None:
+    made = world(exception())
+    made.hold = (KillAttempt,)
+    detect(made, "CRASH").feed(KillUnconfirmed(attempt=1, reason="stuck"))
+    tries = len(made.asked(KillAttempt))
+    made.advance(6)
+    assert len(made.asked(KillAttempt)) == tries + 1
+    made.advance(200).feed(KillUnconfirmed(attempt=1, reason="stuck"))
+    assert made.finished is not None
+    assert made.finished.code == 75
+    assert len(made.asked(StartAttempt)) == 1
+
+
+def test_an_exception_at_the_exit_wins_over_the_status(world: Make) -> None:
+    made = world(exception()).exits(3, found("CRASH"))
+    assert made.finished is None
+    assert made.state.attempt == 2
+
+
+def test_an_exception_with_status_zero_is_handled(world: Make) -> None:
+    assert world(exception()).exits(0, found("CRASH")).state.attempt == 2
+
+
+def test_the_cascade_of_an_exception_is_dropped_and_recorded(world: Make) -> None:
+    other = exception("OTHER")
+    made = detect(world(exception(), other), "CRASH", "OTHER")
+    assert made.kinds().count("raised") == 1
+    assert made.last("dropped")["exception"] == "OTHER"
+    detect(made, "OTHER", attempt=1)
+    assert made.kinds().count("raised") == 1
+
+
+def test_stacks_are_taken_before_a_hung_attempt_is_killed(world: Make) -> None:
+    made = world(exception("HANG", detections=(hang_detection(),)))
+    made.feed(Detections(attempt=1, found=(found("HANG", kind="hang"),)))
+    kinds = [type(command) for command in made.commands]
+    assert kinds.index(CollectEvidence) < kinds.index(KillAttempt)
+    assert made.last("evidence")["detail"] == "stack"
+
+
+def test_counting_transforms_before_anything_is_handled(world: Make) -> None:
+    higher = exception("HIGHER", detections=(count_detection("CRASH", 2),))
+    made = detect(world(exception(), higher), "CRASH")
+    detect(made, "CRASH")
+    raised = [data["raised"]["exception"] for kind, data, _ in made.records if kind == "raised"]
+    assert raised == ["CRASH", "HIGHER"]
+    assert made.last("raised")["raised"]["transformed_from"] == ["CRASH"]
+
+
+# Budget, back-off, else ---------------------------------------------------------------------------
+
+
+def test_the_budget_ends_in_a_visible_failure(world: Make) -> None:
+    made = world(exception(limit=2))
+    for _ in range(3):
+        detect(made, "CRASH").advance(2)
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (1, TaskState.FAILED)
+    assert made.state.attempt == 3
+
+
+def test_a_spent_budget_fails_with_the_task_s_own_status(world: Make) -> None:
+    made = world(exception(limit=0)).exits(42, found("CRASH"))
+    assert made.finished is not None
+    assert made.finished.code == 42
+
+
+def test_back_off_doubles(world: Make) -> None:
+    made = world(exception(backoff=4.0, limit=3))
+    detect(made, "CRASH").advance(3.9)
+    assert made.state.attempt == 1
+    made.advance(0.2)
+    assert made.state.attempt == 2
+    detect(made, "CRASH").advance(7.9)
+    assert made.state.attempt == 2
+    made.advance(0.2)
+    assert made.state.attempt == 3
+
+
+def test_pause_keeps_the_allocation_until_resume(world: Make) -> None:
+    made = detect(world(exception(limit=0, otherwise=Otherwise.PAUSE)), "CRASH").advance(100_000)
+    assert made.finished is None
+    assert made.state.task_state is TaskState.PAUSED
+    hear(made, Control(task="wf/app", id="r1", action="resume"))
+    assert made.state.attempt == 2
+    assert made.state.phase is Phase.RUNNING
+
+
+def test_a_repeated_resume_is_one(world: Make) -> None:
+    made = detect(world(exception(limit=1, otherwise=Otherwise.PAUSE)), "CRASH")
+    detect(made, "CRASH")
+    for _ in range(2):
+        hear(made, Control(task="wf/app", id="r1", action="resume"))
+    assert made.state.attempt == 3
+    # The budget began anew with the resume.
+    detect(made, "CRASH")
+    assert made.state.attempt == 4
+
+
+def test_the_time_limit_ends_a_pause(world: Make) -> None:
+    made = detect(world(exception(limit=0, otherwise=Otherwise.PAUSE)), "CRASH")
+    made.feed(Signalled(signum=signal.SIGTERM))
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (143, TaskState.CANCELLED)
+
+
+def test_else_escalate_raises_the_exception_that_is_named(world: Make) -> None:
+    low = exception(limit=0, otherwise=Otherwise.ESCALATE, escalate_to="HIGH")
+    made = detect(world(low, exception("HIGH")), "CRASH")
+    assert made.last("raised")["raised"]["exception"] == "HIGH"
+    assert made.state.attempt == 2
+
+
+def test_escalation_in_a_circle_ends(world: Make) -> None:
+    first = exception("A", limit=0, otherwise=Otherwise.ESCALATE, escalate_to="B")
+    second = exception("B", limit=0, otherwise=Otherwise.ESCALATE, escalate_to="A")
+    made = detect(world(first, second), "A")
+    assert made.finished is not None
+    assert made.finished.code == 75
+
+
+def test_a_step_that_fails_leads_to_else(world: Make) -> None:
+    made = world(exception(otherwise=Otherwise.PAUSE))
+    made.step_result = lambda run: StepDone(
+        ordinal=run.ordinal, index=run.index, outcome="fail", note="no room"
+    )
+    detect(made, "CRASH")
+    assert made.state.phase is Phase.PAUSED
+    assert "no room" in made.state.paused
+
+
+def test_a_step_may_skip_the_task(world: Make) -> None:
+    made = world(exception())
+    made.step_result = lambda run: StepDone(ordinal=run.ordinal, index=run.index, outcome="skip")
+    detect(made, "CRASH")
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (0, TaskState.SKIPPED)
+
+
+def test_an_argument_that_stands_for_nothing_is_else(world: Make) -> None:
+    wrong = exception(steps=(step(command=["run", "${nothing}"]),))
+    made = detect(world(wrong), "CRASH").advance(2)
+    assert made.finished is not None
+    assert made.finished.state is TaskState.FAILED
+    assert "nothing" in made.finished.reason
+
+
+# Observe mode -------------------------------------------------------------------------------------
+
+
+def test_observe_mode_raises_and_touches_nothing(world: Make) -> None:
+    made = world(exception(), observe=True)
+    detect(made, "CRASH", "CRASH")
+    assert made.kinds().count("raised") == 1
+    assert made.last("observed")["action"] == "recover"
+    assert made.last("observed")["steps"]
+    assert made.asked(KillAttempt) == [] and made.asked(RunStep) == []
+    assert made.running == 1
+    done = made.exits(5, found("CRASH"))
+    assert done.finished is not None
+    assert done.finished.code == 5
+
+
+# With the coordinator -----------------------------------------------------------------------------
+
+WORKFLOW = exception("QUOTA", level=Level.WORKFLOW_LEVEL)
+
+
+def test_the_first_attempt_waits_for_its_configuration(world: Make) -> None:
+    made = World(make_setup(coordinator=True)).start()
+    assert made.sent(Register)[0].claim == "c1"
+    assert made.asked(StartAttempt) == []
+    moved = Configuration(version=3, path_map=PathMap().with_rule("/old", "/new"))
+    welcome(made, configuration=moved)
+    assert made.asked(StartAttempt)[0].configuration.path_map == moved.path_map
+
+
+def test_without_an_answer_the_task_starts_all_the_same(world: Make) -> None:
+    made = World(make_setup(coordinator=True)).start().advance(9)
+    assert made.asked(StartAttempt) == []
+    made.advance(2)
+    assert made.state.phase is Phase.RUNNING
+
+
+def test_a_task_that_another_job_owns_does_not_start(world: Make) -> None:
+    made = World(make_setup(coordinator=True)).start()
+    hear(made, Welcome(task="wf/app", admitted=False, reason="job 7"))
+    assert made.finished is not None
+    assert made.finished.code == 75
+    assert made.asked(StartAttempt) == []
+
+
+def test_the_job_level_needs_no_coordinator(world: Make) -> None:
+    made = welcome(World(make_setup(exception(), coordinator=True)).start())
+    made.feed(CoordinatorLost())
+    detect(made, "CRASH")
+    assert made.state.attempt == 2
+    assert made.sent(RecoveryDone)[0].outcome == "relaunched"
+
+
+def test_the_workflow_level_asks_first_and_then_takes_its_own_steps(world: Make) -> None:
+    made = welcome(World(make_setup(WORKFLOW, coordinator=True)).start())
+    detect(made, "QUOTA")
+    assert made.sent(RecoveryRequest)[0].raised.exception == "QUOTA"
+    assert made.state.phase is Phase.GRANT
+    assert made.asked(RunStep) == []
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1))
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1))
+    assert len(made.asked(RunStep)) == 1
+    assert made.state.attempt == 2
+
+
+def test_the_wait_for_the_coordinator_is_bounded_and_said(world: Make) -> None:
+    made = welcome(World(make_setup(WORKFLOW, coordinator=True)).start())
+    made.feed(CoordinatorLost())
+    detect(made, "QUOTA").advance(119)
+    assert made.finished is None
+    assert any("waiting for the coordinator" in getattr(c, "text", "") for c in made.commands)
+    made.advance(2)
+    assert made.finished is not None
+    assert made.finished.state is TaskState.FAILED
+    assert "did not answer" in made.finished.reason
+
+
+def test_a_wait_that_the_coordinator_leaves_us_in_is_told_too() -> None:
+    made = welcome(World(make_setup(WORKFLOW, coordinator=True)).start())
+    detect(made, "QUOTA")
+    assert not any("waiting for" in getattr(c, "text", "") for c in made.commands)
+    made.now += 10.0
+    made.feed(CoordinatorLost())
+    assert any("waiting for the coordinator, at most 110 s" in getattr(c, "text", "") for c in made.commands)
+
+
+def test_a_refused_grant_is_else(world: Make) -> None:
+    spec = exception("QUOTA", level=Level.WORKFLOW_LEVEL, otherwise=Otherwise.PAUSE)
+    made = detect(welcome(World(make_setup(spec, coordinator=True)).start()), "QUOTA")
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, refused="no room"))
+    assert made.state.phase is Phase.PAUSED
+
+
+def test_a_grant_may_name_what_the_exception_became(world: Make) -> None:
+    """Counted over all tasks of the workflow it was another one: that one's steps are done, and reported."""
+    higher = exception(
+        "BROKEN",
+        level=Level.WORKFLOW_LEVEL,
+        steps=(step(), step(resource=ResourceKind.JOB, operation=Operation.REPLACE)),
+    )
+    made = World(make_setup(WORKFLOW, higher, coordinator=True)).start()
+    detect(welcome(made), "QUOTA")
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, transformed="BROKEN"))
+    assert len(made.asked(RunStep)) == 2
+    assert made.state.attempt == 2
+    assert made.sent(RecoveryDone)[-1].exception == "BROKEN"
+
+
+def test_a_grant_for_an_exception_that_is_unknown_here_changes_nothing(world: Make) -> None:
+    made = detect(welcome(World(make_setup(WORKFLOW, coordinator=True)).start()), "QUOTA")
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, transformed="ELSEWHERE"))
+    assert made.sent(RecoveryDone)[-1].exception == "QUOTA"
+
+
+def test_steps_of_others_cannot_be_done_without_a_coordinator(world: Make) -> None:
+    spec = exception("QUOTA", level=Level.WORKFLOW_LEVEL, steps=(step(entity=Entity.WMS), step()))
+    made = detect(world(spec), "QUOTA").advance(2)
+    assert made.finished is not None
+    assert made.finished.state is TaskState.FAILED
+
+
+def test_without_a_coordinator_the_job_s_own_steps_suffice(world: Make) -> None:
+    assert detect(world(WORKFLOW), "QUOTA").state.attempt == 2
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "state"),
+    [("requeue", 75, TaskState.ESCALATED), ("fail", 1, TaskState.FAILED)],
+)
+def test_an_escalation_is_decided_by_the_coordinator(
+    world: Make, action: str, code: int, state: TaskState
+) -> None:
+    spec = exception(limit=0, otherwise=Otherwise.ESCALATE)
+    made = detect(welcome(World(make_setup(spec, coordinator=True)).start()), "CRASH")
+    assert made.sent(Escalate)[0].reason == "budget-spent"
+    assert made.state.task_state is TaskState.ESCALATED
+    hear(made, EscalationDecision(task="wf/app", ordinal=1, action=action))
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (code, state)
+    assert made.sent(Finished)[0].exit_code == code
+
+
+def test_the_wait_for_a_decision_is_bounded(world: Make) -> None:
+    spec = exception(limit=0, otherwise=Otherwise.ESCALATE)
+    made = detect(welcome(World(make_setup(spec, coordinator=True)).start()), "CRASH").advance(121)
+    assert made.finished is not None
+    assert made.finished.code == 75
+
+
+def test_a_running_task_is_reconfigured_once(world: Make) -> None:
+    made = welcome(World(make_setup(coordinator=True)).start())
+    moved = Configuration(version=2, path_map=PathMap().with_rule("/old", "/new"))
+    for _ in range(2):
+        hear(made, Reconfigure(task="wf/app", configuration=moved, signal=10))
+    assert len(made.asked(WriteReconfigure)) == 1
+    assert [c.signum for c in made.asked(SignalAttempt)] == [10]
+    assert made.state.configuration.path_map == moved.path_map
+
+
+def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) -> None:
+    made = welcome(World(make_setup(exception(), coordinator=True)).start())
+    made.step_result = lambda run: StepDone(
+        ordinal=run.ordinal,
+        index=run.index,
+        outcome="continue",
+        configuration=Configuration(version=5, environment={"A": "1"}),
+    )
+    detect(made, "CRASH")
+    hear(made, Reconfigure(task="wf/app", configuration=Configuration(version=2, environment={"B": "2"})))
+    assert made.state.configuration.environment == {"A": "1", "B": "2"}
+    assert made.state.configuration.version == 6
+
+
+def test_heartbeats_go_on_while_it_runs(world: Make) -> None:
+    made = welcome(World(make_setup(coordinator=True)).start(), heartbeat=5.0).advance(21)
+    assert len(made.sent(Heartbeat)) == 4
+
+
+def test_contact_found_again_registers_again(world: Make) -> None:
+    made = welcome(World(make_setup(coordinator=True)).start())
+    made.feed(CoordinatorLost()).feed(CoordinatorFound())
+    assert len(made.sent(Register)) == 2
+
+
+# People and signals -------------------------------------------------------------------------------
+
+
+def test_term_is_the_task_s_own_and_then_the_end(world: Make) -> None:
+    made = world(exception(), term_grace=20.0)
+    made.feed(Signalled(signum=signal.SIGTERM))
+    assert [(c.signum, c.whom) for c in made.asked(SignalAttempt)] == [(15, "group")]
+    detect(made, "CRASH")
+    assert "raised" not in made.kinds()
+    made.advance(19)
+    assert made.finished is None
+    made.advance(2)
+    assert made.finished is not None
+    assert made.finished.code == 143
+
+
+def test_a_task_that_ends_by_itself_at_the_time_limit_keeps_its_status(world: Make) -> None:
+    made = world().feed(Signalled(signum=signal.SIGTERM)).exits(7)
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (7, TaskState.CANCELLED)
+
+
+def test_usr1_reaches_the_main_process_only(world: Make) -> None:
+    made = world().feed(Signalled(signum=signal.SIGUSR1))
+    assert [(c.signum, c.whom) for c in made.asked(SignalAttempt)] == [(10, "main")]
+    assert made.state.phase is Phase.RUNNING
+
+
+def test_cancel_kills_and_ends_with_143(world: Make) -> None:
+    made = hear(world(), Control(task="wf/app", id="c", action="cancel"))
+    assert made.running is None
+    assert made.finished is not None
+    assert made.finished.code == 143
+
+
+def test_a_person_may_pause_and_resume_a_running_task(world: Make) -> None:
+    made = hear(world(), Control(task="wf/app", id="p", action="pause"))
+    assert made.running is None
+    assert made.state.phase is Phase.PAUSED
+    hear(made, Control(task="wf/app", id="r", action="resume"))
+    assert made.running == 2
+
+
+# Nodes --------------------------------------------------------------------------------------------
+
+
+def four(**changes: Any) -> dict[str, Any]:
+    return {"nodes": ("n1", "n2", "n3", "n4"), "active": 2, **changes}
+
+
+def lost(world: World, node: str, *names: str) -> World:
+    words = tuple(found(name, kind="node", node=node) for name in names)
+    return world.feed(NodeSeen(node=node, state=NodeState.DOWN, reason="silent", source="agent", found=words))
+
+
+def replaces(world: World) -> None:
+    """Let NODE steps do to the node set what erm does."""
+
+    def run(command: RunStep) -> StepDone:
+        recovery = world.state.recovery
+        assert recovery is not None
+        suspect = recovery.steps[command.index]["suspect"]
+        nodes = world.state.nodes.replace(suspect) if suspect else None
+        return StepDone(ordinal=command.ordinal, index=command.index, outcome="continue", nodes=nodes)
+
+    world.step_result = run
+
+
+def test_a_lost_node_is_replaced_by_a_spare(world: Make) -> None:
+    made = world(node_exception(), **four())
+    replaces(made)
+    lost(made, "n2", "NODEDOWN")
+    assert made.asked(StartAttempt)[-1].nodes.active == ("n1", "n3")
+
+
+def test_a_lost_spare_raises_nothing_and_is_never_used(world: Make) -> None:
+    made = world(exception(), node_exception(), **four())
+    replaces(made)
+    lost(made, "n3", "NODEDOWN")
+    assert "raised" not in made.kinds()
+    lost(made, "n2", "NODEDOWN")
+    assert made.state.nodes.active == ("n1", "n4") or "n3" in made.state.down
+
+
+def test_a_node_that_dies_during_a_recovery_waits_for_its_turn(world: Make) -> None:
+    made = world(exception(backoff=10.0), node_exception(), **four())
+    detect(made, "CRASH")
+    replaces(made)
+    lost(made, "n2", "NODEDOWN")
+    made.advance(11)
+    assert made.asked(StartAttempt)[-1].nodes.active == ("n1", "n3")
+    assert made.state.attempt == 2
+    assert made.last("confirmed")["ordinals"] == [1, 2]
+
+
+def test_the_fence_tells_which_node_was_the_cause(world: Make) -> None:
+    crash = exception(steps=(step(ResourceKind.NODE),))
+    made = world(crash, **four())
+    replaces(made)
+    made.unreachable = ("n2",)
+    detect(made, "CRASH")
+    assert made.asked(StartAttempt)[-1].nodes.active == ("n1", "n3")
+
+
+def test_no_attempt_starts_on_a_node_that_is_dead() -> None:
+    made = welcome(World(make_setup(exception(), coordinator=True, **four())).start())
+    lost(made, "n1")
+    detect(made, "CRASH")
+    assert made.asked(StartAttempt)[-1].nodes.active == ("n3", "n2")
+    assert [told.bad_node.node for told in made.sent(NodeSuspect)] == ["n1"], "other tasks avoid it too"
+
+
+def test_without_a_spare_for_a_dead_node_it_ends_for_another_try(world: Make) -> None:
+    made = world(exception(), **four(active=4))
+    lost(made, "n4")
+    detect(made, "CRASH")
+    assert made.finished is not None
+    assert made.finished.code == 75
+
+
+def test_known_bad_nodes_are_not_used_while_others_are_free(world: Make) -> None:
+    made = World(make_setup(**four(coordinator=True))).start()
+    bad = BadNode(node="n1", reason="flaky", task="x", time=made.now, expires=made.now + 60)
+    welcome(made, bad_nodes=(bad,))
+    assert made.state.nodes.active == ("n2", "n3")
+    assert made.state.nodes.spares[-1] == "n1"
+    assert made.last("nodes")["avoided"] == ["n1"]
+
+
+def test_the_isolator_s_own_node_stays_out_on_request(world: Make) -> None:
+    made = world(**four(use_own_node=False))
+    assert made.state.nodes.active == ("n2", "n3")
+
+
+def test_an_exit_detection_is_like_any_other(world: Make) -> None:
+    made = world(exception("FAILED", detections=(exit_detection(),)))
+    assert made.exits(9, found("FAILED", kind="exit")).state.attempt == 2
+
+
+# A second start of the job's script ---------------------------------------------------------------
+
+
+def test_a_requeued_job_goes_on_counting_attempts(world: Make) -> None:
+    made = world(exception(), nodes=("n1", "n2"), active=2)
+    detect(made, "CRASH")
+    made.running = None
+    again = msgspec.structs.replace(made.setup, claim="c2", nodes=("n8", "n9"))
+    made.restart(again)
+    assert made.state.attempt == 3
+    assert made.state.nodes.active == ("n8", "n9")
+    assert made.asked(StartAttempt)[-1].attempt == 3
+
+
+def test_a_failure_leaves_the_task_its_last_words(world: Make) -> None:
+    made = detect(world(exception(limit=0)), "CRASH")
+    assert made.asked(KillAttempt) == []
+    made.advance(0.5).exits(9)
+    assert made.finished is not None
+    assert made.finished.code == 9
+
+
+def test_last_words_are_bounded(world: Make) -> None:
+    made = detect(world(exception(limit=0)), "CRASH").advance(1.1)
+    assert made.finished is not None
+    assert (made.finished.code, made.running) == (1, None)
+
+
+def test_a_recovery_starts_from_where_the_failed_attempt_s_files_are(world: Make) -> None:
+    """The task was told of a move while it ran, and then fails itself: its files never moved."""
+    made = welcome(World(make_setup(exception(), coordinator=True)).start())
+    moved = PathMap().with_rule("/old", "/new")
+    seen: list[PathMap] = []
+
+    def run(command: RunStep) -> StepDone:
+        configuration = rules.context(made.state).configuration
+        seen.append(configuration.path_map)
+        changed = msgspec.structs.replace(configuration, path_map=PathMap().with_rule("/data", "/big"))
+        return StepDone(
+            ordinal=command.ordinal, index=command.index, outcome="continue", configuration=changed
+        )
+
+    made.step_result = run
+    hear(made, Reconfigure(task="wf/app", configuration=Configuration(version=2, path_map=moved)))
+    detect(made, "CRASH")
+    assert seen == [PathMap()]
+    assert made.state.configuration.path_map == moved.with_rule("/data", "/big")
+    assert made.asked(StartAttempt)[-1].configuration.path_map == moved.with_rule("/data", "/big")

@@ -1,0 +1,303 @@
+"""Several nodes, on the embedded resource manager: agents, leases, fencing, swaps."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whesl.isolator.agent import Lease
+from whesl.isolator.fencing import Fence
+from whesl.isolator.silence import LEASE_MARGIN, Silence
+from whesl.isolator.taskdir import TaskDir
+from whesl.journal import Journal, JournalError
+
+RULES = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[ADD, REMOVE, REPLACE]
+DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [app]
+EXCEPTION DETECTION NODELOST NODE DOWN
+EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
+"""
+PATIENCE = 60.0
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"did not happen: {what}")
+
+
+# The pure parts -------------------------------------------------------------------------------------
+
+
+def test_a_lease_runs_from_the_sending_of_an_answered_heartbeat() -> None:
+    lease = Lease(3.0, 100.0)
+    first = lease.beat(100.0)
+    second = lease.beat(101.0)
+    lease.answered(second)
+    lease.answered(first)
+    assert not lease.ran_out(103.9)
+    assert lease.ran_out(104.0)
+    assert not lease.ran_out(105.0), "acts once"
+    lease.answered(lease.beat(110.0))
+    assert lease.ran_out(113.0)
+
+
+def test_the_isolator_never_believes_a_lease_over_that_is_not() -> None:
+    """However late answers arrive, the agent's lease ends before the isolator counts on it."""
+    for delay in (0.0, 0.5, 2.9):
+        lease, silence = Lease(3.0, 0.0), Silence(["n2"], 3.0)
+        number = lease.beat(10.0)
+        heard = 10.0 + delay
+        silence.heard("n2", heard)
+        lease.answered(number)
+        over = next(t / 100 for t in range(1000, 3000) if silence.lease_over("n2", t / 100))
+        assert lease.deadline() + LEASE_MARGIN <= over + 1e-9
+
+
+def test_a_connection_that_comes_back_in_time_is_no_loss() -> None:
+    silence = Silence(["n2"], 3.0, grace=0.2)
+    silence.heard("n2", 1.0)
+    silence.closed("n2", 1.1)
+    silence.heard("n2", 1.25)
+    assert silence.lost(1.5, step_over=False) == []
+
+
+def test_a_closed_connection_is_a_loss_after_the_grace_and_silence_after_the_limit() -> None:
+    silence = Silence(["n2", "n3"], 3.0, grace=0.2)
+    silence.heard("n2", 1.0)
+    silence.heard("n3", 1.0)
+    silence.closed("n2", 1.1)
+    assert [fact.node for fact in silence.lost(1.35, step_over=False)] == ["n2"]
+    assert silence.lost(3.9, step_over=False) == []
+    assert [fact.node for fact in silence.lost(4.0, step_over=False)] == ["n3"]
+
+
+def test_the_end_of_the_agents_step_is_not_the_loss_of_all_nodes() -> None:
+    silence = Silence(["n2"], 3.0, grace=0.2)
+    silence.heard("n2", 1.0)
+    silence.closed("n2", 1.1)
+    assert silence.lost(2.0, step_over=True) == []
+    assert silence.absent() == ("n2",)
+
+
+def test_a_node_whose_agent_never_spoke_is_not_lost() -> None:
+    assert Silence(["n2"], 3.0).lost(1e6, step_over=False) == []
+
+
+def test_a_fence_waits_for_answers_leases_or_the_manager_s_word() -> None:
+    silence = Silence(["n2", "n3"], 3.0)
+    silence.heard("n2", 100.0)
+    silence.heard("n3", 100.0)
+    fence = Fence(1, "t", ["n2", "n3"], 100.0)
+    fence.local(2, [], ())
+    fence.answered("n2", 1, 0)
+    silence.closed("n3", 100.1)
+    silence.lost(100.5, step_over=False)
+    fence.check(silence, [], 102.0)
+    assert not fence.over
+    fence.check(silence, [], 103.4)
+    assert fence.over and fence.unreachable == ["n3"]
+    other = Fence(1, "t", ["n3"], 100.0)
+    other.local(0, [], ())
+    other.check(silence, ["n3"], 100.6)
+    assert other.over
+
+
+# Real nodes -----------------------------------------------------------------------------------------
+
+
+class Cluster:
+    """A local cluster of four nodes and one job on it."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        self.environment = {**os.environ, "WHESL_HOME": str(home)}
+        self.environment.pop("WHESL_LOCAL", None)
+        self.whesl("local", "start", "--nodes", "4")
+        text = self.whesl("local", "env").stdout
+        for line in text.splitlines():
+            name, _, value = line.removeprefix("export ").partition("=")
+            if line.startswith("export "):
+                shown = subprocess.run(
+                    ["sh", "-c", f"printf %s {value}"],
+                    env=self.environment,
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                self.environment[name] = shown.stdout
+        self.directory = TaskDir(place / "task")
+        self.out = place / "out"
+
+    def whesl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "whesl", *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE,
+        )
+
+    def submit(self, script: str, *options: str, nodes: int = 3) -> None:
+        rules = self.place / "rules.esl"
+        rules.write_text(RULES)
+        line = " ".join(
+            (
+                f"{sys.executable} -m whesl exec --workflow wf --step app --no-coordinator",
+                f"--task-dir {self.directory.path} -e {rules} --nodes 2 {' '.join(options)} --script -",
+            )
+        )
+        job = self.place / "job.sh"
+        job.write_text(
+            f"#!/bin/bash\n#SBATCH -N {nodes} --output={self.out}\n"
+            f"{line} <<'EOT'\n#!/bin/bash\n{script}\nEOT\necho status $?\n"
+        )
+        subprocess.run(
+            ["sbatch", "--no-kill", str(job)], env=self.environment, check=True, capture_output=True
+        )
+
+    def text(self) -> str:
+        return self.out.read_text() if self.out.exists() else ""
+
+    def records(self) -> list[tuple[str, dict[str, Any]]]:
+        try:
+            journal = Journal(self.directory.journal, read_only=True)
+            return [(record.kind, record.data) for record in journal.read()]
+        except JournalError:
+            return []
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.records()]
+
+    def agents(self) -> dict[int, str]:
+        """The agents' processes and their nodes: supervisors and workers."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+                environment = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"whesl.isolator.agent" in command and str(self.directory.link).encode() in command:
+                name = next(item for item in environment if item.startswith(b"SLURMD_NODENAME="))
+                found[int(entry.name)] = name.partition(b"=")[2].decode()
+        return found
+
+    def agents_up(self) -> None:
+        def up() -> bool:
+            nodes = {data["node"] for kind, data in self.records() if kind == "agent"}
+            return len(nodes) >= 2
+
+        until(up, "the agents")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path)
+    yield made
+    made.whesl("local", "stop")
+
+
+RANKS = """\
+echo "start $WHESL_RESTART_COUNT on $SLURM_JOB_NODELIST"
+srun bash -c 'echo "rank on $SLURMD_NODENAME"; echo $$ > pid-$WHESL_RESTART_COUNT-$SLURMD_NODENAME
+for i in $(seq 3000); do [ -e done ] && exit 0; sleep 0.02; done; exit 1'
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Cluster) -> None:
+    cluster.submit(f"cd {cluster.place}\n{RANKS}")
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    cluster.agents_up()
+    cluster.whesl("local", "kill-node", "n02")
+    until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
+    (cluster.place / "done").touch()
+    until(lambda: "status" in cluster.text(), "the end")
+    text = cluster.text()
+    assert "status 0" in text
+    assert sorted(text.split("start 1")[1].count(f"rank on {node}") for node in ("n01", "n03")) == [1, 1]
+    assert cluster.kinds().count("raised") == 1
+    survivor = int((cluster.place / "pid-0-n01").read_text())
+    assert not Path(f"/proc/{survivor}").exists(), "a rank of the old attempt outlived it"
+
+
+@pytest.mark.slow
+def test_a_node_that_hangs_is_lost_by_its_silence(cluster: Cluster) -> None:
+    cluster.submit(f"cd {cluster.place}\n{RANKS}", "--heartbeat 0.2 --heartbeat-limit 1.5")
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    cluster.agents_up()
+    cluster.whesl("local", "hang-node", "n02")
+    until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
+    (cluster.place / "done").touch()
+    until(lambda: "status" in cluster.text(), "the end")
+    assert "status 0" in cluster.text()
+    reasons = [data["reason"] for kind, data in cluster.records() if kind == "node"]
+    assert any("no heartbeat" in reason for reason in reasons)
+
+
+@pytest.mark.slow
+def test_a_killed_agent_comes_back_and_nothing_is_raised(cluster: Cluster) -> None:
+    cluster.submit(f"cd {cluster.place}\n{RANKS}")
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    cluster.agents_up()
+    before = cluster.agents()
+    parents = {int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in before}
+    worker = next(pid for pid, node in before.items() if node == "n02" and pid not in parents)
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: len(set(cluster.agents()) - set(before)) == 1, "another worker")
+    time.sleep(1.0)
+    assert "raised" not in cluster.kinds()
+    (cluster.place / "done").touch()
+    until(lambda: "status 0" in cluster.text(), "the end")
+
+
+@pytest.mark.slow
+def test_a_restarted_isolator_keeps_its_agents_and_still_sees_a_loss(cluster: Cluster) -> None:
+    cluster.submit(f"cd {cluster.place}\n{RANKS}")
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    cluster.agents_up()
+    agents = set(cluster.agents())
+    owner = cluster.directory.owner()
+    assert owner is not None
+    os.kill(owner.pid, signal.SIGKILL)
+    until(lambda: "resumed-isolator" in cluster.kinds(), "another isolator")
+    up = len([kind for kind in cluster.kinds() if kind == "agent"])
+    until(lambda: len([kind for kind in cluster.kinds() if kind == "agent"]) >= up + 2 or up >= 4, "agents")
+    assert set(cluster.agents()) == agents
+    assert "raised" not in cluster.kinds()
+    cluster.whesl("local", "kill-node", "n02")
+    until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
+    (cluster.place / "done").touch()
+    until(lambda: "status 0" in cluster.text(), "the end")
+
+
+@pytest.mark.slow
+def test_without_a_spare_the_job_ends_for_another_try(cluster: Cluster) -> None:
+    cluster.submit(f"cd {cluster.place}\n{RANKS}", nodes=2)
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    until(lambda: any(kind == "agent" for kind in cluster.kinds()), "the agent")
+    cluster.whesl("local", "kill-node", "n02")
+    until(lambda: "status" in cluster.text(), "the end")
+    assert "status 75" in cluster.text()
+    result = json.loads(cluster.directory.result_file.read_text())
+    assert "spare" in result["reason"]

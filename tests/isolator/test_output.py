@@ -1,0 +1,83 @@
+"""A task's log on a full file system: the line that would say so cannot be written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.isolator.conftest import exception, log_detection, make_setup
+from whesl.esl.spec import ExceptionSpec
+from whesl.isolator import output
+from whesl.isolator.output import Outputs
+from whesl.isolator.taskdir import Job, Stream, TaskDir
+from whesl.model.pathmap import PathMap
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB that is full."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], check=True)
+    try:
+        with pytest.raises(OSError), (place / "big").open("wb") as file:
+            file.write(b"x" * (1 << 20))
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def job(out: Path, *exceptions: ExceptionSpec) -> Job:
+    return Job(setup=make_setup(*exceptions), stdout=Stream(str(out)), joined=True)
+
+
+def test_a_full_file_system_is_told_from_one_with_room(small: Path, tmp_path: Path) -> None:
+    assert output.full(str(small / "log")) == "No space left on device"
+    assert output.full(str(tmp_path / "log")) == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small"]
+
+
+def test_the_system_s_word_counts_as_the_log_s_next_line(small: Path) -> None:
+    log = small / "log"
+    outputs = Outputs(stdout=str(log), stderr=str(log))
+    disk_full = exception("FULL", detections=(log_detection("No space left"),))
+    other = exception("OTHER", detections=(log_detection("segmentation fault"),))
+    (found,) = output.lost_words(job(log, disk_full, other), outputs, 1.0)
+    assert found.exception == "FULL"
+    assert "could not be written" in found.evidence[0].detail
+
+
+def test_a_log_with_room_says_nothing_of_itself(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    disk_full = exception("FULL", detections=(log_detection("No space left"),))
+    outputs = Outputs(stdout=str(log), stderr=str(log))
+    assert output.lost_words(job(log, disk_full), outputs, 1.0) == []
+
+
+def test_the_next_attempt_s_output_goes_where_there_is_room(small: Path, tmp_path: Path) -> None:
+    directory = TaskDir(tmp_path / "task")
+    directory.attempt(2).mkdir(parents=True)
+    paths = PathMap().with_rule(str(small), str(tmp_path / "large"))
+    task = job(small / "stage" / "log")
+    (tmp_path / "large").mkdir()
+    chosen = output.choose(directory, task, 2, paths)
+    # The directory of the log does not exist in the old root: nothing is known of its room.
+    assert chosen.stdout == str(small / "stage" / "log")
+    task = job(small / "log")
+    assert output.choose(directory, task, 2, paths).stdout == str(tmp_path / "large" / "log")
+    assert output.present(directory, task, 2).stdout == str(tmp_path / "large" / "log")
+
+
+def test_output_stays_where_it_is_while_there_is_room(tmp_path: Path) -> None:
+    directory = TaskDir(tmp_path / "task")
+    directory.attempt(2).mkdir(parents=True)
+    (tmp_path / "old").mkdir()
+    paths = PathMap().with_rule(str(tmp_path / "old"), str(tmp_path / "new"))
+    log = tmp_path / "old" / "log"
+    assert output.choose(directory, job(log), 2, paths).stdout == str(log)

@@ -1,0 +1,75 @@
+"""Lost nodes given back at a task's end: by whom, when not, and never for long."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from whesl.isolator import release
+from whesl.isolator.daemon import may_give_back
+from whesl.isolator.events import Finish
+from whesl.isolator.release import Release
+from whesl.model.states import TaskState
+from whesl.rjms.host import HostAllocation
+
+
+class Silent(HostAllocation):
+    """A resource manager that keeps whoever gives a node back waiting."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.asked: list[str] = []
+        self.answer = threading.Event()
+
+    def release(self, node: str) -> bool:
+        """Note the node, and wait."""
+        self.asked.append(node)
+        self.answer.wait(30)
+        return True
+
+
+@pytest.fixture
+def silent() -> Iterator[Silent]:
+    made = Silent()
+    yield made
+    made.answer.set()
+
+
+def test_a_silent_resource_manager_does_not_hold_up_the_exit_status(
+    silent: Silent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release, "LIMIT", 0.1)
+    giving = Release(silent, ("n02", "n03"))
+    giving.wait()
+    assert silent.asked == ["n02"]
+    silent.answer.set()
+
+
+def test_each_lost_node_is_given_back(silent: Silent) -> None:
+    silent.answer.set()
+    Release(silent, ("n02", "n03")).wait()
+    assert silent.asked == ["n02", "n03"]
+
+
+def test_nothing_is_asked_when_nothing_is_lost(silent: Silent) -> None:
+    Release(silent, ()).wait()
+    assert silent.asked == []
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "observe", "gives"),
+    [
+        (0, TaskState.COMPLETED, False, True),
+        (3, TaskState.FAILED, False, True),
+        (75, TaskState.ESCALATED, False, False),
+        (75, TaskState.FAILED, False, False),
+        (0, TaskState.COMPLETED, True, False),
+    ],
+)
+def test_a_job_that_may_run_again_keeps_its_nodes(
+    code: int, state: TaskState, observe: bool, gives: bool
+) -> None:
+    """Without slurmdbd a requeue would not be possible any more; and who observes touches nothing."""
+    assert may_give_back(Finish(code=code, state=state, reason=""), observe=observe) is gives

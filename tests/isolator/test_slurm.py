@@ -1,0 +1,171 @@
+"""A node dies under ``srun`` on real Slurm: nodes with process numbers of their own, as on a cluster."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import need_slurm
+from whesl.isolator.taskdir import TaskDir
+from whesl.journal import Journal, JournalError
+from whesl.model.states import JobState
+from whesl.rjms.slurm.scheduler import SlurmScheduler
+from whesl.testing.slurmbed import SlurmBed
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+
+RULES = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[ADD, REMOVE, REPLACE]
+DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [app]
+EXCEPTION DETECTION NODELOST NODE DOWN
+EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
+"""
+RANKS = """\
+cd {place}
+echo "start $WHESL_RESTART_COUNT on $SLURM_JOB_NODELIST"
+srun bash -c 'echo "attempt $WHESL_RESTART_COUNT on $(hostname)"
+for i in $(seq 3000); do
+  [ -e done ] && exit 0; echo x >> alive-$WHESL_RESTART_COUNT-$(hostname); sleep 0.05
+done; exit 1'
+"""
+
+
+class Protected:
+    """A job of three nodes on a real Slurm, one of them spare."""
+
+    def __init__(self, bed: SlurmBed, place: Path) -> None:
+        self.bed = bed
+        self.place = place
+        self.directory = TaskDir(place / "task")
+        self.out = place / "out"
+        rules = place / "rules.esl"
+        rules.write_text(RULES)
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
+        command += ["--no-coordinator", "--task-dir", str(self.directory.path), "-e", str(rules)]
+        command += ["--nodes", "2", "--script", "-"]
+        self.job = bed.submit(
+            f"#!/bin/bash\nexport WHESL_HOME={home}\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
+            f"{RANKS.format(place=place)}\nEOT\necho status $?\n",
+            *("-N", "3", "--no-kill", "--no-requeue", f"--output={self.out}"),
+        )
+
+    def text(self) -> str:
+        return self.out.read_text() if self.out.exists() else ""
+
+    def records(self) -> list[tuple[str, dict[str, Any]]]:
+        try:
+            journal = Journal(self.directory.journal, read_only=True)
+            return [(record.kind, record.data) for record in journal.read()]
+        except JournalError:
+            return []
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.records()]
+
+    def wait(self, condition: Callable[[], object], what: str) -> None:
+        try:
+            self.bed.wait_for(condition, what)
+        except BaseException:
+            log = self.directory.log
+            print(self.text(), log.read_text() if log.exists() else "", self.kinds())
+            agents = self.directory.path / "agents.log"
+            print(agents.read_text() if agents.exists() else "no agents' log")
+            raise
+
+
+def test_a_killed_node_is_replaced_long_before_slurm_knows(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    bed = slurm_bed(nodes=4)
+    made = Protected(bed, tmp_path)
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    bed.kill_node("n02")
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    old = (tmp_path / "alive-0-n01").stat().st_size
+    made.wait(lambda: (tmp_path / "alive-1-n03").exists(), "a rank on the spare")
+    assert bed.job(made.job) == "RUNNING"
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status" in made.text(), "the end")
+    assert "status 0" in made.text()
+    assert "attempt 1 on n01" in made.text() and "attempt 1 on n03" in made.text()
+    assert (tmp_path / "alive-0-n01").stat().st_size == old, "a rank of the old attempt lived on"
+    confirmed = next(data for kind, data in made.records() if kind == "confirmed")
+    print(json.dumps(confirmed))
+
+
+def test_a_busy_slurmctld_does_not_hold_up_the_fencing(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """When nodes die slurmctld is busy, and a question may take longer than the whole recovery."""
+    bed = slurm_bed(nodes=4, settings={"MessageTimeout": "60"})
+    made = Protected(bed, tmp_path)
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    bed.pause_controller()
+    bed.kill_node("n02")
+    bed.wait_for(lambda: "relaunched" in made.kinds(), "the end of the recovery's steps", timeout=20)
+    bed.resume_controller()
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+
+
+@pytest.mark.timeout(150)
+def test_a_node_that_slurm_gives_up_while_its_tasks_live(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """srun ends in the moment in which Slurm calls the node down: that is the node's loss, not the task's."""
+    bed = slurm_bed(nodes=4, slurmd_timeout=5)
+    made = Protected(bed, tmp_path)
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    bed.kill_slurmd("n02")
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    old = (tmp_path / "alive-0-n02").stat().st_size
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
+
+
+@pytest.mark.timeout(200)
+def test_a_job_that_lost_a_node_is_over_when_its_task_is(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """With accounting the dead node is given back; else the job would be COMPLETING until SlurmdTimeout."""
+    need_slurm("dbd")
+    bed = slurm_bed(nodes=4, dbd=True, slurmd_timeout=300)
+    made = Protected(bed, tmp_path)
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    bed.kill_node("n02")
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    assert bed.job(made.job, "%N") == "n[01-03]", "nothing is given back while the task goes on"
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    bed.wait_job(made.job, "COMPLETED", timeout=60)
+    assert bed.job(made.job, "%N") == "n[01,03]"
+    (record,) = SlurmScheduler(bed.environment).jobs([made.job]).values()
+    assert (record.state, record.exit_code, record.restarts) == (JobState.COMPLETED, 0, 0)
+
+
+def test_a_lost_spare_disturbs_nothing(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
+    bed = slurm_bed(nodes=4)
+    made = Protected(bed, tmp_path)
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    bed.kill_node("n03")
+    made.wait(lambda: "node" in made.kinds(), "the spare's loss")
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    assert "raised" not in made.kinds()

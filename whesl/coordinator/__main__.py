@@ -1,0 +1,49 @@
+"""``python -m whesl.coordinator``: the daemon in the foreground; messages go to standard error."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+
+from whesl.coordinator.daemon import Daemon
+from whesl.coordinator.ports import InstalledPorts
+from whesl.coordinator.start import BIND_VARIABLE, lock
+from whesl.coordinator.state import Settings
+from whesl.model.errors import WheslError
+from whesl.wire.keys import home
+
+HEARTBEAT_VARIABLE = "WHESL_HEARTBEAT"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the daemon until it is told to stop; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m whesl.coordinator", description=__doc__)
+    parser.add_argument("--idle", type=float, help="end after so many seconds without work")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        place = home()
+        held = lock(place)
+        try:
+            heartbeat = float(os.environ.get(HEARTBEAT_VARIABLE, Settings().heartbeat))
+            daemon = Daemon(
+                place,
+                InstalledPorts(),
+                settings=Settings(heartbeat=heartbeat, look=2 * heartbeat),
+                bind=os.environ.get(BIND_VARIABLE) or "*",
+                idle=options.idle,
+                log=sys.stderr,
+            )
+            daemon.run()
+        finally:
+            os.close(held)
+    except WheslError as error:
+        logging.error("%s", error)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

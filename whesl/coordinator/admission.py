@@ -1,0 +1,139 @@
+"""Exactly one owner of a task: which of two claims may run it.
+
+A claim is one start of a job's script: ``<job id>.<restart count>`` under a resource manager. A newer start
+of the same job replaces the older one, which is fenced for ever. Another job's claim waits for nobody: it is
+refused while the task has a living owner, and admitted once it has ended (its manager runs it again).
+"""
+
+from __future__ import annotations
+
+from whesl.coordinator import escalation, recovery
+from whesl.coordinator.events import AllowRequeue
+from whesl.coordinator.hierarchy import identify
+from whesl.coordinator.state import TaskEntry
+from whesl.coordinator.turn import Turn
+from whesl.model.states import TaskState
+from whesl.wire.messages import Control, Register, Welcome
+
+NAME = "coordinator"
+
+
+def on_register(turn: Turn, peer: str, message: Register) -> None:
+    """An isolator is up, or has found the coordinator again: admit or refuse it; tell it what it missed."""
+    task = identify(turn.state, message)
+    entry = turn.state.tasks.get(task)
+    reason = _why_not(entry, message, peer)
+    if reason and entry is not None:
+        _refuse(turn, entry, peer, message, reason)
+        return
+    again = entry is not None and entry.claim == message.claim
+    if entry is None or not again or entry.peer != peer or entry.told_by == "scheduler":
+        _admit(turn, entry, task, peer, message)
+    heard(turn, task)
+    welcome(turn, turn.state.tasks[task])
+
+
+def _why_not(entry: TaskEntry | None, message: Register, peer: str) -> str:
+    """Return why a claim may not run a task, an empty string when it may."""
+    if entry is None:
+        return ""
+    if entry.cancelled and not entry.claim:
+        return "the task was cancelled before it started"
+    if message.claim in entry.fenced:
+        return f"claim {message.claim} was replaced by {entry.claim}"
+    if not entry.claim or entry.claim == message.claim:
+        return ""
+    if message.job_id == entry.job_id:
+        order = _order(message.claim, entry.claim, message.job_id)
+        return f"claim {entry.claim} is newer" if order < 0 else ""
+    if entry.state.final:
+        return ""
+    how = "perhaps still runs it" if entry.state is TaskState.UNOBSERVED else "runs it"
+    return f"job {entry.job_id or '(none)'} (claim {entry.claim}) {how}"
+
+
+def _order(one: str, other: str, job_id: str) -> int:
+    """Compare two claims of one job by their restart counts; without such, the one that comes is newer."""
+    counts = [claim.removeprefix(f"{job_id}.") for claim in (one, other)]
+    if job_id and all(count.isdigit() for count in counts):
+        return int(counts[0]) - int(counts[1])
+    return 1
+
+
+def _refuse(turn: Turn, entry: TaskEntry, peer: str, message: Register, reason: str) -> None:
+    if message.claim not in entry.fenced and message.job_id == entry.job_id:
+        turn.record("fenced", task=entry.id, claim=message.claim, peer=peer)
+    turn.record("refused", task=entry.id, claim=message.claim, job_id=message.job_id, reason=reason)
+    turn.say(f"{entry.id}: claim {message.claim} refused: {reason}")
+    turn.send(peer, Welcome(task=message.task, admitted=False, reason=reason, coordinator=NAME))
+    if entry.state is TaskState.UNOBSERVED:
+        escalation.look(turn, entry)
+
+
+def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: Register) -> None:
+    new = entry is not None and bool(entry.claim) and entry.claim != message.claim
+    if entry is not None and new and entry.job_id == message.job_id:
+        # It runs again: from here on that is nobody's decision but ours.
+        turn.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
+    revived = entry is not None and entry.told_by == "scheduler"
+    if entry is not None and new:
+        turn.record("fenced", task=task, claim=entry.claim, peer=entry.peer)
+        if entry.live and entry.peer != peer:
+            reason = f"claim {message.claim} is newer"
+            old = Welcome(task=entry.alias or task, admitted=False, reason=reason, coordinator=NAME)
+            turn.send(entry.peer, old)
+        for other in list(turn.state.recoveries.values()):
+            if other.task == task and not other.closed:
+                turn.record("closed", recovery=other.id, task=task, outcome="replaced")
+    turn.record(
+        "registered",
+        task=task,
+        alias=message.task if message.task != task else "",
+        workflow=message.workflow,
+        step=message.step,
+        instance=message.instance,
+        workspace=message.workspace,
+        rjms=message.rjms,
+        job_id=message.job_id,
+        claim=message.claim,
+        nodes=message.nodes,
+        peer=peer,
+        attempt=message.attempt,
+        state=message.state,
+        fresh=entry is not None and entry.state.final and (new or revived),
+    )
+
+
+def welcome(turn: Turn, entry: TaskEntry) -> None:
+    """Tell a task's owner (again) everything that concerns it: configuration, grants, decisions, controls."""
+    turn.send(
+        entry.peer,
+        Welcome(
+            task=entry.alias or entry.id,
+            admitted=True,
+            configuration=entry.configuration,
+            bad_nodes=turn.bad_nodes(),
+            coordinator=NAME,
+            heartbeat=turn.state.settings.heartbeat,
+        ),
+    )
+    for known in turn.state.recoveries.values():
+        if known.task != entry.id or known.closed:
+            continue
+        if known.granted:
+            recovery.send_grant(turn, known, entry.peer)
+        elif known.decision:
+            escalation.send_decision(turn, known, entry.peer)
+    for control in turn.state.controls.values():
+        if control.task == entry.id:
+            name = entry.alias or entry.id
+            turn.send(entry.peer, Control(task=name, id=control.id, action=control.action))
+
+
+def heard(turn: Turn, task: str) -> None:
+    """Note that a task's isolator lives."""
+    volatile = turn.state.volatile
+    turn.volatile(
+        heard={**volatile.heard, task: turn.now},
+        ended={other: at for other, at in volatile.ended.items() if other != task},
+    )

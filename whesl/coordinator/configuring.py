@@ -1,0 +1,80 @@
+"""Configurations: who gets which change, stored for tasks to come, told at once to those that run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.coordinator.hierarchy import added, dependents, running
+from whesl.coordinator.state import Recovery, TaskEntry
+from whesl.coordinator.turn import Turn
+from whesl.model.workflow import Configuration
+from whesl.wire.messages import Reconfigure
+
+
+def apply_changes(turn: Turn, recovery: Recovery, *, own: bool = True) -> None:
+    """Give the tasks concerned what a recovery's steps changed for them.
+
+    Args:
+        turn: the turn of the core.
+        recovery: all of whose steps are done.
+        own: the failed task's own configuration too; not where it went with the grant.
+    """
+    if recovery.refused:
+        return
+    if own and recovery.configuration is not None:
+        configure(turn, {recovery.task: recovery.configuration}, because=recovery.id, signal=0)
+    if recovery.dependents is not None:
+        change = recovery.dependents
+        changes = dict.fromkeys(dependents(turn.state, recovery.task), change)
+        configure_by_change(turn, changes, because=recovery.exception, signal=recovery.signal)
+    if recovery.others:
+        configure(turn, recovery.others, because=recovery.exception, signal=recovery.signal)
+
+
+def configure_by_change(
+    turn: Turn, changes: dict[str, Configuration], *, because: str, signal: int = 0
+) -> None:
+    """Add a change to the configurations of tasks."""
+    tasks = turn.state.tasks
+    new = {
+        task: added(tasks[task].configuration, change) for task, change in changes.items() if task in tasks
+    }
+    configure(turn, new, because=because, signal=signal)
+
+
+def configure(
+    turn: Turn, new: dict[str, Configuration], *, because: str, signal: int = 0, tell: bool = True
+) -> None:
+    """Store new configurations; tasks that run now are told at once, others when they register.
+
+    Args:
+        turn: the turn of the core.
+        new: whole configurations by task; equal ones are passed over, the version is set here.
+        because: for the record.
+        signal: sent to running tasks, 0 for none.
+        tell: False where another message carries the configuration.
+    """
+    tasks = turn.state.tasks
+    changed = {
+        task: msgspec.structs.replace(configuration, version=tasks[task].configuration.version + 1)
+        for task, configuration in new.items()
+        if task in tasks and not _same(configuration, tasks[task].configuration)
+    }
+    if not changed:
+        return
+    turn.record("configured", tasks=changed, because=because, signal=signal)
+    if tell:
+        for entry in running(turn.state, changed):
+            send_configuration(turn, entry)
+
+
+def send_configuration(turn: Turn, entry: TaskEntry) -> None:
+    """Tell a running task its configuration (again)."""
+    turn.send(
+        entry.peer,
+        Reconfigure(task=entry.alias or entry.id, configuration=entry.configuration, signal=entry.signal),
+    )
+
+
+def _same(one: Configuration, other: Configuration) -> bool:
+    return msgspec.structs.replace(one, version=0) == msgspec.structs.replace(other, version=0)

@@ -1,0 +1,217 @@
+"""The coordinator's core: ``step(state, event, now) -> (state, commands)``, without any I/O.
+
+``records.rebuild`` gives the state that a journal describes; the first event of a daemon is ``Started``,
+whose commands take up whatever was under way. Everything may be sent again: receivers recognise repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from whesl.coordinator import admission, commands, configuring, escalation, recovery
+from whesl.coordinator.events import (
+    Arrived,
+    CancelJob,
+    Command,
+    Event,
+    JobCancelled,
+    JobSeen,
+    RequeueAllowed,
+    RequeueAsked,
+    RequeueEnded,
+    Started,
+    StepEnded,
+    Tick,
+)
+from whesl.coordinator.state import State, TaskEntry
+from whesl.coordinator.turn import Turn
+from whesl.model.evidence import Raised
+from whesl.model.states import NodeState, TaskState
+from whesl.wire.messages import (
+    Command as PersonsCommand,
+)
+from whesl.wire.messages import (
+    Escalate,
+    Finished,
+    Heartbeat,
+    NodeSuspect,
+    RecoveryDone,
+    RecoveryRequest,
+    Register,
+    RegisterWorkflow,
+    Report,
+)
+
+__all__ = ["step"]
+
+
+def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
+    """Return the state after an event, and what has to be done, in order.
+
+    Args:
+        state: the present state.
+        event: what happened.
+        now: seconds since the epoch.
+    """
+    turn = Turn(state, now)
+    _HANDLERS[type(event)](turn, event)
+    return turn.state, turn.commands
+
+
+def _on_started(turn: Turn, _event: Started) -> None:
+    """Take up what a coordinator before this one left: nothing is decided anew, only continued."""
+    turn.volatile(started=turn.now)
+    for entry in list(turn.state.tasks.values()):
+        if entry.live:
+            admission.welcome(turn, entry)
+            if entry.configuration.version:
+                configuring.send_configuration(turn, entry)
+    for known in list(turn.state.recoveries):
+        order = next((o for o in turn.state.requeues.values() if o.recovery == known), None)
+        if order is None or order.status == "refused":
+            recovery.advance(turn, known)
+    for order in list(turn.state.requeues.values()):
+        escalation.pursue(turn, order)
+    for task in turn.state.cancels:
+        _cancel(turn, turn.state.tasks[task])
+
+
+def _cancel(turn: Turn, entry: TaskEntry) -> None:
+    turn.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
+
+
+def _on_arrived(turn: Turn, event: Arrived) -> None:
+    message = event.message
+    handler = _MESSAGES.get(type(message))
+    if handler is None:
+        turn.say(f"a message of kind {type(message).__name__} from {event.peer} was not expected")
+        return
+    entry = _owner(turn, event.peer, message)
+    if entry is not None:
+        admission.heard(turn, entry.id)
+    handler(turn, event.peer, message)
+
+
+def _owner(turn: Turn, peer: str, message: Any) -> TaskEntry | None:
+    """Return the task that a message's sender owns, None for all others."""
+    name = getattr(message, "task", None) or getattr(getattr(message, "raised", None), "task", None)
+    entry = turn.task(name) if isinstance(name, str) else None
+    return entry if entry is not None and entry.peer == peer else None
+
+
+def _on_heartbeat(turn: Turn, peer: str, message: Heartbeat) -> None:
+    entry = _owner(turn, peer, message)
+    if entry is None or not entry.live or message.attempt < entry.attempt:
+        return
+    if escalation.pending_requeue(turn, entry) is not None:
+        return
+    said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
+    if said.final or (said is entry.state and message.attempt == entry.attempt):
+        return
+    turn.record("state", task=entry.id, state=said, attempt=message.attempt)
+
+
+def _on_report(turn: Turn, peer: str, message: Report) -> None:
+    entry = turn.task(message.task)
+    current = entry is None or (entry.peer == peer and escalation.pending_requeue(turn, entry) is None)
+    turn.record(
+        "report",
+        task=entry.id if entry else message.task,
+        kind=message.kind,
+        time=message.time,
+        data=message.data,
+        current=current,
+    )
+    if entry is None:
+        return
+    if message.kind == "control" and message.data.get("id") in turn.state.controls:
+        turn.record("control-done", id=message.data["id"], task=entry.id)
+    if message.kind == "node" and message.data.get("state") == NodeState.DOWN and current:
+        escalation.prepare(turn, entry)
+    if message.kind == "raised":
+        try:
+            raised = msgspec.convert(message.data.get("raised"), Raised)
+        except msgspec.ValidationError:
+            turn.say(f"{entry.id}: a report of an exception could not be read")
+            return
+        recovery.on_raised(turn, entry, raised)
+
+
+def _on_finished(turn: Turn, peer: str, message: Finished) -> None:
+    entry = turn.task(message.task)
+    if entry is None or entry.state.final or peer in entry.fenced_peers:
+        return
+    order = escalation.pending_requeue(turn, entry)
+    if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
+        # Its isolator was ended by the very requeue that is under way, or has left for it.
+        if not entry.parted:
+            turn.record("parted", task=entry.id, state=message.state, exit_code=message.exit_code)
+        return
+    state = message.state if message.state.final else TaskState.FAILED
+    for control in [control for control in turn.state.controls.values() if control.task == entry.id]:
+        turn.record("control-done", id=control.id, task=entry.id)
+    turn.record(
+        "finished",
+        task=entry.id,
+        state=state,
+        exit_code=message.exit_code,
+        attempts=message.attempts,
+        reason=entry.reason,
+        told_by="isolator",
+    )
+    for known in list(turn.state.recoveries.values()):
+        if known.task == entry.id and not known.closed:
+            turn.record("closed", recovery=known.id, task=entry.id, outcome=state.value)
+    turn.say(f"{entry.id}: {state.value}, exit status {message.exit_code}, {message.attempts} attempts")
+
+
+def _on_node(turn: Turn, _peer: str, message: NodeSuspect) -> None:
+    bad = message.bad_node
+    known = turn.state.bad_nodes.get(bad.node)
+    if known is None or known.time < bad.time:
+        turn.record("bad-node", bad_node=bad, task=bad.task)
+        turn.say(f"node {bad.node} is bad: {bad.reason}")
+
+
+def _on_tick(turn: Turn, _event: Tick) -> None:
+    volatile = turn.state.volatile
+    due = [key for key, at in volatile.retry_at.items() if at <= turn.now]
+    turn.volatile(retry_at={key: at for key, at in volatile.retry_at.items() if at > turn.now})
+    for key in due:
+        if key in turn.state.recoveries:
+            recovery.advance(turn, key)
+        elif key in turn.state.requeues:
+            escalation.pursue(turn, turn.state.requeues[key])
+        elif key.removeprefix("allow ") in turn.state.tasks:
+            escalation.prepare(turn, turn.state.tasks[key.removeprefix("allow ")])
+        elif key.removeprefix("cancel ") in turn.state.cancels:
+            _cancel(turn, turn.state.tasks[key.removeprefix("cancel ")])
+    escalation.watch(turn)
+
+
+_MESSAGES: dict[type, Callable[[Turn, str, Any], None]] = {
+    Register: admission.on_register,
+    Heartbeat: _on_heartbeat,
+    Report: _on_report,
+    RecoveryRequest: recovery.on_request,
+    RecoveryDone: lambda turn, _peer, message: recovery.on_done(turn, message),
+    Escalate: recovery.on_escalate,
+    Finished: _on_finished,
+    NodeSuspect: _on_node,
+    RegisterWorkflow: commands.on_register_workflow,
+    PersonsCommand: commands.on_command,
+}
+_HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
+    Started: _on_started,
+    Arrived: _on_arrived,
+    StepEnded: recovery.on_step_ended,
+    JobSeen: escalation.on_job_seen,
+    RequeueAsked: escalation.on_requeue_asked,
+    RequeueEnded: recovery.on_requeue_ended,
+    RequeueAllowed: escalation.on_requeue_allowed,
+    JobCancelled: escalation.on_job_cancelled,
+    Tick: _on_tick,
+}

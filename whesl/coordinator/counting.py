@@ -1,0 +1,45 @@
+"""Exceptions of several tasks of a workflow, counted together. Pure.
+
+An isolator counts its own task's exceptions and transforms them before anything is handled. The coordinator
+counts those of all tasks by the same rules, so that what happens once in each of three tasks is seen as
+happening three times. What an isolator has transformed already is not transformed again.
+"""
+
+from __future__ import annotations
+
+from whesl.coordinator.turn import Turn
+from whesl.detect.transform import transform
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Task
+
+
+def counted(turn: Turn, raised: Raised) -> str:
+    """Count an exception, once for each ordinal of its task, and return what it became.
+
+    Args:
+        turn: the turn of the core.
+        raised: as its isolator raised it.
+
+    Returns the name of the exception to handle: ``raised.exception`` unless the workflow's counts say more.
+    """
+    entry = turn.task(raised.task)
+    workflow = turn.state.workflows.get(entry.workflow) if entry else None
+    if entry is None or workflow is None or workflow.spec is None:
+        return raised.exception
+    if f"{entry.id}#{raised.ordinal}" in workflow.counted:
+        return raised.exception
+    first = raised.transformed_from[0] if raised.transformed_from else raised.exception
+    task = Task(id=entry.id, step=entry.step, instance=entry.instance)
+    became = transform(workflow.spec, task, workflow.history, first, raised.time)
+    own = became.exception in (raised.exception, *raised.transformed_from)
+    turn.record(
+        "counted",
+        workflow=workflow.workflow.id,
+        task=entry.id,
+        ordinal=raised.ordinal,
+        exception=first,
+        became=raised.exception if own else became.exception,
+        detail=became.detail,
+        history=became.history,
+    )
+    return raised.exception if own else became.exception

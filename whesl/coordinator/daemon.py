@@ -1,0 +1,383 @@
+"""The coordinator's shell: one loop over sockets, workers and the clock; journal first, then act.
+
+A step of the core is carried out in this order: its records are on disk, the state is the new one, the
+message that caused it is acknowledged, its commands are performed. A kill between any two of these loses
+nothing: what was written down is continued by the next start, what was not is sent again by its sender.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import zmq
+
+from whesl.coordinator import core, performing, views
+from whesl.coordinator.events import (
+    AllowRequeue,
+    Arrived,
+    AskRequeue,
+    CancelJob,
+    Command,
+    Event,
+    JobCancelled,
+    JobSeen,
+    LookAtJob,
+    Requeue,
+    RequeueAllowed,
+    RequeueEnded,
+    RunStep,
+    Say,
+    Send,
+    Started,
+    StepEnded,
+    Stop,
+    Tick,
+)
+from whesl.coordinator.events import Journal as WriteDown
+from whesl.coordinator.ports import Ports
+from whesl.coordinator.records import rebuild
+from whesl.coordinator.state import Settings, State
+from whesl.coordinator.workers import Workers
+from whesl.journal import Journal, JournalError
+from whesl.wire.delivery import new_incarnation
+from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
+from whesl.wire.keys import UserKeys, user_keys
+from whesl.wire.messages import Query, Reply
+from whesl.wire.server import CoordinatorServer, Delivery
+from whesl.wire.sockets import BindError
+from whesl.workflows.submit import avoid
+
+LOG = logging.getLogger(__name__)
+ORIGIN = "from"
+_LONGEST_TICK = 1.0
+_FAREWELL = 2.0
+_BATCH = 256
+_JOURNAL_RETRY = 1.0
+
+
+class Daemon:
+    """One coordinator; its lock is held by the caller.
+
+    Args:
+        home: the WHESL home.
+        ports: schedulers and workflow managers.
+        settings: times and limits.
+        bind: address to listen on, ``*`` for all.
+        idle: seconds without a living task and without a message after which it ends; None: never.
+        log: takes what handlers print on standard error.
+
+    Raises JournalError or BindError when it cannot start.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        ports: Ports,
+        *,
+        settings: Settings = Settings(),  # noqa: B008 - frozen
+        bind: str = "*",
+        idle: float | None = None,
+        log: IO[Any] | int,
+    ) -> None:
+        self._home = home
+        self._ports = ports
+        self._idle = idle
+        self._log = log
+        self._directory = home / "coordinator"
+        self._journal = Journal(self._directory / "journal.db")
+        if self._journal.damage is not None:
+            damage = self._journal.damage
+            LOG.error("the journal was damaged: %d records kept, see %s", damage.kept, damage.file)
+        self._incarnation = new_incarnation()
+        keys = user_keys(home)
+        # The port of the last start, if it is free: clients that still know it come back at once.
+        earlier = read_endpoint(home)
+        self._server = self._listen(bind, earlier.port if earlier else 0, keys)
+        self._endpoint = Endpoint(
+            host=socket.gethostname(),
+            addresses=reachable_addresses(bind),
+            port=self._server.port,
+            public_key=keys.coordinator.public,
+            pid=os.getpid(),
+            incarnation=self._incarnation,
+        )
+        self._state = self._rebuild(settings)
+        self._workers = Workers()
+        self._events: deque[Event] = deque([Started()])
+        self._stopping = False
+        self._journal_failed = False
+        self._last_message = time.monotonic()
+        self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
+        self._next_tick = 0.0
+        self._signals, self._signalled = socket.socketpair()
+        for end in (self._signals, self._signalled):
+            end.setblocking(False)
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        write_endpoint(self._home, self._endpoint)
+        own = {"pid": self._endpoint.pid, "host": self._endpoint.host}
+        self._journal.append("coordinator-started", own, _now())
+        avoid.publish(self._home, self._state.bad_nodes.values())
+        LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
+        self._listen_for_signals()
+        poller = zmq.Poller()
+        for watched in (*self._server.sockets, self._workers.fileno(), self._signals.fileno()):
+            poller.register(watched, zmq.POLLIN)
+        while not self._stopping:
+            poller.poll(max(1, int(self._wait() * 1000)))
+            self._turn()
+        self._close(poller)
+
+    def stop(self) -> None:
+        """End after the present turn."""
+        self._stopping = True
+
+    # The loop, step by step -----------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        self._hear_signals()
+        self._events.extend(self._workers.results())
+        if self._events:
+            self._handle_events()
+        self._hear()
+        if time.monotonic() >= self._next_tick:
+            self._next_tick = time.monotonic() + self._interval
+            self._take([(Tick(), None)])
+        self._server.tick()
+        self._rest()
+
+    def _wait(self) -> float:
+        if self._events:
+            return _JOURNAL_RETRY if self._journal_failed else 0.0
+        wait = self._next_tick - time.monotonic()
+        retry = self._server.next_deadline()
+        if retry is not None:
+            wait = min(wait, retry - time.monotonic())
+        return max(wait, 0.0)
+
+    def _hear_signals(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            if self._signals.recv(64):
+                LOG.info("told to end by a signal")
+                self.stop()
+
+    def _handle_events(self) -> None:
+        """Take in what workers found out; what cannot be written down yet stays in line."""
+        waiting = [(event, None) for event in self._events]
+        if self._take(waiting):
+            for _ in waiting:
+                self._events.popleft()
+
+    def _hear(self) -> None:
+        heard: list[tuple[Event, Delivery | None]] = []
+        for delivery in self._server.receive():
+            self._last_message = time.monotonic()
+            if isinstance(delivery.message, Query):
+                self._server.settle(delivery)
+                self._server.send(delivery.peer, self._answer(delivery.message))
+            else:
+                heard.append((Arrived(peer=delivery.peer, message=delivery.message), delivery))
+        for first in range(0, len(heard), _BATCH):
+            # What is not written down is not acknowledged: its sender says it again.
+            self._take(heard[first : first + _BATCH])
+
+    def _take(self, events: Sequence[tuple[Event, Delivery | None]]) -> bool:
+        """Take events in, all or none; False when they could not be written down: nothing has happened then.
+
+        Their records share one write: a thousand isolators that register at once wait for one fsync, not
+        for a thousand.
+        """
+        now = _now()
+        state = self._state
+        records: list[tuple[str, dict[str, Any]]] = []
+        commands: list[Command] = []
+        for event, delivery in events:
+            state, more = core.step(state, event, now)
+            own = [(command.kind, command.data) for command in more if isinstance(command, WriteDown)]
+            if own and delivery is not None and delivery.origin is not None:
+                own[0] = (own[0][0], {**own[0][1], ORIGIN: delivery.origin})
+            records += own
+            commands += [command for command in more if not isinstance(command, WriteDown)]
+        if records and not self._written(records, now):
+            return False
+        changed = state.bad_nodes is not self._state.bad_nodes
+        self._state = state
+        if changed:
+            avoid.publish(self._home, state.bad_nodes.values())
+        for _, delivery in events:
+            if delivery is not None:
+                self._server.settle(delivery)
+        for command in commands:
+            _PERFORM[type(command)](self, command)
+        return True
+
+    def _written(self, records: list[tuple[str, dict[str, Any]]], now: float) -> bool:
+        try:
+            self._journal.append_many(records, now)
+        except JournalError as error:
+            if not self._journal_failed:
+                LOG.error("%s; nothing is decided until it can be written", error)
+            self._journal_failed = True
+            return False
+        self._journal_failed = False
+        return True
+
+    def _rest(self) -> None:
+        """End when nobody has needed the coordinator for as long as was asked for."""
+        if self._idle is None or time.monotonic() - self._last_message < self._idle:
+            return
+        if not any(task.live for task in self._state.tasks.values()):
+            LOG.info("idle for %g s: ending", self._idle)
+            self.stop()
+
+    # Commands -------------------------------------------------------------------------------------------
+
+    def _send(self, command: Send) -> None:
+        self._server.send(command.peer, command.message)
+
+    def _run_step(self, command: RunStep) -> None:
+        state, ports, log = self._state, self._ports, self._log
+        self._workers.submit(
+            lambda: performing.perform(state, command.recovery, command.index, ports, log),
+            lambda why: StepEnded(recovery=command.recovery, index=command.index, outcome="fail", note=why),
+        )
+
+    def _look(self, command: LookAtJob) -> None:
+        task, job_id = command.task, command.job_id
+        where = self._state.environment_of(task)
+        self._workers.submit(
+            lambda: performing.look_at_job(
+                self._ports, task, command.rjms, job_id, where, start=command.start
+            ),
+            lambda why: JobSeen(task=task, job_id=job_id, unseen=why),
+        )
+
+    def _ask_requeue(self, command: AskRequeue) -> None:
+        where = self._cluster_of(command.token)
+        self._workers.submit(
+            lambda: performing.ask_requeue(self._ports, command.token, command.rjms, command.job_id, where),
+            lambda why: RequeueEnded(token=command.token, outcome="refused", reason=why),
+        )
+
+    def _requeue(self, command: Requeue) -> None:
+        where = self._cluster_of(command.token)
+        self._workers.submit(
+            lambda: performing.requeue(
+                self._ports,
+                command.token,
+                command.rjms,
+                command.job_id,
+                command.restarts,
+                command.exclude,
+                where,
+            ),
+            lambda why: RequeueEnded(token=command.token, outcome="refused", reason=why),
+        )
+
+    def _cluster_of(self, token: str) -> dict[str, str]:
+        return self._state.environment_of(self._state.requeues[token].task)
+
+    def _allow_requeue(self, command: AllowRequeue) -> None:
+        task, job_id = command.task, command.job_id
+        where = self._state.environment_of(task)
+        self._workers.submit(
+            lambda: performing.allow_requeue(
+                self._ports, task, command.rjms, job_id, where, allowed=command.allowed
+            ),
+            lambda why: RequeueAllowed(task=task, allowed=command.allowed, outcome="refused", reason=why),
+        )
+
+    def _cancel_job(self, command: CancelJob) -> None:
+        task, job_id = command.task, command.job_id
+        where = self._state.environment_of(task)
+        self._workers.submit(
+            lambda: performing.cancel_job(self._ports, task, command.rjms, job_id, where),
+            lambda why: JobCancelled(task=task, job_id=job_id, outcome="refused", reason=why),
+        )
+
+    def _say(self, command: Say) -> None:
+        LOG.info("%s", command.text)
+
+    def _stop(self, _command: Stop) -> None:
+        self.stop()
+
+    # Beside the loop ------------------------------------------------------------------------------------
+
+    def _listen(self, bind: str, port: int, keys: UserKeys) -> CoordinatorServer:
+        try:
+            return CoordinatorServer(bind, port, keys, self._incarnation)
+        except BindError:
+            if not port:
+                raise
+            return CoordinatorServer(bind, 0, keys, self._incarnation)
+
+    def _rebuild(self, settings: Settings) -> State:
+        records = []
+        for record in self._journal.read():
+            origin = record.data.get(ORIGIN)
+            if origin:
+                self._server.recall(msgspec.convert(origin, tuple[str, str, int, int]))
+            records.append((record.kind, record.data, record.time))
+        return rebuild(records, settings)
+
+    def _answer(self, query: Query) -> Reply:
+        if query.what == "status":
+            body = views.status_view(self._state, query.workflow)
+        elif query.what == "nodes":
+            body = views.nodes_view(self._state, _now())
+        elif query.what == "health":
+            body = views.health_view(self._state, dict(self._server.counters), self._server.waiting())
+            body.update(pid=self._endpoint.pid, host=self._endpoint.host, port=self._endpoint.port)
+        else:
+            return Reply(ok=False, error=f"there is no query {query.what!r}")
+        return Reply(ok=True, body=msgspec.json.encode(body))
+
+    def _listen_for_signals(self) -> None:
+        signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
+        for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(signum, lambda *_: None)
+
+    def _close(self, poller: zmq.Poller) -> None:
+        """Say goodbye: replies on their way are delivered, the endpoint file goes, the journal is closed."""
+        deadline = time.monotonic() + _FAREWELL
+        while not self._server.idle() and time.monotonic() < deadline:
+            poller.poll(20)
+            self._server.receive()
+            self._server.tick()
+        found = read_endpoint(self._home)
+        if found is not None and found.incarnation == self._incarnation:
+            endpoint_file(self._home).unlink(missing_ok=True)
+        with contextlib.suppress(JournalError):
+            # Only a remark for people; the state does not need it.
+            self._journal.append("coordinator-stopped", {}, _now())
+        self._journal.close()
+        self._server.close()
+        LOG.info("ended")
+
+
+def _now() -> float:
+    return time.time()
+
+
+_PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
+    Send: Daemon._send,
+    RunStep: Daemon._run_step,
+    LookAtJob: Daemon._look,
+    AskRequeue: Daemon._ask_requeue,
+    Requeue: Daemon._requeue,
+    AllowRequeue: Daemon._allow_requeue,
+    CancelJob: Daemon._cancel_job,
+    Say: Daemon._say,
+    Stop: Daemon._stop,
+}

@@ -1,0 +1,322 @@
+"""What a task cannot settle inside its allocation: run the same job again, once; or fail visibly; or pause.
+
+A task whose isolator is silent is *unobserved*, neither running nor gone. The scheduler is asked, and only
+its own word counts: the job has ended, or has lost its batch host. No answer changes nothing.
+"""
+
+from __future__ import annotations
+
+from whesl.coordinator.events import (
+    AllowRequeue,
+    AskRequeue,
+    CancelJob,
+    JobCancelled,
+    JobSeen,
+    LookAtJob,
+    Requeue,
+    RequeueAllowed,
+    RequeueAsked,
+)
+from whesl.coordinator.planning import exception_of
+from whesl.coordinator.state import Recovery, RequeueEntry, TaskEntry
+from whesl.coordinator.turn import Turn
+from whesl.esl.spec import Otherwise
+from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import BadNode
+from whesl.rjms.port import JobRecord
+from whesl.wire.messages import EscalationDecision
+
+SPENT = "the job was run again already, and is not run a third time"
+BAD_NODE_HOURS = 24
+# Reasons that mean another set of nodes would do.
+_ALLOCATION = frozenset({"spares-exhausted", "allocation-lost"})
+_STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
+
+
+def decide(turn: Turn, recovery: Recovery) -> None:
+    """Say what becomes of an escalated task, once the coordinator's own steps are done."""
+    entry = turn.state.tasks[recovery.task]
+    workflow = turn.state.workflows.get(entry.workflow)
+    if recovery.refused:
+        settle(turn, recovery, "fail", recovery.refused)
+    elif recovery.requeue or recovery.steps or recovery.reason in _ALLOCATION:
+        because = f"{recovery.raised.exception}: {recovery.reason}"
+        if not order_requeue(turn, entry.id, because, recovery.id):
+            settle(turn, recovery, "fail", SPENT if entry.job_id else "there is no job to run again")
+    else:
+        described = exception_of(workflow.spec if workflow else None, recovery.exception)
+        pause = described is not None and described.otherwise is Otherwise.PAUSE
+        settle(turn, recovery, "pause" if pause else "fail", recovery.reason)
+
+
+def settle(turn: Turn, recovery: Recovery, action: str, reason: str) -> None:
+    """Write a decision down and tell who waits for it: requeue, fail or pause."""
+    turn.record(
+        "decided",
+        recovery=recovery.id,
+        task=recovery.task,
+        ordinal=recovery.raised.ordinal,
+        action=action,
+        reason=reason,
+    )
+    turn.say(f"{recovery.task}: {recovery.raised.exception} was escalated: {action} ({reason})")
+    entry = turn.state.tasks[recovery.task]
+    send_decision(turn, turn.state.recoveries[recovery.id], entry.peer or recovery.peer)
+
+
+def send_decision(turn: Turn, recovery: Recovery, peer: str) -> None:
+    """Tell an isolator (again) what was decided."""
+    turn.send(
+        peer,
+        EscalationDecision(
+            task=recovery.raised.task,
+            ordinal=recovery.raised.ordinal,
+            action=recovery.decision,
+            reason=recovery.reason,
+        ),
+    )
+
+
+# Running the same job again ----------------------------------------------------------------------------
+
+
+def order_requeue(turn: Turn, task: str, because: str, recovery: str = "") -> bool:
+    """Order that a task's job runs again under its id; False when it may not.
+
+    The order is written down with a token of the job's present run before anything is asked of the
+    scheduler, so that no repeat and no crash makes two of it.
+    """
+    entry = turn.state.tasks[task]
+    if not entry.job_id or not entry.rjms:
+        return False
+    orders = turn.state.requeues
+    token = f"{task}@{entry.claim}"
+    if token in orders:
+        return orders[token].status != "refused"
+    used = sum(
+        order.task == task and order.job_id == entry.job_id and order.status != "refused"
+        for order in orders.values()
+    )
+    if used >= turn.state.settings.requeues:
+        return False
+    turn.record(
+        "requeue-decided",
+        token=token,
+        task=task,
+        rjms=entry.rjms,
+        job_id=entry.job_id,
+        claim=entry.claim,
+        recovery=recovery,
+        because=because,
+    )
+    turn.say(f"{task}: job {entry.job_id} is to run again: {because}")
+    pursue(turn, turn.state.requeues[token])
+    return True
+
+
+def pursue(turn: Turn, order: RequeueEntry) -> None:
+    """Do the next thing of an order: look first, then act."""
+    if order.status == "decided":
+        turn.do(AskRequeue(token=order.token, rjms=order.rjms, job_id=order.job_id))
+    elif order.status == "begun":
+        exclude = tuple(bad.node for bad in turn.bad_nodes())
+        turn.do(
+            Requeue(
+                token=order.token,
+                rjms=order.rjms,
+                job_id=order.job_id,
+                restarts=order.restarts,
+                exclude=exclude,
+            )
+        )
+
+
+def on_requeue_asked(turn: Turn, event: RequeueAsked) -> None:
+    """How often the job ran before is known: from here on it can be told whether it was requeued."""
+    order = turn.state.requeues.get(event.token)
+    if order is None or order.status != "decided":
+        return
+    turn.record("requeue-begun", token=order.token, task=order.task, restarts=event.restarts)
+    pursue(turn, turn.state.requeues[order.token])
+
+
+def prepare(turn: Turn, entry: TaskEntry) -> None:
+    """Have the scheduler allow that a job in danger is run again, as long as it still takes that.
+
+    Jobs are submitted with --no-requeue. Without slurmdbd, Slurm takes no change to a job any more once a
+    lost node has left it, so what may be needed then has to be said when the first doubt comes up.
+    """
+    again = _runs(entry) < turn.state.settings.requeues and pending_requeue(turn, entry) is None
+    if entry.live and entry.job_id and entry.rjms and not _observed(turn, entry) and again:
+        turn.do(AllowRequeue(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, allowed=True))
+
+
+def _observed(turn: Turn, entry: TaskEntry) -> bool:
+    """Whether the task's workflow is only observed: then nothing is touched."""
+    workflow = turn.state.workflows.get(entry.workflow)
+    return workflow is not None and workflow.observe
+
+
+def _runs(entry: TaskEntry) -> int:
+    """Return how often the job was run again before, as its claim tells."""
+    count = entry.claim.removeprefix(f"{entry.job_id}.")
+    return int(count) if count.isdecimal() else 0
+
+
+def on_requeue_allowed(turn: Turn, event: RequeueAllowed) -> None:
+    """The scheduler has taken the permission, or not: then a requeue may be refused later, which is told."""
+    key = f"allow {event.task}"
+    if event.outcome != "done":
+        turn.say(f"{event.task}: it could not be said whether its job may run again: {event.reason}")
+    if event.outcome == "later" and event.allowed:
+        turn.wait_to_retry(key)
+    else:
+        turn.retry_over(key)
+
+
+def pending_requeue(turn: Turn, entry: TaskEntry) -> RequeueEntry | None:
+    """Return the order to run a task's job again that concerns its present claim, if there is one."""
+    order = turn.state.requeues.get(f"{entry.id}@{entry.claim}")
+    return order if order is not None and order.status != "refused" else None
+
+
+# A silent task -----------------------------------------------------------------------------------------
+
+
+def watch(turn: Turn) -> None:
+    """Notice silence, and ask the scheduler about those who are silent."""
+    settings = turn.state.settings
+    for entry in list(turn.state.tasks.values()):
+        if not entry.live:
+            continue
+        order = pending_requeue(turn, entry)
+        volatile = turn.state.volatile
+        heard = max(volatile.heard.get(entry.id, 0.0), volatile.started)
+        silent = turn.now - heard >= settings.silence
+        if silent and order is None and entry.state is not TaskState.UNOBSERVED:
+            turn.record("unobserved", task=entry.id, reason=f"nothing was heard for {settings.silence:g} s")
+            prepare(turn, entry)
+            turn.say(f"{entry.id}: its isolator is silent; asking {entry.rjms or 'nobody: no scheduler'}")
+        waiting = order is not None and order.status == "done" and silent
+        if (waiting or turn.state.tasks[entry.id].state is TaskState.UNOBSERVED) and order_is_quiet(order):
+            look(turn, turn.state.tasks[entry.id])
+
+
+def order_is_quiet(order: RequeueEntry | None) -> bool:
+    """Whether no order is under way that looks at the job itself."""
+    return order is None or order.status == "done"
+
+
+def look(turn: Turn, entry: TaskEntry) -> None:
+    """Ask the scheduler about a task's job, unless it was asked just now."""
+    volatile = turn.state.volatile
+    due = volatile.looked.get(entry.id, 0.0) + turn.state.settings.look
+    if entry.id in volatile.looking or turn.now < due or not entry.job_id or not entry.rjms:
+        return
+    turn.volatile(looking=volatile.looking | {entry.id}, looked={**volatile.looked, entry.id: turn.now})
+    start = not _observed(turn, entry)
+    turn.do(LookAtJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, start=start))
+
+
+def on_job_seen(turn: Turn, event: JobSeen) -> None:
+    """The scheduler's word about a silent task's job. An end counts only when it was seen twice."""
+    volatile = turn.state.volatile
+    turn.volatile(looking=volatile.looking - {event.task})
+    entry = turn.state.tasks.get(event.task)
+    if entry is None or not entry.live or entry.job_id != event.job_id:
+        return
+    order = pending_requeue(turn, entry)
+    if entry.state is not TaskState.UNOBSERVED and order is None:
+        return
+    if event.unseen:
+        if entry.id not in volatile.unseen:
+            turn.volatile(unseen=volatile.unseen | {entry.id})
+            turn.say(f"{entry.id}: job {event.job_id} could not be observed: {event.unseen}")
+        return
+    turn.volatile(unseen=volatile.unseen - {entry.id})
+    record = event.record
+    ended = record is None or record.state.ended
+    if not ended:
+        turn.volatile(ended={task: at for task, at in volatile.ended.items() if task != entry.id})
+        if record is not None and record.batch_host_lost and order is None:
+            _batch_host_lost(turn, entry, record)
+        return
+    since = volatile.ended.get(entry.id)
+    if since is None:
+        # Its isolator's last words may still be on their way.
+        turn.volatile(ended={**volatile.ended, entry.id: turn.now})
+        return
+    patience = turn.state.settings.look / 2
+    if order is not None and record is not None and record.restarts <= order.restarts:
+        # What is seen is the end of the old run: the scheduler has yet to start the new one.
+        patience = turn.state.settings.look * 6
+    if turn.now - since >= patience:
+        _ended_silently(turn, entry, record)
+
+
+def _ended_silently(turn: Turn, entry: TaskEntry, record: JobRecord | None) -> None:
+    state = TaskState.FAILED if record is None else _STATES.get(record.state, TaskState.FAILED)
+    word = "the scheduler does not know it any more" if record is None else record.raw_state or record.state
+    turn.record(
+        "finished",
+        task=entry.id,
+        state=state,
+        exit_code=record.exit_code if record is not None and record.exit_code is not None else -1,
+        attempts=entry.attempt,
+        reason=f"job {entry.job_id} ended without a word of its isolator: {word}",
+        told_by="scheduler",
+    )
+    turn.say(f"{entry.id}: {state.value}: job {entry.job_id} ended ({word}), its isolator said nothing")
+
+
+def _batch_host_lost(turn: Turn, entry: TaskEntry, record: JobRecord) -> None:
+    workflow = turn.state.workflows.get(entry.workflow)
+    reason = f"its batch host {record.batch_host or '(unknown)'} is lost"
+    if workflow is not None and workflow.observe:
+        turn.say(f"{entry.id}: observed: {reason}; would run job {entry.job_id} again")
+        return
+    if record.batch_host:
+        bad = BadNode(
+            node=record.batch_host,
+            reason="lost under a job, by the scheduler's word",
+            task=entry.id,
+            time=turn.now,
+            expires=turn.now + BAD_NODE_HOURS * 3600.0,
+            source="scheduler",
+        )
+        turn.record("bad-node", bad_node=bad, task=entry.id)
+    if not order_requeue(turn, entry.id, reason):
+        give_up(turn, entry, f"{reason}; {SPENT}")
+
+
+def give_up(turn: Turn, entry: TaskEntry, reason: str) -> None:
+    """Fail a task that nobody looks after any more, and end its job, so that its manager sees it."""
+    code = entry.exit_code if entry.parted and entry.exit_code else 1
+    turn.record(
+        "finished",
+        task=entry.id,
+        state=TaskState.FAILED,
+        exit_code=code,
+        attempts=entry.attempt,
+        reason=reason,
+        told_by="coordinator",
+    )
+    cancel_job(turn, entry)
+
+
+def cancel_job(turn: Turn, entry: TaskEntry) -> None:
+    """End a task's job through the scheduler; written down, so that it is not forgotten."""
+    if entry.job_id and entry.rjms:
+        turn.record("job-cancel", task=entry.id, job_id=entry.job_id)
+        turn.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
+
+
+def on_job_cancelled(turn: Turn, event: JobCancelled) -> None:
+    """A job was ended, or will never be by us."""
+    if turn.state.cancels.get(event.task) != event.job_id:
+        return
+    if event.outcome == "later":
+        turn.wait_to_retry(f"cancel {event.task}")
+        return
+    turn.retry_over(f"cancel {event.task}")
+    turn.record("job-cancelled", task=event.task, job_id=event.job_id, reason=event.reason)

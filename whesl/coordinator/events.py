@@ -1,0 +1,173 @@
+"""What goes into the coordinator's core and what comes out of it: events and commands, frozen records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.model.workflow import BadNode, Configuration
+from whesl.rjms.port import JobRecord
+from whesl.wire.messages import AnyMessage
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all events."""
+
+
+class Started(Event, frozen=True, kw_only=True):
+    """The daemon is up and its state was rebuilt: take up whatever is unfinished."""
+
+
+class Arrived(Event, frozen=True, kw_only=True):
+    """A message of a peer (one start of one client)."""
+
+    peer: str
+    message: AnyMessage
+
+
+class StepEnded(Event, frozen=True, kw_only=True):
+    """One of the coordinator's own steps of a recovery ended.
+
+    ``outcome``: continue, requeue (the job has to run again), fail, or later (try again after a while).
+    ``configuration`` is the task's new one, ``dependents`` what to add to each dependent's, ``others`` the
+    new configurations of single tasks by id.
+    """
+
+    recovery: str
+    index: int
+    outcome: str
+    note: str = ""
+    configuration: Configuration | None = None
+    dependents: Configuration | None = None
+    others: dict[str, Configuration] = {}
+    signal: int = 0
+    bad_nodes: tuple[BadNode, ...] = ()
+
+
+class JobSeen(Event, frozen=True, kw_only=True):
+    """What the scheduler says of a task's job.
+
+    ``record`` None and ``unseen`` empty: it has no such job any more. ``unseen``: why it could not be asked.
+    """
+
+    task: str
+    job_id: str
+    record: JobRecord | None = None
+    unseen: str = ""
+
+
+class RequeueAsked(Event, frozen=True, kw_only=True):
+    """Before a requeue: how often the job has been restarted so far, or that it already runs again."""
+
+    token: str
+    restarts: int = 0
+
+
+class RequeueEnded(Event, frozen=True, kw_only=True):
+    """A requeue ended. ``outcome``: done, refused, or later (try again after a while)."""
+
+    token: str
+    outcome: str
+    reason: str = ""
+
+
+class JobCancelled(Event, frozen=True, kw_only=True):
+    """A job's cancellation ended. ``outcome``: done, refused or later."""
+
+    task: str
+    job_id: str
+    outcome: str
+    reason: str = ""
+
+
+class RequeueAllowed(Event, frozen=True, kw_only=True):
+    """An ``AllowRequeue`` ended. ``outcome``: done, refused, or later (the scheduler could not be asked)."""
+
+    task: str
+    allowed: bool
+    outcome: str
+    reason: str = ""
+
+
+class Tick(Event, frozen=True, kw_only=True):
+    """Time passed."""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all commands."""
+
+
+class Journal(Command, frozen=True, kw_only=True):
+    """Write a record down; on disk before any other command of the same step is carried out."""
+
+    kind: str
+    data: dict[str, Any]
+
+
+class Send(Command, frozen=True, kw_only=True):
+    """Send a message to a peer, repeated until acknowledged."""
+
+    peer: str
+    message: AnyMessage
+
+
+class RunStep(Command, frozen=True, kw_only=True):
+    """Carry out one of the coordinator's own steps; it looks before it acts."""
+
+    recovery: str
+    index: int
+
+
+class LookAtJob(Command, frozen=True, kw_only=True):
+    """Ask the scheduler about a task's job; ``start``: lift the hold that it puts on requeued jobs."""
+
+    task: str
+    rjms: str
+    job_id: str
+    start: bool = False
+
+
+class AskRequeue(Command, frozen=True, kw_only=True):
+    """Find out how often a job was restarted, before anything is done to it."""
+
+    token: str
+    rjms: str
+    job_id: str
+
+
+class Requeue(Command, frozen=True, kw_only=True):
+    """Have the same job run again, unless it was restarted since ``restarts`` was seen."""
+
+    token: str
+    rjms: str
+    job_id: str
+    restarts: int
+    exclude: tuple[str, ...] = ()
+
+
+class AllowRequeue(Command, frozen=True, kw_only=True):
+    """Have the scheduler allow, or not allow any more, that a job is run again; best effort."""
+
+    task: str
+    rjms: str
+    job_id: str
+    allowed: bool
+
+
+class CancelJob(Command, frozen=True, kw_only=True):
+    """End a job that nobody looks after any more; a job that has ended is no error."""
+
+    task: str
+    rjms: str
+    job_id: str
+
+
+class Say(Command, frozen=True, kw_only=True):
+    """Write a line to the coordinator's log."""
+
+    text: str
+
+
+class Stop(Command, frozen=True, kw_only=True):
+    """End the daemon in order."""

@@ -1,0 +1,109 @@
+"""Who depends on whom, which task a stranger is, and how configurations add up. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from whesl.coordinator.state import State, TaskEntry
+from whesl.model.workflow import Configuration
+from whesl.wire.messages import Register
+
+
+def identify(state: State, register: Register) -> str:
+    """Return the id of the task that an isolator looks after.
+
+    A workflow manager may name its jobs in another way than the workflow was read: an unknown name is matched
+    by workspace, then by step and instance. What matches nothing, or several tasks, is a task of its own.
+    """
+    name = state.aliases.get(register.task, register.task)
+    if name in state.tasks:
+        return name
+    entry = state.workflows.get(register.workflow)
+    if entry is None:
+        return register.task
+    tasks = entry.workflow.tasks
+    for found in (
+        [task.id for task in tasks if register.workspace and task.workspace == register.workspace],
+        [task.id for task in tasks if (task.step, task.instance) == (register.step, register.instance)],
+        [task.id for task in tasks if task.step == register.step and not task.instance],
+    ):
+        if len(found) == 1:
+            return found[0]
+    return register.task
+
+
+def dependents(state: State, task: str) -> tuple[str, ...]:
+    """Return the ids of all tasks downstream of a task, nearest first; none when it stands alone."""
+    entry = state.tasks.get(task)
+    workflow = state.workflows.get(entry.workflow) if entry else None
+    return workflow.workflow.dependents(task) if workflow else ()
+
+
+def added(present: Configuration, change: Configuration) -> Configuration:
+    """Return a configuration with a change added; the same object's content when it changes nothing.
+
+    Paths are composed, environments merged, excluded nodes united; command, nodes, time limit and working
+    directory are taken over where the change names them. The version rises by one when anything changed.
+    """
+    result = msgspec.structs.replace(
+        present,
+        path_map=present.path_map.merged(change.path_map),
+        environment={**present.environment, **change.environment},
+        command=change.command if change.command is not None else present.command,
+        nodes=change.nodes if change.nodes is not None else present.nodes,
+        time_limit=change.time_limit if change.time_limit is not None else present.time_limit,
+        workdir=change.workdir if change.workdir is not None else present.workdir,
+        excluded_nodes=tuple(dict.fromkeys((*present.excluded_nodes, *change.excluded_nodes))),
+        skip=present.skip or change.skip,
+    )
+    return present if result == present else msgspec.structs.replace(result, version=present.version + 1)
+
+
+def says_something(change: Configuration) -> bool:
+    """Whether a change changes anything, whatever its version."""
+    return msgspec.structs.replace(change, version=0) != Configuration()
+
+
+class AmbiguityError(LookupError):
+    """A task's name fits none or several; ``candidates`` are the full names to choose from."""
+
+    def __init__(self, message: str, candidates: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+
+
+def resolve(names: Iterable[str], wanted: str) -> str:
+    """Return the one task id that a possibly abbreviated name means.
+
+    A full id wins, then a task's name without its workflow, then its step without its instance, then any
+    beginning or ending of either.
+
+    Raises AmbiguityError with the candidates: those that fit when there are several, else the nearest.
+    """
+    ids = sorted(names)
+    short = {task: task.partition("/")[2] or task for task in ids}
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda task: task == wanted,
+        lambda task: short[task] == wanted,
+        lambda task: short[task].startswith(f"{wanted}_"),
+        lambda task: task.startswith(wanted) or short[task].startswith(wanted),
+        lambda task: task.endswith(wanted),
+    )
+    for test in tests if wanted else ():
+        found = tuple(task for task in ids if test(task))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise AmbiguityError(f"{wanted!r} fits {len(found)} tasks", found)
+    by_name = {**{short[task]: task for task in ids}, **{task: task for task in ids}}
+    near = difflib.get_close_matches(wanted, by_name, n=3, cutoff=0.5)
+    raise AmbiguityError(f"there is no task {wanted!r}", tuple(dict.fromkeys(by_name[name] for name in near)))
+
+
+def running(state: State, tasks: Iterable[str]) -> list[TaskEntry]:
+    """Return those of some tasks whose isolator is there to be told something."""
+    entries = (state.tasks.get(task) for task in tasks)
+    return [entry for entry in entries if entry is not None and entry.live]

@@ -1,0 +1,45 @@
+"""Looking at the coordinator's state from outside: by asking it, or by its journal while it is down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from whesl.coordinator.records import apply
+from whesl.coordinator.state import State
+from whesl.journal import Journal, JournalError
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """The state as the journal describes it. ``damage`` says what of the journal could not be read."""
+
+    state: State
+    seq: int = 0
+    damage: str = ""
+
+
+def journal_file(home: Path) -> Path:
+    """Return the path of the coordinator's journal below a WHESL home."""
+    return home / "coordinator" / "journal.db"
+
+
+def known_state(home: Path, since: Known | None = None) -> Known:
+    """Return the coordinator's state, whether it runs or not: everything of it is in its journal.
+
+    Args:
+        home: the WHESL home.
+        since: an earlier answer, to read only what came after it.
+
+    A journal that was never begun is an empty state.
+    """
+    known = since or Known(state=State())
+    state, seq, damage = known.state, known.seq, known.damage
+    try:
+        with Journal(journal_file(home), read_only=True) as journal:
+            for record in journal.read(seq):
+                state, seq = apply(state, record.kind, record.data, record.time), record.seq
+    except JournalError as error:
+        if error.reason != "missing":
+            damage = error.message
+    return Known(state=state, seq=seq, damage=damage)

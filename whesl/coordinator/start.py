@@ -1,0 +1,166 @@
+"""Starting, finding and ending the user's one coordinator.
+
+One per WHESL home: a lock that the living one holds. Who needs it calls ``ensure_running``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from whesl.model.errors import TransientError, WheslError
+from whesl.wire.client import request
+from whesl.wire.endpoint import Endpoint, read_endpoint
+from whesl.wire.keys import private_directory
+from whesl.wire.messages import Command, Query
+
+BIND_VARIABLE = "WHESL_BIND"
+START_LIMIT = 20.0
+_PING = 2.0
+_LOG_TAIL = 2000
+ALREADY_RUNNING = 3
+
+
+class AlreadyRunningError(WheslError):
+    """Another coordinator has this WHESL home."""
+
+    exit_code = ALREADY_RUNNING
+
+
+def lock(home: Path) -> int:
+    """Take the coordinator's lock and return its descriptor, to be kept open.
+
+    Raises AlreadyRunningError when another process holds it.
+    """
+    directory = private_directory(home / "coordinator")
+    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        found = read_endpoint(home)
+        where = f" (process {found.pid} on {found.host})" if found else ""
+        raise AlreadyRunningError(
+            f"another coordinator has {home}{where}",
+            hint="see `whesl coordinator status`; end it with `whesl coordinator stop`",
+        ) from error
+    return descriptor
+
+
+def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
+    """Return what the living coordinator says of itself, None when none answers.
+
+    Args:
+        home: the WHESL home.
+        timeout: seconds to wait for its answer.
+    """
+    found = read_endpoint(home)
+    if found is None or _surely_gone(found):
+        return None
+    try:
+        reply = request(home, Query(what="health"), timeout)
+    except TransientError:
+        return None
+    body: dict[str, Any] = msgspec.json.decode(reply.body)
+    return body
+
+
+def ensure_running(home: Path, *, idle: float | None = None) -> Endpoint:
+    """Start the coordinator unless it runs, and return where it listens.
+
+    Args:
+        home: the WHESL home.
+        idle: let a started one end after so many seconds without work; None: never.
+
+    Raises TransientError when it does not answer in time, with the end of its log.
+    """
+    deadline = time.monotonic() + START_LIMIT
+    child: subprocess.Popen[bytes] | None = None
+    while time.monotonic() < deadline:
+        found = read_endpoint(home)
+        if found is not None and running(home, _PING / 4) is not None:
+            return found
+        if child is None or child.poll() == ALREADY_RUNNING:
+            # The one that has the lock is starting, ending, or hangs; the next round tells.
+            child = _spawn(home, idle)
+        elif child.poll() is not None:
+            break
+        time.sleep(0.05)
+    raise TransientError(
+        f"the coordinator did not start within {START_LIMIT:g} s: {_last_words(home)}",
+        hint=f"its log is {log_file(home)}; try `whesl coordinator start --foreground`",
+    )
+
+
+def stop(home: Path, timeout: float = START_LIMIT) -> bool:
+    """End the coordinator in order; False when none runs.
+
+    Raises TransientError when it does not end in time.
+    """
+    found = read_endpoint(home)
+    if found is None or running(home) is None:
+        return False
+    request(home, Command(id=uuid.uuid4().hex, action="stop"), timeout)
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        present = read_endpoint(home)
+        if (present is None or present.incarnation != found.incarnation) and _surely_gone(found, True):
+            return True
+        time.sleep(0.02)
+    raise TransientError(
+        f"the coordinator (process {found.pid} on {found.host}) did not end within {timeout:g} s",
+        hint="a step of a recovery may still run; look at `whesl events`",
+    )
+
+
+def _surely_gone(endpoint: Endpoint, elsewhere: bool = False) -> bool:
+    """Whether a coordinator's process is over; ``elsewhere`` is the answer for one on another machine."""
+    if endpoint.host != socket.gethostname():
+        return elsewhere
+    try:
+        return bool(psutil.Process(endpoint.pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def log_file(home: Path) -> Path:
+    """Return the path of the coordinator's log."""
+    return home / "coordinator" / "log"
+
+
+def _spawn(home: Path, idle: float | None) -> subprocess.Popen[bytes]:
+    private_directory(home)
+    private_directory(home / "coordinator")
+    arguments = ["--idle", str(idle)] if idle is not None else []
+    log = os.open(log_file(home), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "whesl.coordinator", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "WHESL_HOME": str(home)},
+            cwd=home,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+
+
+def _last_words(home: Path) -> str:
+    try:
+        text = log_file(home).read_text(errors="replace")[-_LOG_TAIL:]
+    except OSError:
+        return "it wrote no log"
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "its log is empty"

@@ -1,0 +1,203 @@
+"""The coordinator's state. Pure.
+
+What has to outlive the coordinator changes through ``records.apply`` alone: the core writes a record and
+applies it, a restarted coordinator applies the same records in the same order. ``Volatile`` may be forgotten.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.detect.transform import History
+from whesl.esl.spec import RecoveryStep, Spec
+from whesl.model.evidence import Raised
+from whesl.model.states import TaskState
+from whesl.model.workflow import BadNode, Configuration, Workflow
+
+KEPT_COMMANDS = 1000
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Times in seconds. ``requeues``: how often one job may be run again, over all reasons."""
+
+    heartbeat: float = 5.0
+    misses: int = 3
+    look: float = 10.0
+    first_retry: float = 1.0
+    last_retry: float = 20.0
+    step_limit: float = 100.0
+    requeues: int = 1
+
+    @property
+    def silence(self) -> float:
+        """After which a task counts as unobserved."""
+        return self.heartbeat * self.misses
+
+
+class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered workflow. ``counted`` are (task#ordinal) of exceptions already in ``history``."""
+
+    workflow: Workflow
+    spec: Spec | None = None
+    rjms: str = ""
+    observe: bool = False
+    environment: dict[str, str] = {}  # which cluster its jobs run on
+    time: float = 0.0
+    history: History = History()
+    counted: frozenset[str] = frozenset()
+
+
+class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as the coordinator knows it. ``configuration`` is what the coordinator adds to the task's own.
+
+    ``claim`` owns the task; ``fenced`` claims never do again. ``alias`` is what its isolator calls it, where
+    that is not its id. ``told_by``: isolator or scheduler, who said how it ended.
+    """
+
+    id: str
+    workflow: str
+    step: str
+    instance: str = ""
+    workspace: str = ""
+    alias: str = ""
+    state: TaskState = TaskState.REGISTERED
+    state_time: float = 0.0
+    attempt: int = 0
+    claim: str = ""
+    fenced: tuple[str, ...] = ()
+    fenced_peers: tuple[str, ...] = ()
+    peer: str = ""
+    rjms: str = ""
+    job_id: str = ""
+    nodes: tuple[str, ...] = ()
+    configuration: Configuration = Configuration()
+    signal: int = 0  # to be sent with the present configuration
+    parted: str = ""  # its isolator has left while the job is to run again: how it said it ended
+    exit_code: int | None = None
+    reason: str = ""
+    told_by: str = ""
+    exception: str = ""
+    exception_time: float = 0.0
+    exceptions: int = 0
+    recovered: int = 0
+    outcomes: dict[int, str] = {}
+    cancelled: bool = False
+
+    @property
+    def live(self) -> bool:
+        """Whether an isolator owns it and it has not ended."""
+        return bool(self.claim) and not self.state.final and self.state is not TaskState.REGISTERED
+
+
+class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the coordinator's steps, with captures filled in. ``suspect`` is set for NODE steps."""
+
+    step: RecoveryStep
+    handler: str | None = None
+    suspect: str = ""
+    because: str = ""
+
+    @property
+    def name(self) -> str:
+        """As the specification spells it."""
+        step = self.step
+        return f"{step.entity.value} {step.resource.value}.{step.operation.value}"
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """A recovery with steps of the coordinator's own.
+
+    ``origin``: request (an isolator waits for the grant), escalation (an isolator waits for a decision),
+    counted (exceptions of several tasks together became this one: nobody waits), lost (nobody is left to).
+    ``exception`` is what is handled; it differs from ``raised.exception`` after a transformation.
+    ``configuration``, ``dependents`` and ``others`` collect what its steps changed.
+    """
+
+    id: str
+    task: str
+    raised: Raised
+    exception: str
+    origin: str
+    peer: str = ""
+    reason: str = ""
+    steps: tuple[OwnStep, ...] = ()
+    begun: int = 0
+    done: int = 0
+    time: float = 0.0
+    refused: str = ""
+    granted: bool = False
+    requeue: bool = False
+    decision: str = ""
+    closed: str = ""
+    configuration: Configuration | None = None
+    dependents: Configuration | None = None
+    others: dict[str, Configuration] = {}
+    signal: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the coordinator still has something to do for it."""
+        return not self.closed and not self.granted and not self.decision
+
+
+class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One order to run a job again. ``status``: decided, begun, done, refused."""
+
+    token: str
+    task: str
+    rjms: str
+    job_id: str
+    claim: str
+    recovery: str = ""
+    because: str = ""
+    status: str = "decided"
+    restarts: int = 0
+    time: float = 0.0
+
+
+class ControlEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's word to a task, until its isolator has taken it."""
+
+    id: str
+    task: str
+    action: str
+    done: bool = False
+
+
+class Volatile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a restarted coordinator need not know: clocks of silence, retries, looks under way."""
+
+    started: float = 0.0
+    heard: dict[str, float] = {}
+    looked: dict[str, float] = {}
+    looking: frozenset[str] = frozenset()
+    unseen: frozenset[str] = frozenset()  # tasks of which it was said that their job cannot be observed
+    ended: dict[str, float] = {}  # since when the scheduler says that a task's job has ended
+    retry_at: dict[str, float] = {}  # by recovery id or requeue token
+    retries: dict[str, int] = {}
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole state."""
+
+    settings: Settings = Settings()
+    workflows: dict[str, WorkflowEntry] = {}
+    tasks: dict[str, TaskEntry] = {}
+    aliases: dict[str, str] = {}
+    recoveries: dict[str, Recovery] = {}
+    requeues: dict[str, RequeueEntry] = {}
+    cancels: dict[str, str] = {}  # job ids to be cancelled, by task
+    controls: dict[str, ControlEntry] = {}
+    commands: dict[str, str] = {}  # answers already given, by command id: '' for done, else the error
+    bad_nodes: dict[str, BadNode] = {}
+    volatile: Volatile = Volatile()
+
+    def environment_of(self, task: str) -> dict[str, str]:
+        """Return the variables that say which cluster a task's job runs on."""
+        entry = self.tasks.get(task)
+        workflow = self.workflows.get(entry.workflow) if entry else None
+        return workflow.environment if workflow else {}
+
+    def durable(self) -> State:
+        """Return the part that a journal describes."""
+        return msgspec.structs.replace(self, volatile=Volatile())

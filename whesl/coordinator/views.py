@@ -1,0 +1,90 @@
+"""What people are shown of the coordinator's state, as JSON builtins. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.coordinator.state import State, TaskEntry
+
+
+def status_view(state: State, workflow: str = "") -> dict[str, Any]:
+    """Return workflows and tasks as they are.
+
+    Args:
+        state: the coordinator's.
+        workflow: only this one, '' for all.
+
+    Returns ``{"workflows": [{"id", "name", "wms", "root", "rjms", "observe", "time", "tasks": [...]}]}`` in
+    the order of registration; tasks of no registered workflow stand under a workflow without name and root.
+    """
+    flows: dict[str, dict[str, Any]] = {}
+    for entry in state.workflows.values():
+        flows[entry.workflow.id] = {
+            "id": entry.workflow.id,
+            "name": entry.workflow.name,
+            "wms": entry.workflow.wms,
+            "root": entry.workflow.root,
+            "rjms": entry.rjms,
+            "observe": entry.observe,
+            "time": entry.time,
+            "tasks": [],
+        }
+    for task in state.tasks.values():
+        flow = flows.setdefault(
+            task.workflow,
+            {
+                "id": task.workflow,
+                "name": "",
+                "wms": "",
+                "root": "",
+                "rjms": task.rjms,
+                "observe": False,
+                "time": task.state_time,
+                "tasks": [],
+            },
+        )
+        flow["tasks"].append(task_view(task))
+    return {"workflows": [flow for key, flow in flows.items() if workflow in ("", key)]}
+
+
+def task_view(task: TaskEntry) -> dict[str, Any]:
+    """Return a task's row."""
+    return {
+        "id": task.id,
+        "step": task.step,
+        "instance": task.instance,
+        "state": task.state.value,
+        "since": task.state_time,
+        "attempt": task.attempt,
+        "job_id": task.job_id,
+        "rjms": task.rjms,
+        "nodes": list(task.nodes),
+        "exceptions": task.exceptions,
+        "recovered": task.recovered,
+        "exception": task.exception,
+        "exception_time": task.exception_time,
+        "exit_code": task.exit_code,
+        "reason": task.reason,
+        "configuration_version": task.configuration.version,
+        "path_map": [[rule.old, rule.new] for rule in task.configuration.path_map.rules],
+    }
+
+
+def nodes_view(state: State, now: float) -> dict[str, Any]:
+    """Return the memory of bad nodes as it holds now."""
+    nodes = sorted(state.bad_nodes.values(), key=lambda bad: bad.node)
+    return {"nodes": [msgspec.to_builtins(bad) for bad in nodes if bad.expires > now]}
+
+
+def health_view(state: State, counters: dict[str, int], waiting: int) -> dict[str, Any]:
+    """Return how the daemon itself is."""
+    return {
+        "workflows": len(state.workflows),
+        "tasks": len(state.tasks),
+        "live": sum(task.live for task in state.tasks.values()),
+        "open_recoveries": sum(recovery.open for recovery in state.recoveries.values()),
+        "unacknowledged": waiting,
+        "counters": counters,
+    }

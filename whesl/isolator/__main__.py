@@ -1,0 +1,63 @@
+"""The isolator's process: ``python -m whesl.isolator --task-dir DIRECTORY``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whesl.isolator import processes, taskdir
+from whesl.isolator.daemon import Daemon
+from whesl.isolator.taskdir import Job, LockedError, TaskDir
+from whesl.model.errors import WheslError
+from whesl.rjms import current_allocation
+
+if TYPE_CHECKING:
+    from whesl.wire.client import CoordinatorClient
+
+EXIT_LOCKED = 73
+
+
+def _client(job: Job) -> CoordinatorClient | None:
+    """Return the connection to the coordinator; without one, its weight is not even loaded."""
+    if not job.setup.coordinator:
+        return None
+    from whesl.wire.client import CoordinatorClient
+    from whesl.wire.keys import home
+
+    return CoordinatorClient(home(), job.setup.task.id)
+
+
+def main(arguments: list[str]) -> int:
+    """Look after one task until it is over, and return its exit status.
+
+    Args:
+        arguments: ``--task-dir`` and the directory.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    directory = TaskDir(Path(arguments[arguments.index("--task-dir") + 1]))
+    job = taskdir.load(directory.job_file, Job)
+    if job is None:
+        logging.error("%s is missing or not readable", directory.job_file)
+        return 70
+    own = processes.read(os.getpid())
+    try:
+        lock = directory.lock(job.setup.claim, socket.gethostname(), own.started if own else 0)
+    except LockedError as error:
+        logging.error("%s", error)
+        return EXIT_LOCKED
+    try:
+        finish = Daemon(directory, job, current_allocation(os.environ), _client(job)).run()
+    except WheslError as error:
+        logging.error("%s", error)
+        return error.exit_code
+    finally:
+        os.close(lock)
+    return finish.code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,212 @@
+"""The isolator's side of its agents: starting them, hearing them, missing them, fencing through them."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+
+import msgspec
+import psutil
+import zmq
+
+from whesl.isolator import taskdir
+from whesl.isolator.link import (
+    FROM_AGENT,
+    Beat,
+    BeatAnswer,
+    FromAgent,
+    Kill,
+    Killed,
+    Leave,
+    LinkFile,
+    ReadStacks,
+    SignalProcesses,
+    Stacks,
+    ToAgent,
+)
+from whesl.isolator.silence import Fact, NodeFenced, NodeStacks, NodeUp, Silence
+from whesl.isolator.taskdir import TaskDir
+from whesl.model.errors import WheslError
+from whesl.rjms.port import Allocation, Step, StepRequest
+from whesl.wire.keys import LinkKeys
+from whesl.wire.link import LinkServer, PeerFound, PeerLost
+from whesl.wire.sockets import BindError
+
+LOG = logging.getLogger(__name__)
+RELAUNCH_AFTER = 3.0
+START_LIMIT = 30.0
+
+
+class Agents:
+    """The agents of an allocation.
+
+    Args:
+        directory: the task's; holds the link file.
+        allocation: starts the agents' step.
+        nodes: all nodes but the isolator's own.
+        own_node: the isolator's.
+        claim: which start of the job's script this is; agents of an earlier one are gone.
+        prefix: what the task's tokens begin with.
+        heartbeat, limit: seconds.
+        now: a monotonic clock's present value.
+    """
+
+    def __init__(
+        self,
+        directory: TaskDir,
+        allocation: Allocation,
+        nodes: tuple[str, ...],
+        own_node: str,
+        claim: str,
+        prefix: str,
+        *,
+        heartbeat: float,
+        limit: float,
+        now: float,
+    ) -> None:
+        self._directory = directory
+        self._allocation = allocation
+        self._nodes = nodes
+        self.silence = Silence(nodes, limit)
+        self._step: Step | None = None
+        self._began = now
+        self._relaunch: float | None = None
+        self._complained = False
+        old = taskdir.load(directory.link, LinkFile)
+        if old is not None and old.claim != claim:
+            old = None
+        keys = old.keys if old else LinkKeys.generate()
+        try:
+            self._server: LinkServer[FromAgent | ToAgent] = LinkServer(
+                "*", old.port if old else 0, keys, FROM_AGENT
+            )
+        except BindError:
+            if old is None:
+                raise
+            # Somebody else has the port now; the old agents will find nobody, and leave by themselves.
+            old, keys = None, LinkKeys.generate()
+            self._server = LinkServer("*", 0, keys, FROM_AGENT)
+        self._file = LinkFile(
+            hosts=addresses(own_node),
+            port=self._server.port,
+            keys=keys,
+            claim=claim,
+            prefix=prefix,
+            heartbeat=heartbeat,
+            limit=limit,
+        )
+        taskdir.replace(directory.link, msgspec.json.encode(self._file))
+        if old is None:
+            self._launch(nodes)
+        else:
+            # An earlier isolator started agents: they find this one by the same address and keys.
+            self._relaunch = now + RELAUNCH_AFTER
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+        """What has to be polled for reading."""
+        return self._server.sockets
+
+    def _launch(self, nodes: tuple[str, ...]) -> None:
+        request = StepRequest(
+            command=(sys.executable, "-m", "whesl.isolator.agent", str(self._directory.link)),
+            nodes=nodes,
+            tasks=len(nodes),
+            workdir="/",
+            output=str(self._directory.path / "agents.log"),
+            error=str(self._directory.path / "agents.log"),
+        )
+        try:
+            self._step = self._allocation.launch(request)
+        except (WheslError, OSError) as error:
+            self._complain(str(error))
+
+    def _complain(self, why: str) -> None:
+        if not self._complained:
+            self._complained = True
+            LOG.warning("no agents: %s; loss of a node is known only from the resource manager", why)
+
+    def poll(self, now: float) -> list[Fact]:
+        """Return what has happened since the last call; never blocks."""
+        facts: list[Fact] = []
+        for event in self._server.receive():
+            if isinstance(event, PeerFound):
+                if self.silence.heard(event.peer, now):
+                    facts.append(NodeUp(event.peer))
+            elif isinstance(event, PeerLost):
+                self.silence.closed(event.peer, now)
+            else:
+                facts += self._message(event.peer, event.message, now)
+        over = self._step is not None and self._step.poll() is not None
+        facts += self.silence.lost(now, step_over=over)
+        if over:
+            self._step = None
+            self._relaunch = now
+        if self._relaunch is not None and now >= self._relaunch:
+            self._relaunch = None
+            absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
+            if absent:
+                self._launch(absent)
+        if now > self._began + START_LIMIT and not self._complained and self.silence.never_heard():
+            self._complain(f"{', '.join(self.silence.never_heard())} did not answer")
+        return facts
+
+    def _message(self, node: str, message: FromAgent | ToAgent, now: float) -> list[Fact]:
+        back: list[Fact] = [NodeUp(node)] if self.silence.heard(node, now) else []
+        if isinstance(message, Beat):
+            self._server.send(node, BeatAnswer(number=message.number))
+        elif isinstance(message, Killed):
+            back.append(NodeFenced(node, message.token, message.count, message.left))
+        elif isinstance(message, Stacks):
+            back.append(NodeStacks(node, message.token, message.text))
+        return back
+
+    def kill(self, node: str, token: str) -> bool:
+        """Ask a node's agent to end an attempt; False when it cannot be asked now."""
+        return self._server.send(node, Kill(token=token))
+
+    def read_stacks(self, node: str, token: str) -> bool:
+        """Ask for stacks."""
+        return self._server.send(node, ReadStacks(token=token))
+
+    def signal(self, token: str, signum: int) -> None:
+        """Send a signal to the attempt's processes on all nodes."""
+        for node in self._server.peers:
+            self._server.send(node, SignalProcesses(token=token, signum=signum))
+
+    def next_deadline(self) -> float | None:
+        """Return when ``poll`` has to be called at the latest."""
+        times = [time for time in (self.silence.next_deadline(), self._relaunch) if time is not None]
+        return min(times, default=None)
+
+    def close(self) -> None:
+        """Dismiss the agents."""
+        for node in self._server.peers:
+            self._server.send(node, Leave())
+        if self._step is not None and self._step.poll() is None:
+            with contextlib.suppress(WheslError):
+                self._allocation.signal(self._step, signal.SIGKILL)
+        self._server.close()
+        self._directory.link.unlink(missing_ok=True)
+
+
+def addresses(own_node: str) -> tuple[str, ...]:
+    """Return the addresses and names under which other nodes may reach this one, the likely ones first.
+
+    Names come after addresses: where one cannot be resolved, asking takes seconds.
+    """
+    names = [name for name in (own_node, socket.gethostname()) if name]
+    found: list[str] = []
+    loopback: list[str] = []
+    for interface in psutil.net_if_addrs().values():
+        for address in interface:
+            if address.family != socket.AF_INET:
+                continue
+            which = loopback if ipaddress.ip_address(address.address).is_loopback else found
+            which.append(address.address)
+    # Nodes that live on one machine reach each other over the loopback interface only.
+    return tuple(dict.fromkeys((*found, *names, *loopback)))

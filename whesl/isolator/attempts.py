@@ -1,0 +1,136 @@
+"""Starting an attempt under its runner, finding one that already runs, and learning how it ended.
+
+The runner is a shell in a session of its own. It outlives the isolator and leaves the exit status in a file,
+so a restarted isolator knows how a program ended that it did not start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+from whesl.isolator import output, processes, taskdir
+from whesl.isolator.launching import Launch
+from whesl.isolator.taskdir import Job, TaskDir
+
+# The traps keep the shell alive when a signal is meant for the command: its status has still to be written.
+# Traps are undone in the command itself. What the shell would say of a killed command goes nowhere (hence
+# the parentheses: dash says it where the command's own errors go), since the task's files hold its output
+# only. The status file is overwritten in place (taskdir.read_status).
+RUNNER = """\
+exec 3>&2 2>/dev/null
+trap : HUP INT QUIT USR1 USR2 ALRM TERM
+status=$1
+shift
+printf '%-15s\\n' run 1<>"$status"
+( exec "$@" 2>&3 3>&- )
+code=$?
+printf '%-15s\\n' "$code" 1<>"$status"
+exit "$code"
+"""
+UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
+
+
+class Attempt:
+    """A running attempt on this machine.
+
+    ``pidfd`` becomes readable when the runner ends; it may be another isolator's child.
+    """
+
+    def __init__(self, number: int, token: str, pid: int, status: Path) -> None:
+        """Args: number, token: the attempt's; pid: its runner, 0 when that is gone; status: its file."""
+        self.number = number
+        self.token = token
+        self.pid = pid
+        self._status = status
+        self._child: subprocess.Popen[bytes] | None = None
+        process = processes.read(pid) if pid else None
+        self.started = process.started if process else 0
+        self.pidfd: int | None = None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self.pidfd = os.pidfd_open(pid)
+
+    @property
+    def running(self) -> bool:
+        """Whether the runner lives."""
+        if self._child is not None:
+            return self._child.poll() is None
+        return self.started != 0 and processes.alive(self.pid, self.started)
+
+    def exit_code(self) -> int:
+        """Return the task's exit status as a shell gives it, once the runner is gone."""
+        written = taskdir.read_status(self._status)
+        if written is not None:
+            return written
+        if self._child is not None and self._child.returncode is not None:
+            code = self._child.returncode
+            return 128 - code if code < 0 else code
+        return UNKNOWN_EXIT
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+            self.pidfd = None
+
+    @classmethod
+    def start(cls, job: Job, directory: TaskDir, number: int, token: str, launch: Launch) -> Attempt:
+        """Start the task's command.
+
+        Raises OSError when a file cannot be opened or the working directory does not exist.
+        """
+        place = directory.attempt(number)
+        status = directory.status(number)
+        status.write_bytes(taskdir.STATUS_PENDING)
+        outputs = output.present(directory, job, number)
+        if launch.script is not None:
+            script = place / "script"
+            script.write_text(launch.script)
+            script.chmod(0o700)
+        with contextlib.ExitStack() as files:
+
+            def opened(path: Path | str, flags: int) -> int:
+                descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
+                files.callback(os.close, descriptor)
+                return descriptor
+
+            append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            out = opened(outputs.stdout, append)
+            err = out if outputs.stderr == outputs.stdout else opened(outputs.stderr, append)
+            source = 0
+            if job.stdin:
+                source = opened(job.stdin, os.O_RDONLY)
+                with contextlib.suppress(OSError):  # a device has no place to return to
+                    os.lseek(source, job.stdin_offset, os.SEEK_SET)
+            child = subprocess.Popen(
+                ["/bin/sh", "-c", RUNNER, "whesl-runner", str(status), *launch.command],
+                stdin=source,
+                stdout=out,
+                stderr=err,
+                cwd=launch.workdir,
+                env=launch.environment,
+                start_new_session=True,
+            )
+        attempt = cls(number, token, child.pid, status)
+        attempt._child = child
+        return attempt
+
+    @classmethod
+    def find(cls, directory: TaskDir, number: int, token: str) -> Attempt | None:
+        """Return an attempt that an earlier isolator started, None when there is no trace of it.
+
+        An attempt that has ended meanwhile is found by its status file. Its processes are found by
+        their token, so nothing has to be written between the start and the record of it.
+        """
+        status = directory.status(number)
+        found = processes.of_attempt(token)
+        runner = next((process for process in found if process.pid == process.session), None)
+        if runner is not None and taskdir.read_status(status) is None:
+            return cls(number, token, runner.pid, status)
+        with contextlib.suppress(OSError):
+            if found or status.read_bytes() != taskdir.STATUS_PENDING:
+                return cls(number, token, 0, status)
+        return None

@@ -1,0 +1,403 @@
+"""The isolator's core: ``step(state, event, now) -> (state, commands)``, without any I/O.
+
+``rebuild`` gives the state that a journal describes; the first event of a shell is ``Started``, whose
+commands take up whatever was under way.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from whesl.isolator import escalation, placing, recovery
+from whesl.isolator.events import (
+    AdoptAttempt,
+    AttemptExited,
+    AttemptNotStarted,
+    AttemptStarted,
+    Command,
+    CoordinatorFound,
+    CoordinatorLost,
+    CoordinatorMessage,
+    Detections,
+    Event,
+    EvidenceCollected,
+    KillConfirmed,
+    KillUnconfirmed,
+    NodeSeen,
+    RunStep,
+    SignalAttempt,
+    Signalled,
+    Started,
+    StepDone,
+    Tick,
+    WriteReconfigure,
+)
+from whesl.isolator.setup import Setup
+from whesl.isolator.state import Phase, State, apply
+from whesl.isolator.turn import Turn, merged
+from whesl.model.states import NodeState, TaskState
+from whesl.wire.messages import (
+    Control,
+    EscalationDecision,
+    Heartbeat,
+    Reconfigure,
+    RecoveryGrant,
+    Register,
+    Welcome,
+)
+
+__all__ = ["rebuild", "step"]
+
+EXIT_NOT_STARTED = 126  # a shell's word for a command that could not be executed
+REPEATED_SIGNAL = 2.0
+_STOPPED_BY = {signal.SIGTERM: "terminated, as at the time limit", signal.SIGINT: "interrupted"}
+
+
+def rebuild(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]]) -> State:
+    """Return the state that a journal's records describe.
+
+    Args:
+        setup: what the isolator was told.
+        records: kind, data and time of each record, in order.
+    """
+    state = State(setup=setup)
+    for kind, data, time in records:
+        state = apply(state, kind, data, time)
+    return state
+
+
+def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
+    """Return the state after an event, and what has to be done, in order.
+
+    Args:
+        state: the present state.
+        event: what happened.
+        now: seconds since the epoch; never goes back by more than the clock of the machine does.
+    """
+    turn = Turn(state, now)
+    if state.phase is not Phase.FINISHED or isinstance(event, Started):
+        _HANDLERS[type(event)](turn, event)
+    return turn.state, turn.commands
+
+
+def _on_started(turn: Turn, event: Started) -> None:
+    state = turn.state
+    setup = state.setup
+    if state.claim != setup.claim:
+        turn.record("begun", claim=setup.claim, rjms=setup.rjms, job_id=setup.job_id, observe=setup.observe)
+    elif state.phase is Phase.FINISHED:
+        turn.send_finished()
+        return
+    else:
+        turn.record("resumed-isolator", phase=state.phase, attempt=state.attempt)
+    phase = turn.state.phase
+    if phase is Phase.NEW:
+        _register(turn)
+        if setup.coordinator:
+            turn.volatile(welcome_deadline=turn.now + setup.welcome_wait)
+            turn.wake(turn.now + setup.welcome_wait)
+        else:
+            _begin(turn)
+        return
+    _register(turn)
+    if phase is Phase.LAUNCHING and event.alive is None:
+        recovery.start_attempt(turn, state.attempt)
+    elif phase in (Phase.LAUNCHING, Phase.RUNNING):
+        turn.do(AdoptAttempt(attempt=state.attempt))
+    elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
+        turn.volatile(killed=True)
+        turn.do(recovery.kill_command(state))
+    elif phase is Phase.FENCING:
+        if state.recovery is not None and state.recovery.request and not state.recovery.granted:
+            recovery.request_grant(turn)
+        recovery.fence(turn)
+    elif phase is Phase.GRANT:
+        recovery.request_grant(turn)
+        recovery.check_grant(turn)
+    elif phase is Phase.STEPS:
+        under_way = turn.recovery()
+        if under_way.done < len(under_way.steps):
+            turn.do(RunStep(ordinal=under_way.ordinal, index=under_way.done))
+        else:
+            recovery.proceed(turn)
+    elif phase is Phase.BACKOFF:
+        recovery.launch_when_due(turn)
+    elif phase is Phase.ESCALATED:
+        escalation.send(turn)
+
+
+def _register(turn: Turn) -> None:
+    setup = turn.state.setup
+    turn.send(
+        Register(
+            task=setup.task.id,
+            workflow=setup.workflow,
+            step=setup.task.step,
+            instance=setup.task.instance,
+            workspace=setup.task.workspace,
+            rjms=setup.rjms,
+            job_id=setup.job_id,
+            claim=setup.claim,
+            nodes=setup.nodes,
+            attempt=turn.state.attempt,
+            state=turn.state.task_state,
+            configuration_version=turn.state.coordinator_version,
+        )
+    )
+
+
+def _begin(turn: Turn) -> None:
+    """Start the first attempt under this claim."""
+    turn.volatile(welcome_deadline=None)
+    if turn.state.configuration.skip:
+        turn.finish(0, TaskState.SKIPPED, "skipped by the workflow's configuration")
+        return
+    placing.choose_first(turn)
+    recovery.start_attempt(turn, turn.state.attempt + 1)
+
+
+def _on_message(turn: Turn, event: CoordinatorMessage) -> None:
+    message = event.message
+    if isinstance(message, Welcome):
+        _on_welcome(turn, message)
+    elif isinstance(message, RecoveryGrant):
+        recovery.on_grant(turn, message)
+    elif isinstance(message, EscalationDecision):
+        escalation.on_decision(turn, message)
+    elif isinstance(message, Reconfigure):
+        _reconfigure(turn, message)
+    elif isinstance(message, Control):
+        _on_control(turn, message)
+
+
+def _on_welcome(turn: Turn, welcome: Welcome) -> None:
+    turn.volatile(connected=True, said_waiting=False, heartbeat=welcome.heartbeat)
+    turn.volatile(next_heartbeat=turn.now + welcome.heartbeat)
+    turn.wake(turn.now + welcome.heartbeat)
+    state = turn.state
+    if not welcome.admitted:
+        turn.say(f"not admitted by the coordinator: {welcome.reason}")
+        _stop(turn, escalation.EXIT_TEMPORARY, f"another run owns this task: {welcome.reason}")
+        return
+    newer = welcome.configuration.version > state.coordinator_version
+    if newer or welcome.bad_nodes != state.bad_nodes:
+        turn.record(
+            "reconfigured",
+            configuration=merged(state.configuration, welcome.configuration)
+            if newer
+            else state.configuration,
+            coordinator_version=max(state.coordinator_version, welcome.configuration.version),
+            bad_nodes=welcome.bad_nodes,
+        )
+    if newer and state.alive:
+        turn.do(WriteReconfigure(configuration=turn.state.configuration))
+    if state.phase is Phase.NEW and state.welcome_deadline is not None:
+        _begin(turn)
+
+
+def _reconfigure(turn: Turn, message: Reconfigure) -> None:
+    state = turn.state
+    if message.configuration.version <= state.coordinator_version:
+        return
+    turn.record(
+        "reconfigured",
+        configuration=merged(state.configuration, message.configuration),
+        coordinator_version=message.configuration.version,
+        signal=message.signal,
+    )
+    if turn.state.phase is not Phase.NEW:
+        turn.do(WriteReconfigure(configuration=turn.state.configuration))
+    if message.signal and turn.state.phase is Phase.RUNNING:
+        turn.do(SignalAttempt(attempt=state.attempt, signum=message.signal, whom="catching"))
+
+
+def _on_control(turn: Turn, control: Control) -> None:
+    if control.id in turn.state.controls:
+        return
+    turn.record("control", id=control.id, action=control.action)
+    phase = turn.state.phase
+    if control.action == "cancel":
+        _stop(turn, 128 + signal.SIGTERM, "cancelled by a person")
+    elif control.action == "resume" and phase is Phase.PAUSED:
+        under_way = turn.state.recovery
+        again = under_way is not None and under_way.action == "pause"
+        turn.record("resumed", by=control.id, request=again and _needs_grant(turn))
+        recovery.fence(turn)
+    elif control.action == "pause" and phase in (Phase.RUNNING, Phase.LAUNCHING, Phase.BACKOFF, Phase.NEW):
+        turn.record("paused", ordinal=0, reason="paused by a person")
+        if turn.state.alive or phase is Phase.LAUNCHING:
+            turn.do(recovery.kill_command(turn.state))
+    elif control.action in ("pause", "resume"):
+        turn.say(f"{control.action} has no meaning while the task is {turn.state.task_state.value}")
+
+
+def _needs_grant(turn: Turn) -> bool:
+    under_way = turn.recovery()
+    return under_way.level == "WORKFLOW_LEVEL" and turn.state.setup.coordinator and not under_way.granted
+
+
+def _stop(turn: Turn, code: int, reason: str) -> None:
+    """End the task now: everything is killed first."""
+    state = turn.state
+    turn.record("stopping", code=code, reason=reason)
+    if state.attempt == 0 or (state.recovery is not None and state.recovery.fenced):
+        turn.finish(code, TaskState.CANCELLED, reason)
+    else:
+        turn.volatile(killed=True)
+        turn.do(recovery.kill_command(state))
+
+
+def _on_signal(turn: Turn, event: Signalled) -> None:
+    """A signal is the task's own; TERM, INT and HUP also end all recovery."""
+    state = turn.state
+    signum = signal.Signals(event.signum)
+    running = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
+    turn.record("signal", signal=signum.name)
+    if signum not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if running:
+            turn.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="main"))
+        return
+    reason = _STOPPED_BY.get(signum, "hung up")
+    if running:
+        turn.record("stopping", code=128 + signum, reason=reason)
+        turn.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
+        turn.wake(turn.now + state.setup.term_grace)
+    elif state.phase is Phase.STOPPING:
+        # At the time limit the resource manager signals keeper and isolator alike: that is one word, not two.
+        if turn.now > state.since + REPEATED_SIGNAL:
+            turn.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
+    else:
+        _stop(turn, 128 + signum, reason)
+
+
+def _on_attempt_started(turn: Turn, event: AttemptStarted) -> None:
+    state = turn.state
+    if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
+        return
+    turn.record("launched", attempt=event.attempt, pid=event.pid, started=event.started)
+    for done in state.pending:
+        turn.report_recovery(done, "relaunched")
+    if state.pending:
+        first = state.pending[0]
+        turn.record(
+            "confirmed",
+            ordinals=[item.ordinal for item in state.pending],
+            attempt=event.attempt,
+            seconds=max(turn.now - first.raised.time, 0.0),
+        )
+        turn.say(f"attempt {event.attempt} runs, {turn.now - first.raised.time:.2f} s after the exception")
+
+
+def _on_attempt_not_started(turn: Turn, event: AttemptNotStarted) -> None:
+    if event.attempt == turn.state.attempt and turn.state.phase is Phase.LAUNCHING:
+        turn.finish(EXIT_NOT_STARTED, TaskState.FAILED, event.reason)
+
+
+def _on_detections(turn: Turn, event: Detections) -> None:
+    if event.attempt == turn.state.attempt:
+        recovery.consider(turn, event.found)
+
+
+def _on_attempt_exited(turn: Turn, event: AttemptExited) -> None:
+    state = turn.state
+    phase = state.phase
+    judged = phase not in (Phase.RUNNING, Phase.LAUNCHING)
+    if event.attempt != state.attempt or (judged and not state.alive):
+        return
+    turn.record("exited", attempt=event.attempt, code=event.code, signal=event.signal)
+    if phase is Phase.FENCING and state.recovery is not None and state.recovery.action == "fail":
+        recovery.fence(turn)
+    recovery.consider(turn, event.found)
+    if phase is Phase.STOPPING and state.killed:
+        # It is we who ended it: what the kill leaves as a status is not the task's own.
+        return
+    if phase is Phase.STOPPING:
+        own = TaskState.COMPLETED if event.code == 0 else TaskState.CANCELLED
+        turn.finish(event.code, own, state.stop_reason if event.code else "")
+    elif phase in (Phase.RUNNING, Phase.LAUNCHING) and turn.state.phase is phase:
+        if event.code == 0:
+            turn.finish(0, TaskState.COMPLETED, "")
+        else:
+            seen = ", ".join(turn.state.observed)
+            why = f"only observed: {seen}" if seen else "no exception of the specification covers this exit"
+            turn.finish(event.code, TaskState.FAILED, why)
+
+
+def _on_evidence(turn: Turn, event: EvidenceCollected) -> None:
+    turn.record("evidence", attempt=event.attempt, detail=event.detail)
+
+
+def _on_node(turn: Turn, event: NodeSeen) -> None:
+    known = event.node in turn.state.down
+    if event.state is NodeState.UNKNOWN:
+        return
+    if event.source == "agent" and event.state is NodeState.UP:
+        turn.record("agent", node=event.node)
+    if (event.state is NodeState.DOWN) != known or event.found:
+        turn.record("node", node=event.node, state=event.state, reason=event.reason, source=event.source)
+    if event.found and event.node in turn.state.nodes.active:
+        recovery.consider(turn, event.found, node=event.node)
+
+
+def _on_tick(turn: Turn, _event: Event) -> None:
+    state = turn.state
+    if state.setup.coordinator and state.connected and turn.now >= state.next_heartbeat:
+        turn.send(Heartbeat(task=state.setup.task.id, state=state.task_state, attempt=state.attempt))
+        turn.volatile(next_heartbeat=turn.now + state.heartbeat)
+    if state.connected:
+        turn.wake(turn.state.next_heartbeat)
+    if state.phase is Phase.NEW and state.welcome_deadline is not None:
+        if turn.now >= state.welcome_deadline:
+            turn.say("the coordinator did not answer; started without its configuration")
+            _begin(turn)
+        else:
+            turn.wake(state.welcome_deadline)
+    elif state.unconfirmed:
+        turn.do(recovery.kill_command(state))
+    elif state.phase is Phase.FENCING:
+        recovery.fence_when_due(turn)
+    elif state.phase is Phase.GRANT:
+        recovery.check_grant(turn)
+    elif state.phase is Phase.BACKOFF:
+        recovery.launch_when_due(turn)
+    elif state.phase is Phase.ESCALATED:
+        escalation.check(turn)
+    elif state.phase is Phase.STOPPING and state.stop_code == 128 + signal.SIGTERM:
+        deadline = state.since + state.setup.term_grace
+        if turn.now >= deadline:
+            turn.volatile(killed=True)
+            turn.do(recovery.kill_command(state))
+        else:
+            turn.wake(deadline)
+
+
+def _on_found(turn: Turn, _event: CoordinatorFound) -> None:
+    _register(turn)
+
+
+def _on_lost(turn: Turn, _event: CoordinatorLost) -> None:
+    if turn.state.connected:
+        turn.volatile(connected=False)
+        turn.say("the coordinator is silent; job-level recovery goes on without it")
+        recovery.say_waiting(turn)
+
+
+_HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
+    Started: _on_started,
+    CoordinatorMessage: _on_message,
+    CoordinatorFound: _on_found,
+    CoordinatorLost: _on_lost,
+    AttemptStarted: _on_attempt_started,
+    AttemptNotStarted: _on_attempt_not_started,
+    Detections: _on_detections,
+    AttemptExited: _on_attempt_exited,
+    EvidenceCollected: _on_evidence,
+    NodeSeen: _on_node,
+    KillConfirmed: recovery.on_kill_confirmed,
+    KillUnconfirmed: recovery.on_kill_unconfirmed,
+    StepDone: recovery.on_step_done,
+    Signalled: _on_signal,
+    Tick: _on_tick,
+}

@@ -1,0 +1,426 @@
+"""The isolator's event loop: what happens becomes an event, every command of the core is carried out.
+
+One thread waits here; what may take long runs in the worker. Whatever is carried out was written to the
+journal before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import zmq
+
+from whesl.isolator import core, processes, summary, taskdir
+from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
+from whesl.isolator.escalation import EXIT_TEMPORARY
+from whesl.isolator.events import (
+    AdoptAttempt,
+    AttemptExited,
+    AttemptNotStarted,
+    AttemptStarted,
+    CollectEvidence,
+    Command,
+    CoordinatorFound,
+    CoordinatorLost,
+    CoordinatorMessage,
+    Detections,
+    Event,
+    Finish,
+    Journal,
+    KillAttempt,
+    RunStep,
+    Say,
+    Schedule,
+    Send,
+    SignalAttempt,
+    Signalled,
+    StartAttempt,
+    Started,
+    StepDone,
+    Tick,
+    WriteReconfigure,
+)
+from whesl.isolator.nodes import Nodes
+from whesl.isolator.outlook import Outlook
+from whesl.isolator.release import Release
+from whesl.isolator.starting import Starter
+from whesl.isolator.steps import Steps
+from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.worker import Worker
+from whesl.journal import Journal as JournalFile
+from whesl.journal import JournalError
+from whesl.model.errors import WheslError
+from whesl.model.states import TaskState
+from whesl.rjms.port import Allocation
+
+if TYPE_CHECKING:
+    from whesl.wire.client import CoordinatorClient
+
+LOG = logging.getLogger(__name__)
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+FLUSH_LIMIT = 5.0
+SNAPSHOT_EVERY = 1.0
+LONGEST_WAIT = 30.0
+# Within this many seconds a runner has become the task's command.
+SETTLED = 0.2
+# For a runner whose end cannot be polled for, since it is gone already.
+LOOK_AGAIN = 0.05
+
+
+class Daemon:
+    """One isolator.
+
+    Args:
+        directory: the task's; its lock is held by the caller.
+        job: what to run.
+        allocation: what the resource manager gave.
+        client: the connection to the coordinator, or None to do without one.
+    """
+
+    def __init__(
+        self, directory: TaskDir, job: Job, allocation: Allocation, client: CoordinatorClient | None
+    ):
+        self._signals, self._signalled = socket.socketpair()
+        # Before any thread exists: threads inherit what is blocked, and pass it on to the task.
+        self._listen_for_signals()
+        self._directory = directory
+        self._job = job
+        self._allocation = allocation
+        self._client = client
+        self._journal = JournalFile(directory.journal)
+        self._unwritten: list[tuple[str, dict[str, Any]]] = []
+        records = ((record.kind, record.data, record.time) for record in self._journal.read())
+        self._state = core.rebuild(job.setup, records)
+        self._worker = Worker()
+        self._asker = Worker()
+        self._starter = Starter(directory, job, allocation)
+        self._steps = Steps(directory, job, os.environ)
+        self._outlook = Outlook(directory, job, self._worker)
+        self._nodes = Nodes(directory, job, allocation, self._worker, self._asker, self._feed_nodes)
+        self._attempt: Attempt | None = None
+        self._attempt_began = 0.0
+        self._exit_seen = False
+        self._alarm: float | None = None
+        self._connected = False
+        self._snapshot_due = 0.0
+        self._finish: Finish | None = None
+        self._pending: deque[Event] = deque()
+        self._poller = zmq.Poller()
+        self._watched: set[int] = set()
+
+    def run(self) -> Finish:
+        """Look after the task until it is over."""
+        self._register_sockets()
+        self._take_up()
+        while self._finish is None:
+            self._turn()
+            self._wait()
+        self._close()
+        return self._finish
+
+    # What happens -----------------------------------------------------------------------------------
+
+    def _listen_for_signals(self) -> None:
+        for end in (self._signals, self._signalled):
+            end.setblocking(False)
+        signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
+        for signum in FORWARDED:
+            signal.signal(signum, lambda *_: None)
+        # Blocked by whoever started this process, so that none was lost meanwhile.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+
+    def _register_sockets(self) -> None:
+        for descriptor in (self._signals.fileno(), self._worker.fileno(), self._asker.fileno()):
+            self._poller.register(descriptor, zmq.POLLIN)
+        for sock in (*self._nodes.sockets, *(self._client.sockets if self._client else ())):
+            self._poller.register(sock, zmq.POLLIN)
+
+    def _take_up(self) -> None:
+        """Tell the core in what state the world was found."""
+        state = self._state
+        alive: bool | None = None
+        if state.attempt and state.claim == self._job.setup.claim and state.ended is None:
+            self._attempt = Attempt.find(self._directory, state.attempt, state.token)
+            if self._attempt is not None:
+                alive = self._attempt.running
+        self._feed(Started(alive=alive))
+
+    def _wait(self) -> None:
+        now = time.monotonic()
+        wall = time.time()
+        times = [now + LONGEST_WAIT]
+        times += [time - wall + now for time in (self._alarm, self._outlook.next_deadline(wall)) if time]
+        times += [time for time in (self._nodes.next_deadline(now),) if time is not None]
+        if self._client is not None:
+            times.append(self._client.next_deadline())
+        if self._outlook.changed:
+            times.append(self._snapshot_due)
+        self._follow_descriptors()
+        if self._attempt is not None and self._attempt.pidfd is None and not self._exit_seen:
+            times.append(now + LOOK_AGAIN)
+        timeout = max(min(times) - now, 0.0)
+        if not self._pending and self._finish is None:
+            self._poller.poll(int(timeout * 1000) + 1 if timeout else 0)
+
+    def _follow_descriptors(self) -> None:
+        """Poll exactly the descriptors that the present attempt has."""
+        wanted = {descriptor for descriptor in (self._outlook.fileno(),) if descriptor is not None}
+        if self._attempt is not None and self._attempt.pidfd is not None and not self._exit_seen:
+            wanted.add(self._attempt.pidfd)
+        for descriptor in self._watched - wanted:
+            self._poller.unregister(descriptor)
+        for descriptor in wanted - self._watched:
+            self._poller.register(descriptor, zmq.POLLIN)
+        self._watched = wanted
+
+    def _turn(self) -> None:
+        for call in (*self._worker.results(), *self._asker.results()):
+            call()
+        with contextlib.suppress(BlockingIOError):
+            for signum in self._signals.recv(64):
+                if signum in FORWARDED:
+                    self._feed(Signalled(signum=signum))
+        self._hear_coordinator()
+        self._nodes.poll(time.monotonic())
+        self._look()
+        now = time.time()
+        if self._alarm is not None and now >= self._alarm:
+            self._alarm = None
+            self._feed(Tick())
+        if self._outlook.changed and time.monotonic() >= self._snapshot_due:
+            self._outlook.save()
+            self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
+        while self._pending and self._finish is None:
+            self._feed(self._pending.popleft())
+
+    def _hear_coordinator(self) -> None:
+        if self._client is None:
+            return
+        for message in self._client.receive():
+            self._feed(CoordinatorMessage(message=message))
+        self._client.tick()
+        connected = self._client.connected()
+        if connected != self._connected:
+            lost = self._connected
+            self._connected = connected
+            if lost:
+                self._feed(CoordinatorLost())
+            elif self._state.attempt:
+                self._feed(CoordinatorFound())
+
+    def _look(self) -> None:
+        """Read what the task has written; judge its end only after its last line."""
+        if self._attempt is None or self._exit_seen:
+            return
+        number = self._attempt.number
+        ended = not self._attempt.running
+        if ended and self._attempt.exit_code() and self._nodes.may_tell_more(number, time.monotonic()):
+            return
+        found = self._outlook.drain() if ended else self._outlook.poll()
+        if ended:
+            self._exit_seen = True
+            code = self._attempt.exit_code()
+            if code and not found:
+                found = self._outlook.lost_words()
+            found += self._outlook.exited(code)
+            signum = code - 128 if 128 < code <= 192 else 0
+            self._feed(AttemptExited(attempt=number, code=code, signal=signum, found=tuple(found)))
+        elif found:
+            self._feed(Detections(attempt=number, found=tuple(found)))
+
+    def _feed_nodes(self, event: Event) -> None:
+        """Take the nodes' events; what detectors make of a node's state is added here."""
+        self._feed(self._outlook.with_detections(event))
+
+    # What is done -----------------------------------------------------------------------------------
+
+    def _feed(self, event: Event) -> None:
+        if self._finish is not None:
+            return
+        now = time.time()
+        self._state, commands = core.step(self._state, event, now)
+        self._write([command for command in commands if isinstance(command, Journal)], now)
+        for command in commands:
+            if not isinstance(command, Journal):
+                _PERFORM[type(command)](self, command)
+
+    def _write(self, records: list[Journal], now: float) -> None:
+        """Write records down before anything else is done.
+
+        A journal that cannot be written (the quota that a task has filled may be the journal's own) must not
+        keep that task from being recovered: the records wait, and are written with the next ones.
+        """
+        self._unwritten += [(record.kind, record.data) for record in records]
+        if not self._unwritten:
+            return
+        try:
+            self._journal.append_many(self._unwritten, now)
+        except JournalError as error:
+            LOG.error("%s; %d records wait in memory", error, len(self._unwritten))
+            self._alarm = min(self._alarm or now + 1.0, now + 1.0)
+            return
+        self._unwritten = []
+
+    def _start(self, command: StartAttempt) -> None:
+        def then(result: Attempt | str) -> None:
+            if isinstance(result, str):
+                self._pending.append(AttemptNotStarted(attempt=command.attempt, reason=result))
+                return
+            self._take(result)
+            self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
+            self._feed(AttemptStarted(attempt=command.attempt, pid=result.pid, started=result.started))
+
+        try:
+            self._starter.choose_outputs(command)
+            self._outlook.prepare(command.attempt, command.configuration)
+        except (WheslError, OSError) as error:
+            self._pending.append(AttemptNotStarted(attempt=command.attempt, reason=str(error)))
+            return
+        if self._starter.may_take_long(command):
+            self._worker.submit(lambda: self._starter.start(command), then)
+        else:
+            then(self._starter.start(command))
+
+    def _take(self, attempt: Attempt) -> None:
+        if self._attempt is not None:
+            self._follow_descriptors_without()
+            self._attempt.close()
+        self._attempt, self._attempt_began = attempt, time.monotonic()
+        self._exit_seen = False
+
+    def _follow_descriptors_without(self) -> None:
+        """Stop polling the old attempt's descriptor before it is closed and its number used again."""
+        if self._attempt is not None and self._attempt.pidfd in self._watched:
+            self._poller.unregister(self._attempt.pidfd)
+            self._watched.discard(self._attempt.pidfd)
+
+    def _adopt(self, command: AdoptAttempt) -> None:
+        if self._attempt is None or self._attempt.number != command.attempt:
+            self._pending.append(AttemptExited(attempt=command.attempt, code=UNKNOWN_EXIT, signal=9))
+            return
+        self._exit_seen = False
+        try:
+            self._outlook.take_up(command.attempt, self._state.configuration)
+        except WheslError as error:
+            LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
+        if self._state.phase.value == "launching":
+            attempt = self._attempt
+            event = AttemptStarted(attempt=attempt.number, pid=attempt.pid, started=attempt.started)
+            self._pending.append(event)
+
+    def _kill(self, command: KillAttempt) -> None:
+        runner = self._attempt.pid if self._attempt and self._attempt.number == command.attempt else None
+        self._nodes.fence(command, self._state.token, runner or None)
+
+    def _collect(self, command: CollectEvidence) -> None:
+        runner = self._attempt.pid if self._attempt else None
+        self._nodes.collect(command, self._state.token, runner or None)
+
+    def _signal(self, command: SignalAttempt) -> None:
+        if self._attempt is None or self._attempt.number != command.attempt or not self._attempt.pid:
+            return
+        runner = self._attempt.pid
+        # The runner has to have become the task first: a signal in its first moments would reach nobody.
+        time.sleep(max(0.0, self._attempt_began + SETTLED - time.monotonic()))
+        processes.signal_attempt(self._state.token, runner, command.signum, command.whom)
+        if command.whom == "catching":
+            self._nodes.signal(self._state.token, command.signum)
+
+    def _step(self, command: RunStep) -> None:
+        recovery = self._state.recovery
+        if recovery is None or recovery.ordinal != command.ordinal:
+            return
+        state = self._state
+
+        def then(event: StepDone) -> None:
+            self._feed(event)
+
+        self._worker.submit(lambda: self._steps.run(state, command.index), then)
+
+    def _send(self, command: Send) -> None:
+        if self._client is not None:
+            self._client.send(command.message)
+
+    def _reconfigure(self, command: WriteReconfigure) -> None:
+        self._starter.write_reconfigure(command.configuration)
+
+    def _say(self, command: Say) -> None:
+        LOG.info("%s", command.text)
+
+    def _schedule(self, command: Schedule) -> None:
+        self._alarm = command.time if self._alarm is None else min(self._alarm, command.time)
+
+    def _end(self, command: Finish) -> None:
+        self._finish = command
+
+    def _close(self) -> None:
+        """Say goodbye: what the coordinator has not acknowledged is repeated for a short while."""
+        finish = self._finish
+        assert finish is not None
+        if self._unwritten:
+            self._write([], time.time())
+        self._summarise()
+        self._journal.close()
+        result = taskdir.Result(
+            code=finish.code, state=finish.state, reason=finish.reason, claim=self._job.setup.claim
+        )
+        taskdir.replace(self._directory.result_file, msgspec.json.encode(result))
+        self._nodes.close()
+        gives = may_give_back(finish, observe=self._job.setup.observe)
+        giving_back = Release(self._allocation, self._nodes.lost if gives else ())
+        self._outlook.close()
+        if self._client is not None:
+            deadline = time.monotonic() + (FLUSH_LIMIT if self._client.connected() else 0.0)
+            while self._client.waiting and time.monotonic() < deadline:
+                self._client.socket.poll(50)
+                self._client.receive()
+                self._client.tick()
+            if self._client.waiting:
+                LOG.warning("%d messages were not acknowledged by the coordinator", self._client.waiting)
+            self._client.close()
+        giving_back.wait()
+        self._worker.close()
+        self._asker.close()
+
+    def _summarise(self) -> None:
+        ended = self._state.ended
+        assert ended is not None
+        try:
+            records = [(record.kind, record.data, record.time) for record in self._journal.read()]
+            told = summary.summarise(self._job.setup, records, ended)
+            taskdir.replace(self._directory.summary, summary.text(told).encode())
+            if self._job.json_summary:
+                taskdir.replace(Path(self._job.json_summary), msgspec.json.encode(told))
+        except (OSError, JournalError) as error:
+            LOG.warning("the summary could not be written: %s", error)
+
+
+def may_give_back(finish: Finish, *, observe: bool) -> bool:
+    """Whether lost nodes may be given back: not by a job that may run again, never by one who observes."""
+    again = finish.code == EXIT_TEMPORARY or finish.state is TaskState.ESCALATED
+    return not again and not observe
+
+
+_PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
+    StartAttempt: Daemon._start,
+    AdoptAttempt: Daemon._adopt,
+    KillAttempt: Daemon._kill,
+    CollectEvidence: Daemon._collect,
+    SignalAttempt: Daemon._signal,
+    RunStep: Daemon._step,
+    Send: Daemon._send,
+    WriteReconfigure: Daemon._reconfigure,
+    Say: Daemon._say,
+    Schedule: Daemon._schedule,
+    Finish: Daemon._end,
+}

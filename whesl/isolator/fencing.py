@@ -1,0 +1,100 @@
+"""Fencing one attempt on all its nodes: who has confirmed, who cannot be asked, and when it is over. Pure.
+
+Nothing new starts before every node has either said that no process is left, or has been silent for longer
+than its agent's lease (then the agent has killed them), or is down by the resource manager's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+# A present agent's own limit for killing is shorter; this one is for answers that were lost.
+ANSWER_LIMIT = 15.0
+# Agents that have never spoken may still be starting.
+START_PATIENCE = 5.0
+
+
+class Presence(Protocol):
+    """What fencing asks about a node's agent."""
+
+    def present(self, node: str) -> bool:
+        """Whether the agent can be asked."""
+        ...
+
+    def is_lost(self, node: str) -> bool:
+        """Whether the node counts as lost."""
+        ...
+
+    def lease_over(self, node: str, now: float) -> bool:
+        """Whether the agent must have killed the attempt by itself."""
+        ...
+
+
+class Fence:
+    """The fence around one attempt.
+
+    Args:
+        attempt: its number.
+        token: its token.
+        nodes: the remote nodes that it ran on and that have agents.
+        now: monotonic seconds.
+    """
+
+    def __init__(self, attempt: int, token: str, nodes: Iterable[str], now: float) -> None:
+        self.attempt = attempt
+        self.token = token
+        self.began = now
+        self.killed = 0
+        self.open_files: tuple[bytes, ...] = ()
+        self.unreachable: list[str] = []
+        self.failed: list[str] = []
+        self.here = False
+        self._waiting = dict.fromkeys(nodes)
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Nodes that have not answered yet."""
+        return tuple(self._waiting)
+
+    def local(self, killed: int, left: list[str], open_files: tuple[bytes, ...]) -> None:
+        """Note what was done on the isolator's own node."""
+        self.here = True
+        self.killed += killed
+        self.open_files = open_files
+        self.failed += left
+
+    def answered(self, node: str, count: int, left: int) -> None:
+        """Note an agent's answer."""
+        if node in self._waiting:
+            del self._waiting[node]
+            self.killed += count
+            if left:
+                self.failed.append(f"{left} processes on {node}")
+
+    def check(self, presence: Presence, down: Iterable[str], now: float) -> None:
+        """Give up on nodes that surely hold nothing any more.
+
+        Args:
+            presence: of the agents.
+            down: nodes that the resource manager calls down.
+            now: monotonic seconds.
+        """
+        gone = frozenset(down)
+        for node in self.waiting:
+            if presence.is_lost(node):
+                if node in gone or presence.lease_over(node, now):
+                    del self._waiting[node]
+                    self.unreachable.append(node)
+            elif presence.present(node):
+                if now > self.began + ANSWER_LIMIT:
+                    del self._waiting[node]
+                    self.failed.append(f"{node} did not answer")
+            elif now > self.began + START_PATIENCE:
+                # Its agent never came up: nothing is known of it, and nobody can be asked.
+                del self._waiting[node]
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to wait for."""
+        return self.here and not self._waiting

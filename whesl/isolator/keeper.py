@@ -1,0 +1,305 @@
+"""What the batch script runs while its task runs: waits for the isolator, and starts it again when it dies.
+
+Run by path, with an interpreter that has no site packages: it imports the standard library only and stays
+small for as long as the job lasts. Its one argument is a JSON object, the fields of ``Keeper``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+RESTARTS = 5
+RESTART_WINDOW = 60.0
+EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
+BLOCK = 1 << 20
+LOOK_EVERY = 0.02
+
+
+class Keeper:
+    """Keeps one isolator.
+
+    Args:
+        task_dir: the task's directory.
+        python: the interpreter for the isolator.
+        claim: what the isolator's result has to carry.
+        isolator: the running isolator's process number.
+        child: whether that is a child of this process (else this keeper attached to it).
+        copy: the streams (``stdout``, ``stderr``) whose files are copied through to ours.
+        summary: show the isolator's summary on stderr at the end.
+    """
+
+    def __init__(
+        self,
+        task_dir: str,
+        python: str,
+        claim: str,
+        isolator: int,
+        *,
+        child: bool,
+        copy: list[str],
+        summary: bool,
+    ) -> None:
+        self._directory = Path(task_dir)
+        self._python = python
+        self._claim = claim
+        self._isolator = isolator
+        self._child = child
+        self._summary = summary
+        self._starts: list[float] = []
+        self._last = False
+        self._held: list[int] = []
+        self._over = threading.Event()
+        self._copiers = [
+            threading.Thread(target=self._copy, args=(name, 1 if name == "stdout" else 2), daemon=True)
+            for name in copy
+        ]
+
+    def run(self) -> int:
+        """Wait until the task is over and return its exit status."""
+        read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for signum in FORWARDED:
+            # What was ignored when we were called stays so: under nohup we are to outlive the terminal.
+            if signal.getsignal(signum) is not signal.SIG_IGN:
+                signal.signal(signum, lambda *_: None)
+        # Blocked since before the isolator was started (see ``hold_signals``).
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+        for copier in self._copiers:
+            copier.start()
+        while True:
+            self._wait(read)
+            result = self._result()
+            if result is not None:
+                break
+            if not self._start_again(read):
+                with contextlib.suppress(OSError):
+                    sys.stderr.write(
+                        f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, "
+                        f"and no task runs\n  hint: see {self._directory / 'log'}\n"
+                    )
+                return EXIT_NO_ISOLATOR
+        self._over.set()
+        for copier in self._copiers:
+            copier.join()
+        if self._summary:
+            with contextlib.suppress(OSError):
+                sys.stderr.write((self._directory / "summary").read_text())
+        return result
+
+    def _wait(self, signals: int) -> None:
+        """Return when the isolator is gone; forward signals meanwhile."""
+        try:
+            pidfd = os.pidfd_open(self._isolator)
+        except ProcessLookupError:
+            self._reap()
+            return
+        poller = select.poll()
+        poller.register(signals, select.POLLIN)
+        poller.register(pidfd, select.POLLIN)
+        for signum in self._held:
+            self._forward(signum)
+        self._held = []
+        gone = False
+        while not gone:
+            for descriptor, _ in poller.poll():
+                if descriptor == pidfd:
+                    gone = True
+                    continue
+                for signum in os.read(signals, 64):
+                    if signum in FORWARDED:
+                        self._forward(signum)
+        os.close(pidfd)
+        self._reap()
+
+    def _forward(self, signum: int) -> None:
+        try:
+            os.kill(self._isolator, signum)
+        except ProcessLookupError:
+            self._held.append(signum)
+
+    def _reap(self) -> None:
+        if self._child:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._isolator, 0)
+
+    def _result(self) -> int | None:
+        """Return the task's exit status if the isolator ended by its own decision."""
+        try:
+            result = json.loads((self._directory / "result.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+        if result.get("claim") != self._claim:
+            return None
+        return int(result["code"])
+
+    def _start_again(self, signals: int) -> bool:
+        now = time.monotonic()
+        self._starts = [start for start in self._starts if start > now - RESTART_WINDOW]
+        if len(self._starts) >= RESTARTS:
+            if self._outlast(signals, self._starts[0] + RESTART_WINDOW - now):
+                now, self._starts, self._last = time.monotonic(), [], False
+            elif self._last:
+                return False
+            else:
+                # The task may have ended just before we looked: one more isolator is to say how.
+                self._last = True
+        self._starts.append(now)
+        # The first restart is immediate; one that dies at once must not burn its chances in a second.
+        time.sleep(0.0 if len(self._starts) == 1 else 0.2 * 2 ** len(self._starts))
+        self._isolator = start_isolator(self._python, str(self._directory))
+        self._child = True
+        return True
+
+    def _outlast(self, signals: int, patience: float) -> bool:
+        """Wait beside a task without an isolator: until its end, a signal or the time asks for a new one.
+
+        Our own end would be the job's, and so the task's: a task that is well does not pay for what ails us.
+
+        Args:
+            signals: where signals arrive.
+            patience: seconds.
+
+        Returns False when no task runs.
+        """
+        runner = _runner(self._directory)
+        if runner is None:
+            return False
+        poller = select.poll()
+        poller.register(signals, select.POLLIN)
+        poller.register(runner, select.POLLIN)
+        for descriptor, _ in poller.poll(patience * 1000):
+            if descriptor == signals:
+                self._held += [signum for signum in os.read(signals, 64) if signum in FORWARDED]
+        os.close(runner)
+        return True
+
+    # Copying through ------------------------------------------------------------------------------------
+
+    def _copy(self, name: str, out: int) -> None:
+        """Copy the attempts' files to our own stream, in order; a slow reader holds up only this thread."""
+        place = os.open(self._directory / f"copied-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        number, offset = _position(place)
+        while True:
+            over = self._over.is_set()
+            following = (self._directory / f"attempt-{number + 1}").is_dir()
+            try:
+                source = os.open(self._directory / f"attempt-{number}" / name, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                source = -1
+            if source >= 0:
+                try:
+                    offset = _pass_on(source, offset, out, place, number)
+                except OSError:
+                    # The reader is gone: the task goes on, its output is in the files.
+                    return
+                finally:
+                    os.close(source)
+            if following:
+                number, offset = number + 1, 0
+            elif over:
+                return
+            else:
+                self._over.wait(LOOK_EVERY)
+
+
+def _runner(directory: Path) -> int | None:
+    """Return a descriptor (pidfd_open(2)) of the shell that runs the task here, None when there is none."""
+    for place in Path("/proc").iterdir():
+        try:
+            pid = int(place.name)
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            if words[3:4] != [b"whesl-runner"] or os.getsid(pid) != pid:
+                continue
+            if Path(os.fsdecode(words[4])).parent.parent == directory:
+                return os.pidfd_open(pid)
+        except (OSError, ValueError):
+            continue  # no process, or gone
+    return None
+
+
+def _pass_on(source: int, offset: int, out: int, place: int, number: int) -> int:
+    while block := os.pread(source, BLOCK, offset):
+        view = memoryview(block)
+        while view:
+            try:
+                written = os.write(out, view)
+            except BlockingIOError:
+                # Whoever shares the pipe with us made it non-blocking: that is no reason to lose output.
+                select.select([], [out], [])
+                continue
+            view = view[written:]
+            offset += written
+            os.pwrite(place, b"%d %d          \n" % (number, offset), 0)
+    return offset
+
+
+def _position(place: int) -> tuple[int, int]:
+    """Return how far an earlier keeper came: attempt and offset."""
+    words = os.pread(place, 64, 0).split()
+    return (int(words[0]), int(words[1])) if len(words) >= 2 else (1, 0)
+
+
+def start_isolator(python: str, task_dir: str) -> int:
+    """Start an isolator in a session of its own, its words in the task's log; return its process number.
+
+    Args:
+        python: the interpreter.
+        task_dir: the task's directory.
+    """
+    log = os.open(Path(task_dir) / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            # A signal that comes before the isolator listens waits for it instead of ending it.
+            signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+            # What this process ignores would be ignored by everything that the task starts.
+            for signum in (signal.SIGPIPE, *FORWARDED):
+                signal.signal(signum, signal.SIG_DFL)
+            os.execv(python, [python, "-m", "whesl.isolator", "--task-dir", task_dir])  # noqa: S606  # a list
+        finally:
+            os._exit(127)
+    os.close(log)
+    return pid
+
+
+def hold_signals() -> None:
+    """Let signals wait until a keeper listens: from here on there is an isolator that has to hear of them."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+
+
+def open_standard_streams() -> None:
+    """Put the null device where standard input, output or error is closed, as some launchers leave them."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null == descriptor:
+                os.set_inheritable(null, True)
+            else:
+                os.dup2(null, descriptor)
+                os.close(null)
+
+
+def append_only(descriptor: int) -> None:
+    """Make an open file append: the script around us writes to the same one, before and after the task."""
+    with contextlib.suppress(OSError):
+        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_APPEND)
+
+
+if __name__ == "__main__":
+    sys.exit(Keeper(**json.loads(sys.argv[1])).run())

@@ -1,0 +1,133 @@
+"""What exactly an attempt runs: command, script, environment and directory under the present configuration.
+
+Pure but for nothing: the caller passes the environment in and writes the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from whesl.isolator.processes import TOKEN_VARIABLE
+from whesl.isolator.taskdir import Job
+from whesl.model.allocation import NodeSet
+from whesl.model.pathmap import PathMap
+from whesl.model.workflow import Configuration
+
+# Where software is looked up. What a moved file system has to receive is written, not looked up; with
+# these mapped, a task whose home ran full would lose its programs.
+_LOOKED_UP = frozenset(
+    {
+        "HOME",
+        "INFOPATH",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "MANPATH",
+        "MODULEPATH",
+        "PATH",
+        "PYTHONPATH",
+        "SHELL",
+        "VIRTUAL_ENV",
+        "WHESL_HOME",
+    }
+)
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runner is given. ``script``: text to be written to the attempt's file first."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    workdir: str
+    script: str | None = None
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths that the task is told."""
+
+    script: str
+    reconfigure: str
+    hosts: str
+    shims: str = ""
+
+
+def interpreter(script: str) -> tuple[str, ...]:
+    """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
+    first = script.split("\n", 1)[0].rstrip("\r")
+    if first.startswith("#!"):
+        # The kernel passes everything after the first word as one argument.
+        words = first[2:].strip().split(None, 1)
+        if words:
+            return tuple(words)
+    return ("/bin/bash",)
+
+
+def compose(
+    job: Job,
+    configuration: Configuration,
+    nodes: NodeSet,
+    *,
+    attempt: int,
+    token: str,
+    places: Places,
+    base: Mapping[str, str],
+    launchers: Mapping[str, str],
+) -> Launch:
+    """Return what to run.
+
+    Args:
+        job: the task as the user wrote it.
+        configuration: what recoveries changed.
+        nodes: the present node set.
+        attempt: its number, from 1.
+        token: the attempt's.
+        places: the files that the task is told of.
+        base: the caller's environment.
+        launchers: what the resource manager adds, so that launchers see the active nodes as the allocation.
+    """
+    paths = configuration.path_map
+    script = None
+    if configuration.command is not None:
+        command = paths.arguments(configuration.command)
+    elif job.script is not None:
+        script = paths.text(job.script)
+        command = (*job.interpreter, places.script, *paths.arguments(job.command))
+    else:
+        command = paths.arguments(job.command)
+    workdir = paths.path(configuration.workdir or job.workdir)
+    environment = _environment(base, paths)
+    environment.update(launchers)
+    for name, value in configuration.environment.items():
+        if value:
+            environment[name] = value
+        else:
+            environment.pop(name, None)
+    environment.update(
+        {
+            "WHESL_TASK": job.setup.task.id,
+            "WHESL_WORKFLOW": job.setup.workflow,
+            "WHESL_RESTART_COUNT": str(attempt - 1),
+            TOKEN_VARIABLE: token,
+            "WHESL_NODELIST": ",".join(nodes.active),
+            # For the launchers' shims: who took whose place, and whether a lost node's step may linger.
+            "WHESL_SWAPPED": msgspec.json.encode(nodes.swapped).decode(),
+            "WHESL_LOST_NODES": ",".join(nodes.lost),
+            "WHESL_HOSTFILE": places.hosts,
+            "WHESL_RECONFIGURE": places.reconfigure,
+            "PWD": workdir,
+        }
+    )
+    if places.shims:
+        environment["PATH"] = f"{places.shims}:{environment.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
+    return Launch(command=tuple(command), environment=environment, workdir=workdir, script=script)
+
+
+def _environment(base: Mapping[str, str], paths: PathMap) -> dict[str, str]:
+    mapped = paths.environment(written(base))
+    return {**base, **mapped}
+
+
+def written(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that may name what the task writes; those that look software up are left out."""
+    return {name: value for name, value in environment.items() if name not in _LOOKED_UP}

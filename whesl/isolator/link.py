@@ -1,0 +1,84 @@
+"""What the isolator and its agents say to each other, and the file by which agents find it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.wire.keys import LinkKeys
+
+
+class ToAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what an agent is told."""
+
+
+class BeatAnswer(ToAgent, frozen=True, kw_only=True, tag="beat-answer"):
+    """The numbered heartbeat was heard: the agent's lease now runs from when it sent that one."""
+
+    number: int
+
+
+class Kill(ToAgent, frozen=True, kw_only=True, tag="kill"):
+    """Kill every process of an attempt on the node, and say so."""
+
+    token: str
+
+
+class ReadStacks(ToAgent, frozen=True, kw_only=True, tag="read-stacks"):
+    """Read the stacks of an attempt's processes on the node."""
+
+    token: str
+
+
+class SignalProcesses(ToAgent, frozen=True, kw_only=True, tag="signal"):
+    """Send a signal to those of an attempt's processes on the node that handle it."""
+
+    token: str
+    signum: int
+
+
+class Leave(ToAgent, frozen=True, kw_only=True, tag="leave"):
+    """The task is over."""
+
+
+class FromAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what an agent says."""
+
+
+class Beat(FromAgent, frozen=True, kw_only=True, tag="beat"):
+    """Alive."""
+
+    number: int
+
+
+class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):
+    """No process of the attempt is left on the node, or ``left`` of them could not be killed."""
+
+    token: str
+    count: int
+    left: int = 0
+
+
+class Stacks(FromAgent, frozen=True, kw_only=True, tag="stacks"):
+    """Stacks of an attempt's processes on the node, as text."""
+
+    token: str
+    text: str
+
+
+TO_AGENT = (BeatAnswer, Kill, ReadStacks, SignalProcesses, Leave)
+FROM_AGENT = (Beat, Killed, Stacks)
+
+
+class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the isolator listens, with which keys, and what its agents fence by.
+
+    ``hosts`` are names and addresses of the isolator's node; an agent uses the first that answers.
+    """
+
+    hosts: tuple[str, ...]
+    port: int
+    keys: LinkKeys
+    claim: str
+    prefix: str
+    heartbeat: float
+    limit: float

@@ -1,0 +1,349 @@
+"""The task's nodes, the isolator's own among them: fencing, stacks, signals, and who is still there."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+import zmq
+
+from whesl.detect.stacks import collect
+from whesl.erm.paths import open_for_writing
+from whesl.isolator import processes, taskdir
+from whesl.isolator.events import (
+    CollectEvidence,
+    Event,
+    EvidenceCollected,
+    KillAttempt,
+    KillConfirmed,
+    KillUnconfirmed,
+    NodeSeen,
+)
+from whesl.isolator.fencing import Fence
+from whesl.isolator.recovery import token_prefix
+from whesl.isolator.silence import NodeFenced, NodeLost, NodeStacks, NodeUp, Silence
+from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.worker import Worker
+from whesl.model.errors import WheslError
+from whesl.model.states import NodeState
+from whesl.rjms.port import Allocation
+
+if TYPE_CHECKING:
+    from whesl.isolator.agents import Agents
+
+LOG = logging.getLogger(__name__)
+STACKS_LIMIT = 5.0
+STACKS_SHOWN = 4000
+ASK_EVERY = 5.0
+# While a node is under suspicion, the resource manager may know more any moment.
+ASK_WHEN_LOST = 0.5
+RETRY = 0.25
+# How long an attempt's failure waits for the resource manager's word on the nodes, seconds.
+ANSWER_LIMIT = 3.0
+
+
+class _Stacks(msgspec.Struct):
+    """What is being collected before a kill."""
+
+    attempt: int
+    token: str
+    waiting: set[str]
+    deadline: float
+    here: bool = False
+    texts: list[str] = []
+
+
+class _Killed(msgspec.Struct, frozen=True):
+    count: int
+    left: list[str]
+    open_files: tuple[bytes, ...]
+
+
+class Nodes:
+    """All that is done on nodes.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        allocation: the resource manager's inside face.
+        worker: where local killing happens.
+        asker: where the resource manager is asked; that may take half a minute when it is busy, which is just
+            when nodes die, and no recovery may wait for it.
+        feed: takes events.
+    """
+
+    def __init__(
+        self,
+        directory: TaskDir,
+        job: Job,
+        allocation: Allocation,
+        worker: Worker,
+        asker: Worker,
+        feed: Callable[[Event], None],
+    ) -> None:
+        self._directory = directory
+        self._job = job
+        self._allocation = allocation
+        self._worker = worker
+        self._asker = asker
+        self._feed = feed
+        setup = job.setup
+        self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
+        self._fence: Fence | None = None
+        self._stacks: _Stacks | None = None
+        self._deferred: tuple[KillAttempt, str, int | None] | None = None
+        self._down: set[str] = set()
+        self._states: dict[str, NodeState] = {}
+        self._asking = False
+        self._ask_at = time.monotonic() + ASK_EVERY
+        self._check_at: float | None = None
+        self._asked_for = 0
+        self._answer_by = 0.0
+        self._agents: Agents | None = None
+        self._silence = Silence((), job.heartbeat_limit)
+        if self._remote:
+            self._start_agents()
+
+    def _start_agents(self) -> None:
+        # Only here: most tasks have one node, and the server's side of the link is a heavy import.
+        from whesl.isolator.agents import Agents
+
+        job = self._job
+        try:
+            self._agents = Agents(
+                self._directory,
+                self._allocation,
+                self._remote,
+                job.setup.own_node,
+                job.setup.claim,
+                token_prefix(job.setup),
+                heartbeat=job.heartbeat,
+                limit=job.heartbeat_limit,
+                now=time.monotonic(),
+            )
+        except (WheslError, OSError) as error:
+            LOG.warning("no agents: %s; loss of a node is known only from the resource manager", error)
+            return
+        self._silence = self._agents.silence
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+        """What has to be polled for reading."""
+        return self._agents.sockets if self._agents else ()
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The nodes that are lost now, by their agent's silence or by the resource manager's word."""
+        return tuple(node for node in self._remote if node in self._down or self._silence.is_lost(node))
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called at the latest, monotonic seconds."""
+        times = [self._ask_at] if self._remote else []
+        times += [time for time in (self._check_at,) if time is not None]
+        if self._stacks is not None:
+            times.append(self._stacks.deadline)
+        if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
+            times.append(next_)
+        return min(times, default=None)
+
+    def poll(self, now: float) -> None:
+        """Take in what has happened, and feed events."""
+        for fact in self._agents.poll(now) if self._agents else ():
+            if isinstance(fact, NodeLost):
+                self._ask_at = now
+                self._feed(NodeSeen(node=fact.node, state=NodeState.DOWN, reason=fact.reason, source="agent"))
+            elif isinstance(fact, NodeUp):
+                self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
+                if self._fence is not None and fact.node in self._fence.waiting and self._agents:
+                    self._agents.kill(fact.node, self._fence.token)
+            elif isinstance(fact, NodeFenced):
+                if self._fence is not None and fact.token == self._fence.token:
+                    self._fence.answered(fact.node, fact.count, fact.left)
+            else:
+                self._took_stacks(fact)
+        if self._stacks is not None and now >= self._stacks.deadline:
+            self._stacks_done()
+        if self._remote and now >= self._ask_at and not self._asking:
+            self._ask(now)
+        self._check_fence(now)
+
+    def may_tell_more(self, attempt: int, now: float) -> bool:
+        """Whether an attempt's failure has to wait for the resource manager's word on the nodes; bounded.
+
+        A launcher ends in the moment in which a node is called down, before that was heard of here.
+        """
+        if not self._remote:
+            return False
+        if self._asked_for != attempt:
+            self._asked_for, self._answer_by = attempt, now + ANSWER_LIMIT
+            if not self._asking:
+                self._ask(now)
+        return self._asking and now < self._answer_by
+
+    # The resource manager's word ---------------------------------------------------------------------
+
+    def _ask(self, now: float) -> None:
+        self._asking = True
+        lost = any(self._silence.is_lost(node) for node in self._remote)
+        self._ask_at = now + (ASK_WHEN_LOST if lost and self._fence is not None else ASK_EVERY)
+        self._asker.submit(self._node_states, self._told)
+
+    def _node_states(self) -> dict[str, NodeState]:
+        try:
+            return self._allocation.node_states()
+        except WheslError as error:
+            LOG.debug("node states could not be observed: %s", error)
+            return {}
+
+    def _told(self, states: dict[str, NodeState]) -> None:
+        self._asking = False
+        for node, state in states.items():
+            before = self._states.get(node, NodeState.UP)
+            if state is NodeState.UNKNOWN or state is before:
+                continue
+            self._states[node] = state
+            if state is NodeState.DOWN:
+                self._down.add(node)
+            else:
+                self._down.discard(node)
+            if state is NodeState.UP and self._silence.is_lost(node):
+                # The resource manager is slower than the agents: their word stands until it changes.
+                continue
+            self._feed(NodeSeen(node=node, state=state, reason="resource manager", source="rjms"))
+        self._check_fence(time.monotonic())
+
+    # Fencing -----------------------------------------------------------------------------------------
+
+    def fence(self, command: KillAttempt, token: str, runner: int | None) -> None:
+        """End an attempt everywhere; KillConfirmed or KillUnconfirmed follows.
+
+        Args:
+            command: which attempt, and what to note first.
+            token: the attempt's.
+            runner: its runner's process number, where that is known.
+        """
+        if self._stacks is not None:
+            self._deferred = (command, token, runner)
+            return
+        now = time.monotonic()
+        fence = Fence(command.attempt, token, self._remote if self._agents else (), now)
+        self._fence = fence
+        self._check_at = now
+        if self._agents is not None:
+            for node in self._remote:
+                self._agents.kill(node, token)
+
+        def then(result: _Killed) -> None:
+            fence.local(result.count, result.left, result.open_files)
+            self._check_fence(time.monotonic())
+
+        # Without agents the launcher has to be given the chance to end its ranks on the other nodes.
+        gentle = bool(self._remote) and self._agents is None
+        self._worker.submit(lambda: _kill_here(token, runner, command.open_below, gentle=gentle), then)
+
+    def _check_fence(self, now: float) -> None:
+        fence = self._fence
+        if fence is None:
+            self._check_at = None
+            return
+        fence.check(self._silence, self._down, now)
+        if not fence.over:
+            self._check_at = now + RETRY
+            return
+        self._fence = None
+        self._check_at = None
+        if fence.failed:
+            self._feed(KillUnconfirmed(attempt=fence.attempt, reason=", ".join(fence.failed)))
+            return
+        self._feed(
+            KillConfirmed(
+                attempt=fence.attempt,
+                seconds=now - fence.began,
+                killed=fence.killed,
+                open_files=fence.open_files,
+                unreachable=tuple(fence.unreachable),
+            )
+        )
+
+    # Stacks and signals --------------------------------------------------------------------------------
+
+    def collect(self, command: CollectEvidence, token: str, runner: int | None) -> None:
+        """Read stacks on all nodes, bounded; a kill that comes meanwhile waits for it."""
+        now = time.monotonic()
+        stacks = _Stacks(command.attempt, token, set(), now + STACKS_LIMIT)
+        stacks.texts = []
+        self._stacks = stacks
+        if self._agents is not None:
+            stacks.waiting = {node for node in self._remote if self._agents.read_stacks(node, token)}
+
+        def then(text: str) -> None:
+            stacks.here = True
+            stacks.texts.insert(0, text)
+            if self._stacks is stacks and not stacks.waiting:
+                self._stacks_done()
+
+        own = self._job.setup.own_node
+        self._worker.submit(lambda: _stacks_here(own, token, runner), then)
+
+    def _took_stacks(self, fact: NodeStacks) -> None:
+        stacks = self._stacks
+        if stacks is None or fact.token != stacks.token or fact.node not in stacks.waiting:
+            return
+        stacks.waiting.discard(fact.node)
+        stacks.texts.append(f"on {fact.node}:\n{fact.text}")
+        if stacks.here and not stacks.waiting:
+            self._stacks_done()
+
+    def _stacks_done(self) -> None:
+        stacks = self._stacks
+        assert stacks is not None
+        self._stacks = None
+        missing = [f"{node} did not answer" for node in sorted(stacks.waiting)]
+        self._feed(
+            EvidenceCollected(attempt=stacks.attempt, detail=self._kept(stacks, [*stacks.texts, *missing]))
+        )
+        if self._deferred is not None:
+            deferred, self._deferred = self._deferred, None
+            self.fence(*deferred)
+
+    def _kept(self, stacks: _Stacks, texts: list[str]) -> str:
+        """Keep the stacks in the attempt's directory; the journal gets their place and their beginning."""
+        text = "\n".join(texts)
+        place = self._directory.attempt(stacks.attempt) / "stacks"
+        try:
+            place.mkdir(mode=0o700, exist_ok=True)
+            taskdir.replace(place / "all.txt", text.encode())
+        except OSError as error:
+            return f"(not kept: {error.strerror})\n{text[:STACKS_SHOWN]}"
+        return f"{place / 'all.txt'}\n{text[:STACKS_SHOWN]}"
+
+    def signal(self, token: str, signum: int) -> None:
+        """Send a signal to the attempt's processes on the other nodes."""
+        if self._agents is not None:
+            self._agents.signal(token, signum)
+
+    def close(self) -> None:
+        """Dismiss the agents."""
+        if self._agents is not None:
+            self._agents.close()
+
+
+def _kill_here(token: str, runner: int | None, open_below: tuple[str, ...], *, gentle: bool) -> _Killed:
+    files: dict[bytes, None] = {}
+    if open_below:
+        pids = [process.pid for process in processes.of_attempt(token, runner)]
+        for root in open_below:
+            files.update(dict.fromkeys(open_for_writing(pids, root).paths))
+    if gentle:
+        processes.end(token, runner)
+    count, left = processes.kill_all(token, runner)
+    return _Killed(count, [f"{process.name} ({process.pid})" for process in left], tuple(files))
+
+
+def _stacks_here(node: str, token: str, runner: int | None) -> str:
+    pids = [process.pid for process in processes.of_attempt(token, runner)]
+    where = f"on {node}:\n" if node else ""
+    return where + collect(pids, timeout=STACKS_LIMIT - 1.0)

@@ -1,0 +1,219 @@
+"""What the isolator sees of the task: its output, its exits, its nodes and disks, through ``detect``."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whesl.detect.core import Detected
+from whesl.detect.disk import Usage, read_usage
+from whesl.detect.watch import Watch
+from whesl.esl.spec import (
+    HangDetection,
+    LogDetection,
+    ProgressDetection,
+    Source,
+    Stream,
+)
+from whesl.isolator import output, taskdir
+from whesl.isolator.events import Event, Found, NodeSeen
+from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.worker import Worker
+from whesl.model.errors import WheslError
+from whesl.model.workflow import Configuration, job_matches
+
+LOG = logging.getLogger(__name__)
+DISK_EVERY = 5.0
+
+
+class Outlook:
+    """The task's detectors over its attempts; without rules it sees nothing.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        worker: where file systems are asked, since a dead one does not answer.
+    """
+
+    def __init__(self, directory: TaskDir, job: Job, worker: Worker) -> None:
+        self._directory = directory
+        self._job = job
+        self._worker = worker
+        self._watch: Watch | None = None
+        self._number = 0
+        self._disk_at = 0.0
+        self._measuring = False
+        self._usages: list[Usage] = []
+        self.changed = False
+
+    # The attempt ---------------------------------------------------------------------------------------
+
+    def prepare(self, number: int, configuration: Configuration) -> None:
+        """Begin to watch an attempt, before it starts: what its files hold already is not its own."""
+        self._number = number
+        spec = self._job.setup.spec
+        if spec is None:
+            return
+        sources = self._sources(number, configuration)
+        now = time.time()
+        if self._watch is None:
+            self._watch = self._new(sources, now)
+        else:
+            self._watch.new_attempt(now, sources)
+        self.save()
+
+    def take_up(self, number: int, configuration: Configuration) -> None:
+        """Watch an attempt that an earlier isolator started, from where that one had read."""
+        self._number = number
+        if self._job.setup.spec is None:
+            return
+        state = self._saved()
+        offsets = None
+        sources = self._sources(number, configuration)
+        if state is None:
+            # Reading all of it again raises at worst what was there before the attempt; reading from the end
+            # would miss what was printed while nobody looked.
+            offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
+        now = time.time()
+        self._watch = self._new(sources, now, offsets)
+        if state is not None:
+            self._watch.restore(state, now)
+
+    def _new(self, sources: dict[Source, str], now: float, offsets: Mapping[str, int] | None = None) -> Watch:
+        setup = self._job.setup
+        assert setup.spec is not None
+        return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets)
+
+    def _sources(self, number: int, configuration: Configuration) -> dict[Source, str]:
+        job = self._job
+        paths = configuration.path_map
+        outputs = output.present(self._directory, job, number)
+        sources = {
+            Source(stream=Stream.STDOUT): outputs.stdout,
+            Source(stream=Stream.STDERR): outputs.stderr,
+        }
+        workdir = Path(paths.path(configuration.workdir or job.workdir))
+        for source in self._files():
+            sources[source] = paths.path(str(workdir / (source.path or "")))
+        return sources
+
+    def _files(self) -> set[Source]:
+        setup = self._job.setup
+        assert setup.spec is not None
+        return {
+            detection.source
+            for exception in setup.spec.exceptions
+            if job_matches(exception.jobs, setup.task.step, setup.task.name)
+            for detection in exception.detections
+            if isinstance(detection, LogDetection | HangDetection | ProgressDetection)
+            and detection.source.stream is Stream.FILE
+        }
+
+    # What is seen ----------------------------------------------------------------------------------------
+
+    def fileno(self) -> int | None:
+        """Return the descriptor to poll for reading."""
+        return self._watch.fileno() if self._watch else None
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called at the latest, seconds since the epoch."""
+        if self._watch is None:
+            return None
+        times = [self._watch.next_deadline(now)]
+        if self._watch.disk_paths() and not self._measuring:
+            times.append(self._disk_at)
+        return min((time for time in times if time is not None), default=None)
+
+    def poll(self) -> list[Found]:
+        """Return what the output so far and the disks mean."""
+        if self._watch is None:
+            return []
+        now = time.time()
+        self._measure(now)
+        found = self._watch.poll(now)
+        usages, self._usages = self._usages, []
+        for usage in usages:
+            found += self._watch.disk(usage, now)
+        self.changed = True
+        return words(found)
+
+    def drain(self) -> list[Found]:
+        """Read to the end of the output, and return what it means."""
+        return words(self._watch.drain(time.time())) if self._watch else []
+
+    def exited(self, code: int) -> list[Found]:
+        """Return what an exit status means."""
+        return words(self._watch.exit(code, None, time.time())) if self._watch else []
+
+    def lost_words(self) -> list[Found]:
+        """Return what it means that a failed task's log could not be written."""
+        if self._watch is None:
+            return []
+        outputs = output.present(self._directory, self._job, self._number)
+        return output.lost_words(self._job, outputs, time.time())
+
+    def with_detections(self, event: Event) -> Event:
+        """Return a node's event with what detectors make of it; other events as they are."""
+        if not isinstance(event, NodeSeen) or self._watch is None:
+            return event
+        found = self._watch.node(event.node, event.state, event.reason, time.time())
+        return msgspec.structs.replace(event, found=tuple(words(found)))
+
+    def _measure(self, now: float) -> None:
+        assert self._watch is not None
+        paths = self._watch.disk_paths()
+        if not paths or self._measuring or now < self._disk_at:
+            return
+        self._measuring = True
+
+        def measure() -> list[Usage]:
+            usages = []
+            for path, metric in paths:
+                try:
+                    usages.append(read_usage(path, metric))
+                except WheslError as error:
+                    LOG.debug("%s", error)
+            return usages
+
+        def then(usages: list[Usage]) -> None:
+            self._measuring = False
+            self._disk_at = time.time() + DISK_EVERY
+            self._usages = usages
+
+        self._worker.submit(measure, then)
+
+    # What survives ---------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write down how far was read, for a restarted isolator."""
+        self.changed = False
+        if self._watch is None:
+            return
+        try:
+            place = self._directory.attempt(self._number)
+            place.mkdir(mode=0o700, exist_ok=True)
+            taskdir.replace(place / "watch.json", msgspec.json.encode(self._watch.snapshot()))
+        except OSError as error:
+            LOG.debug("how far was read could not be written: %s", error)
+
+    def _saved(self) -> dict[str, Any] | None:
+        try:
+            content = (self._directory.attempt(self._number) / "watch.json").read_bytes()
+            return msgspec.json.decode(content, type=dict[str, Any])
+        except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+            return None
+
+    def close(self) -> None:
+        """Let the files go."""
+        if self._watch is not None:
+            self._watch.close()
+
+
+def words(detected: list[Detected]) -> list[Found]:
+    """Return detectors' words in the core's terms."""
+    return [Found(exception=item.exception, evidence=item.evidence) for item in detected]

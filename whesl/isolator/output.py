@@ -1,0 +1,162 @@
+"""Where an attempt's output goes, and what happens when that place cannot take it.
+
+A task's log often stands on the very file system that runs full. Then the line that would say so is lost with
+everything else, and no pattern can match it. So when a failed task's log cannot take any more, what the
+system says of that counts as the log's next line; and the next attempt's output follows the path map.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from whesl.detect.matcher import compile_patterns
+from whesl.esl.spec import LogDetection, Require, Spec, Stream
+from whesl.isolator import taskdir
+from whesl.isolator.events import Found
+from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model.evidence import Evidence
+from whesl.model.pathmap import PathMap
+from whesl.model.workflow import job_matches
+
+PROBE = 64 * 1024
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+
+class Outputs(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of an attempt's two streams; both may be the same."""
+
+    stdout: str
+    stderr: str
+
+
+def present(directory: TaskDir, job: Job, number: int) -> Outputs:
+    """Return where an attempt's output goes, as it was chosen when it was started.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        number: the attempt.
+    """
+    chosen = taskdir.load(_file(directory, number), Outputs)
+    return chosen if chosen is not None else _own(directory, job, number)
+
+
+def choose(directory: TaskDir, job: Job, number: int, paths: PathMap) -> Outputs:
+    """Choose where a new attempt's output goes: the caller's own files, unless those cannot take it.
+
+    Args:
+        directory, job, number: as ``present``.
+        paths: where what was below a full root is now.
+    """
+    own = _own(directory, job, number)
+    chosen = Outputs(stdout=_place(own.stdout, paths), stderr=_place(own.stderr, paths))
+    if chosen != own:
+        taskdir.replace(_file(directory, number), msgspec.json.encode(chosen))
+    return chosen
+
+
+def _own(directory: TaskDir, job: Job, number: int) -> Outputs:
+    out = str(directory.output(number, job.stdout, "stdout"))
+    err = out if job.joined else str(directory.output(number, job.stderr, "stderr"))
+    return Outputs(stdout=out, stderr=err)
+
+
+def _file(directory: TaskDir, number: int) -> Path:
+    return directory.attempt(number) / "outputs.json"
+
+
+def _place(path: str, paths: PathMap) -> str:
+    moved = paths.path(path)
+    if moved == path or not full(path):
+        return path
+    try:
+        Path(moved).parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return path
+    return moved
+
+
+def full(path: str) -> str:
+    """Return what the system says when a file's file system refuses data, "" when it does not.
+
+    A file of no name is written beside it; nothing of it is left.
+    """
+    try:
+        descriptor = _nameless(Path(path).parent)
+    except OSError as error:
+        return os.strerror(error.errno or 0) if error.errno in _FULL else ""
+    try:
+        left = PROBE
+        while left:
+            left -= os.write(descriptor, b"\0" * left)
+        os.fsync(descriptor)
+    except OSError as error:
+        return os.strerror(error.errno or 0) if error.errno in _FULL else ""
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+def _nameless(directory: Path) -> int:
+    with contextlib.suppress(OSError):  # network file systems offer no O_TMPFILE
+        return os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    descriptor, name = tempfile.mkstemp(prefix=".whesl-", dir=directory)
+    os.unlink(name)  # noqa: PTH108  # mkstemp gives a text
+    return descriptor
+
+
+def lost_words(job: Job, outputs: Outputs, now: float) -> list[Found]:
+    """Return what the rules say of the reason why a failed task's log could not be written.
+
+    Args:
+        job: the task.
+        outputs: its failed attempt's files.
+        now: seconds since the epoch.
+    """
+    spec = job.setup.spec
+    if spec is None:
+        return []
+    said = {path: reason for path in {outputs.stdout, outputs.stderr} if (reason := full(path))}
+    streams = {Stream.STDOUT: outputs.stdout, Stream.STDERR: outputs.stderr}
+    found = []
+    for stream, path in streams.items():
+        if path in said:
+            found += _matches(job, spec, stream, path, said[path], now)
+    return list({item.exception: item for item in found}.values())
+
+
+def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: float) -> list[Found]:
+    task = job.setup.task
+    line = f"{path}: {reason}"
+    found = []
+    for exception in spec.exceptions:
+        if not job_matches(exception.jobs, task.step, task.name):
+            continue
+        for detection in exception.detections:
+            if not isinstance(detection, LogDetection) or detection.source.stream is not stream:
+                continue
+            alone = detection.times == 1 and (
+                detection.require is Require.ANY or len(detection.patterns) == 1
+            )
+            matches = (
+                compile_patterns(detection.patterns).open(0).feed(line.encode(errors="replace") + b"\n", 0)
+            )
+            if alone and matches:
+                evidence = Evidence(
+                    kind="log",
+                    time=now,
+                    node=job.setup.own_node,
+                    pattern=detection.patterns[matches[0].pattern].text,
+                    line=line,
+                    file=path,
+                    captures=matches[0].captures,
+                    detail="the log itself could not be written: this is the system's word instead",
+                )
+                found.append(Found(exception=exception.name, evidence=(evidence,)))
+    return found

@@ -1,0 +1,80 @@
+"""Which nodes of the allocation an attempt uses: no dead one, no suspected one while others are free."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.erm.arguments import BAD_NODE_EXPIRY
+from whesl.isolator.turn import Turn
+from whesl.model.allocation import NodeSet
+from whesl.model.workflow import BadNode
+from whesl.wire.messages import NodeSuspect
+
+
+def choose(
+    nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
+) -> NodeSet:
+    """Return the first ``wanted`` nodes in use and the rest as spares.
+
+    Args:
+        nodes: the allocation's, in its order.
+        wanted: how many are used; all there are, when it is more.
+        avoid: suspected nodes: used only when there are too few others, and the last among the spares.
+        last: nodes that are used only when nothing else is left (the isolator's own, on request).
+    """
+    rank = {node: (node in avoid, node in last) for node in nodes}
+    preferred = sorted(nodes, key=lambda node: rank[node])
+    chosen = frozenset(preferred[:wanted])
+    return NodeSet(
+        active=tuple(node for node in nodes if node in chosen),
+        spares=tuple(node for node in preferred if node not in chosen),
+    )
+
+
+def choose_first(turn: Turn) -> None:
+    """Split the allocation for the first attempt under a claim, and write the split down."""
+    state = turn.state
+    setup = state.setup
+    bad = {item.node for item in state.bad_nodes if item.expires > turn.now}
+    avoid = frozenset(bad | set(state.configuration.excluded_nodes) | set(state.down))
+    last = frozenset() if setup.use_own_node else frozenset((setup.own_node,))
+    everything = len(setup.nodes) - len(last & set(setup.nodes))
+    wanted = state.configuration.nodes or setup.active or max(everything, 1)
+    nodes = choose(setup.nodes, wanted, avoid, last)
+    avoided = sorted(avoid & set(nodes.spares))
+    turn.record("nodes", nodes=nodes, avoided=avoided)
+    if avoided:
+        turn.say(f"not used, because of what is known of them: {', '.join(avoided)}")
+    used = sorted(avoid & set(nodes.active))
+    if used:
+        turn.say(f"used although suspected, because there are no others: {', '.join(used)}")
+
+
+def place(turn: Turn) -> bool:
+    """Make sure that the next attempt starts on living nodes: spares take the places of dead ones.
+
+    Returns False when a dead node is left in use and there is no spare for it.
+    """
+    nodes = turn.state.nodes
+    dead = [node for node in nodes.active if node in turn.state.down]
+    if not nodes.active:
+        return False
+    for node in dead:
+        try:
+            nodes = nodes.replace(node, avoid=frozenset(turn.state.down))
+        except LookupError:
+            return False
+    if dead:
+        turn.record("nodes", nodes=msgspec.to_builtins(nodes), replaced=dead)
+        turn.say(f"dead and replaced by spares before the start: {', '.join(dead)}")
+        for node in dead:
+            turn.send(NodeSuspect(bad_node=_lost(turn, node)))
+    return True
+
+
+def _lost(turn: Turn, node: str) -> BadNode:
+    """Return what other tasks are told of a node that no exception of its own was raised for."""
+    task = turn.state.setup.task.id
+    return BadNode(
+        node=node, reason="lost under a task", task=task, time=turn.now, expires=turn.now + BAD_NODE_EXPIRY
+    )

@@ -1,0 +1,112 @@
+"""Starts attempts: files first, then the linking that a moved file system needs, then the runner."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+import msgspec
+
+from whesl.erm.prepare import prepare_dependent
+from whesl.isolator import launching, output, taskdir
+from whesl.isolator.attempts import Attempt
+from whesl.isolator.events import StartAttempt
+from whesl.isolator.launching import Launch, Places
+from whesl.isolator.steps import task_paths
+from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model.errors import WheslError
+from whesl.model.workflow import Configuration
+from whesl.rjms import shims
+from whesl.rjms.port import Allocation
+
+LOG = logging.getLogger(__name__)
+
+
+class Starter:
+    """Makes attempts of a task.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        allocation: says how launchers are made to see the active nodes.
+    """
+
+    def __init__(self, directory: TaskDir, job: Job, allocation: Allocation) -> None:
+        self._directory = directory
+        self._job = job
+        self._allocation = allocation
+        self._base = dict(os.environ)
+        self._shims = ""
+
+    def may_take_long(self, command: StartAttempt) -> bool:
+        """Whether files have to be linked first, which is not for the event loop."""
+        return bool(command.configuration.path_map)
+
+    def choose_outputs(self, command: StartAttempt) -> None:
+        """Choose the files of the attempt's output, and say so when they are not the caller's own."""
+        directory = self._directory
+        directory.attempt(command.attempt).mkdir(mode=0o700, exist_ok=True)
+        paths = command.configuration.path_map
+        own = output.present(directory, self._job, command.attempt)
+        chosen = output.choose(directory, self._job, command.attempt, paths)
+        if chosen != own:
+            LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
+
+    def start(self, command: StartAttempt) -> Attempt | str:
+        """Start an attempt and return it, or why it could not be started."""
+        directory = self._directory
+        number = command.attempt
+        try:
+            directory.attempt(number).mkdir(mode=0o700, exist_ok=True)
+            self.write_reconfigure(command.configuration)
+            taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
+            launch = self._compose(command)
+            if command.configuration.path_map:
+                self._prepare(command)
+            return Attempt.start(self._job, directory, number, command.token, launch)
+        except WheslError as error:
+            return str(error)
+        except OSError as error:
+            return f"{error.strerror}: {error.filename}" if error.filename else str(error)
+
+    def _compose(self, command: StartAttempt) -> Launch:
+        places = Places(
+            script=str(self._directory.attempt(command.attempt) / "script"),
+            reconfigure=str(self._directory.reconfigure),
+            hosts=str(self._directory.hosts),
+            shims=self._install_shims(),
+        )
+        return launching.compose(
+            self._job,
+            command.configuration,
+            command.nodes,
+            attempt=command.attempt,
+            token=command.token,
+            places=places,
+            base=self._base,
+            launchers=self._allocation.launch_environment(command.nodes.active, self._base),
+        )
+
+    def _install_shims(self) -> str:
+        """Put our launchers in front where there is more than this machine to launch on."""
+        if self._job.setup.rjms == "host":
+            return ""
+        if not self._shims:
+            shims.install(self._directory.shims)
+            self._shims = str(self._directory.shims)
+        return self._shims
+
+    def _prepare(self, command: StartAttempt) -> None:
+        """Link what the task names, its working directory included, into the new roots."""
+        paths = command.configuration.path_map
+        named = task_paths(self._job, command.configuration, self._base)
+        report = prepare_dependent(paths, named, self._job.setup.task.id)
+        if report.linked or report.copied:
+            LOG.info("%d files linked, %d copied into the new root", report.linked, report.copied)
+
+    def write_reconfigure(self, configuration: Configuration) -> None:
+        """Replace the file that WHESL_RECONFIGURE names."""
+        try:
+            taskdir.replace(self._directory.reconfigure, msgspec.json.encode(configuration))
+        except OSError as error:
+            LOG.error("%s could not be written: %s", self._directory.reconfigure, error.strerror)

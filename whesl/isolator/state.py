@@ -1,0 +1,421 @@
+"""The isolator's state, and how each record of its journal changes it.
+
+Everything that has to outlive the isolator changes through ``apply`` alone: the core writes a record and
+applies it, a restarted isolator applies the same records in the same order. So the state after a crash is
+the state before it, by construction. What is volatile (contact with the coordinator) is marked.
+
+Records, in the order of a recovery: raised, decided, requested, fenced, granted, step-begun, step-done,
+relaunched, confirmed; beside them begun, nodes, attempt, launched, exited, dropped, queued, observed, node,
+otherwise, reconfigured, control, paused, resumed, escalated, stopping, finished.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from whesl.detect.transform import History
+from whesl.erm.budget import Budget
+from whesl.isolator.events import Found
+from whesl.isolator.setup import Setup
+from whesl.model.allocation import NodeSet
+from whesl.model.evidence import Evidence, Raised
+from whesl.model.pathmap import PathMap
+from whesl.model.states import TaskState
+from whesl.model.workflow import BadNode, Configuration
+
+KEPT_CONTROLS = 64
+_KILLED = 137
+
+
+class Phase(str, Enum):
+    """What the isolator is doing."""
+
+    NEW = "new"  # nothing was started; perhaps the coordinator's welcome is awaited
+    RUNNING = "running"
+    FENCING = "fencing"  # the attempt is being killed, for a recovery
+    GRANT = "grant"  # the coordinator does its part of the recovery
+    STEPS = "steps"
+    BACKOFF = "backoff"
+    LAUNCHING = "launching"  # the attempt is written down, its runner not yet seen
+    PAUSED = "paused"
+    ESCALATED = "escalated"
+    STOPPING = "stopping"  # cancelled, or the time limit has come
+    FINISHED = "finished"
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """The recovery under way. ``steps`` are erm's, as JSON; ``done`` of them are done."""
+
+    raised: Raised
+    action: str  # recover, fail, pause, escalate
+    reason: str = ""
+    level: str = "JOB_LEVEL"
+    steps: tuple[dict[str, Any], ...] = ()
+    done: int = 0
+    backoff: float = 0.0
+    decided: float = 0.0
+    request: bool = False  # the coordinator has to act first
+    requested: float | None = None
+    granted: bool = False
+    fenced: bool = False
+    open_files: tuple[bytes, ...] = ()  # that the failed attempt had open for writing
+    signal: int = 0
+    dependents: Configuration = Configuration()
+    not_before: float = 0.0
+
+    @property
+    def ordinal(self) -> int:
+        """The number of the exception it recovers from."""
+        return self.raised.ordinal
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How it all ended."""
+
+    code: int
+    state: TaskState
+    reason: str = ""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole state. Fields below ``connected`` are volatile."""
+
+    setup: Setup
+    claim: str = ""
+    phase: Phase = Phase.NEW
+    nodes: NodeSet = NodeSet(active=())
+    configuration: Configuration = Configuration()
+    # The path map that the last attempt was started with, as recovery steps have changed it since: a running
+    # task's configuration may change before it fails, and its files are then still where they were.
+    ran: PathMap = PathMap()
+    coordinator_version: int = 0
+    bad_nodes: tuple[BadNode, ...] = ()
+    attempt: int = 0
+    token: str = ""
+    alive: bool = False  # the attempt's command has been started and has not been seen to end
+    exit_code: int | None = None  # of the last attempt, when it ended by itself
+    ordinal: int = 0
+    raised: tuple[Raised, ...] = ()
+    budget: Budget = Budget()
+    history: History = History()
+    first_started: float = 0.0
+    attempt_started: float = 0.0
+    attempt_ended: float = 0.0
+    recovery: Recovery | None = None
+    pending: tuple[Recovery, ...] = ()  # done but for the relaunched attempt being seen to run
+    queued: tuple[Found, ...] = ()
+    observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
+    down: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    paused: str = ""
+    since: float = 0.0  # when the present phase was entered
+    stop_code: int = 0
+    stop_reason: str = ""
+    ended: Ended | None = None
+
+    connected: bool = False
+    heartbeat: float = 5.0
+    next_heartbeat: float = 0.0
+    welcome_deadline: float | None = None
+    said_waiting: bool = False
+    killed: bool = False  # the attempt is being killed because the task is to end
+    unconfirmed: bool = False  # the last attempt to fence did not succeed
+
+    @property
+    def task_state(self) -> TaskState:
+        """The state in the words that the coordinator and the user know."""
+        if self.ended is not None:
+            return self.ended.state
+        return _TASK_STATES[self.phase]
+
+    @property
+    def restarts(self) -> int:
+        """Attempts before the present one."""
+        return max(self.attempt - 1, 0)
+
+
+_TASK_STATES = {
+    Phase.NEW: TaskState.REGISTERED,
+    Phase.RUNNING: TaskState.RUNNING,
+    Phase.LAUNCHING: TaskState.RUNNING,
+    Phase.FENCING: TaskState.RECOVERING,
+    Phase.GRANT: TaskState.RECOVERING,
+    Phase.STEPS: TaskState.RECOVERING,
+    Phase.BACKOFF: TaskState.RECOVERING,
+    Phase.PAUSED: TaskState.PAUSED,
+    Phase.ESCALATED: TaskState.ESCALATED,
+    Phase.STOPPING: TaskState.RUNNING,
+    Phase.FINISHED: TaskState.COMPLETED,
+}
+
+
+def apply(state: State, kind: str, data: dict[str, Any], time: float) -> State:
+    """Return the state after a record. Records of unknown kind (notes, damage reports) change nothing.
+
+    Args:
+        state: the state before.
+        kind: the record's word.
+        data: its content, as JSON builtins.
+        time: when it was written, seconds since the epoch.
+    """
+    change = _CHANGES.get(kind)
+    if change is None:
+        return state
+    fields = change(state, data, time)
+    if fields.get("phase", state.phase) is not state.phase:
+        fields["since"] = time
+    return msgspec.structs.replace(state, **fields)
+
+
+def _begun(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    """A new claim (another start of the job's script) starts with a new allocation and no processes."""
+    return {
+        "claim": data["claim"],
+        "phase": Phase.NEW,
+        "nodes": NodeSet(active=()),
+        "down": (),
+        "alive": False,
+        "paused": "",
+        "recovery": None,
+        "queued": (),
+        "ended": None,
+    }
+
+
+def _nodes(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"nodes": msgspec.convert(data["nodes"], NodeSet)}
+
+
+def _attempt(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {
+        "phase": Phase.LAUNCHING,
+        "attempt": data["attempt"],
+        "token": data["token"],
+        "alive": False,
+        "exit_code": None,
+        "observed": (),
+        "ran": state.configuration.path_map,
+    }
+
+
+def _launched(state: State, _data: dict[str, Any], time: float) -> dict[str, Any]:
+    return {
+        "phase": Phase.RUNNING,
+        "alive": True,
+        "first_started": state.first_started or time,
+        "attempt_started": time,
+        "attempt_ended": 0.0,
+    }
+
+
+def _exited(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
+    own = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
+    if state.phase is Phase.FENCING and state.recovery is not None:
+        # It was given time for its last words; if it had to be killed in the end, that is seen by its status.
+        own = state.recovery.action == "fail" and data["code"] != _KILLED
+    return {
+        "alive": False,
+        "exit_code": data["code"] if own else state.exit_code,
+        "attempt_ended": time,
+    }
+
+
+def _raised(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    raised = msgspec.convert(data["raised"], Raised)
+    return {
+        "ordinal": raised.ordinal,
+        "raised": (*state.raised, raised),
+        "history": msgspec.convert(data["history"], History) if data.get("history") else state.history,
+        "queued": tuple(found for found in state.queued if found.exception != data.get("queued")),
+    }
+
+
+def _decided(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
+    raised = state.raised[-1]
+    budget = state.budget
+    if data["action"] == "recover" and state.setup.spec is not None:
+        budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
+    return {
+        "phase": Phase.FENCING,
+        "budget": budget,
+        "recovery": Recovery(
+            raised=raised,
+            action=data["action"],
+            reason=data.get("reason", ""),
+            level=data.get("level", "JOB_LEVEL"),
+            steps=tuple(data.get("steps", ())),
+            backoff=data.get("backoff", 0.0),
+            decided=time,
+            request=data.get("request", False),
+        ),
+    }
+
+
+def _observed(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"observed": (*state.observed, data["exception"])}
+
+
+def _otherwise(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return _recovery(state, action=data["action"], reason=data["reason"])
+
+
+def _dropped(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"queued": tuple(found for found in state.queued if found.exception != data["exception"])}
+
+
+def _requested(state: State, _data: dict[str, Any], time: float) -> dict[str, Any]:
+    return _recovery(state, requested=time)
+
+
+def _fenced(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
+    down = tuple(dict.fromkeys((*state.down, *data.get("unreachable", ()))))
+    fields: dict[str, Any] = {"alive": False, "down": down, "attempt_ended": state.attempt_ended or time}
+    if state.recovery is None:
+        return fields
+    added = tuple(msgspec.convert(item, Evidence) for item in data.get("evidence", ()))
+    raised = state.recovery.raised
+    raised = msgspec.structs.replace(raised, evidence=(*raised.evidence, *added))
+    steps = tuple(data["steps"]) if data.get("steps") is not None else state.recovery.steps
+    open_files = msgspec.convert(data.get("open_files", ()), tuple[bytes, ...])
+    return {
+        **fields,
+        **_recovery(state, fenced=True, raised=raised, steps=steps, open_files=open_files),
+    }
+
+
+def _granted(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    """The coordinator may have made another exception of it, whose steps are done then."""
+    became: dict[str, Any] = {}
+    if "raised" in data:
+        became = {"raised": msgspec.convert(data["raised"], Raised), "steps": tuple(data["steps"])}
+    return {
+        "configuration": msgspec.convert(data["configuration"], Configuration),
+        "coordinator_version": data.get("coordinator_version", state.coordinator_version),
+        **_recovery(state, granted=True, **became),
+    }
+
+
+def _phase_of(phase: Phase) -> Any:
+    return lambda _state, _data, _time: {"phase": phase}
+
+
+def _step_begun(_state: State, _data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"phase": Phase.STEPS}
+
+
+def _step_done(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if data.get("configuration") is not None:
+        fields["configuration"] = msgspec.convert(data["configuration"], Configuration)
+    if data.get("ran") is not None:
+        fields["ran"] = msgspec.convert(data["ran"], PathMap)
+    if data.get("nodes") is not None:
+        fields["nodes"] = msgspec.convert(data["nodes"], NodeSet)
+    if data.get("bad_nodes"):
+        added = msgspec.convert(data["bad_nodes"], tuple[BadNode, ...])
+        fields["bad_nodes"] = (*state.bad_nodes, *added)
+    assert state.recovery is not None
+    changed: dict[str, Any] = {"done": data["index"] + 1}
+    if data.get("dependents") is not None:
+        changed["dependents"] = msgspec.convert(data["dependents"], Configuration)
+    if data.get("signal"):
+        changed["signal"] = data["signal"]
+    return {**fields, **_recovery(state, **changed)}
+
+
+def _relaunched(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    assert state.recovery is not None
+    done = msgspec.structs.replace(state.recovery, not_before=data["not_before"])
+    return {"phase": Phase.BACKOFF, "recovery": None, "pending": (*state.pending, done)}
+
+
+def _confirmed(_state: State, _data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"pending": ()}
+
+
+def _queued(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"queued": (*state.queued, msgspec.convert(data["found"], Found))}
+
+
+def _node(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    others = tuple(node for node in state.down if node != data["node"])
+    return {"down": (*others, data["node"]) if data["state"] == "down" else others}
+
+
+def _reconfigured(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "configuration": msgspec.convert(data["configuration"], Configuration),
+        "coordinator_version": data["coordinator_version"],
+    }
+    if data.get("bad_nodes"):
+        fields["bad_nodes"] = msgspec.convert(data["bad_nodes"], tuple[BadNode, ...])
+    return fields
+
+
+def _control(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"controls": (*state.controls, data["id"])[-KEPT_CONTROLS:]}
+
+
+def _paused(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"phase": Phase.PAUSED, "paused": data["reason"]}
+
+
+def _resumed(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    """A person decided: the exception's budget starts anew, and its recovery goes on."""
+    recovery = state.recovery
+    if recovery is None:
+        return {"phase": Phase.FENCING, "paused": ""}
+    name = recovery.raised.exception
+    return {
+        "phase": Phase.FENCING,
+        "paused": "",
+        "budget": Budget({other: uses for other, uses in state.budget.uses.items() if other != name}),
+        **_recovery(state, action="recover", backoff=0.0, request=data["request"], requested=None),
+    }
+
+
+def _stopping(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"phase": Phase.STOPPING, "stop_code": data["code"], "stop_reason": data["reason"]}
+
+
+def _finished(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"phase": Phase.FINISHED, "ended": msgspec.convert(data, Ended), "alive": False}
+
+
+def _recovery(state: State, **changes: Any) -> dict[str, Any]:
+    assert state.recovery is not None
+    return {"recovery": msgspec.structs.replace(state.recovery, **changes)}
+
+
+_CHANGES: dict[str, Any] = {
+    "begun": _begun,
+    "nodes": _nodes,
+    "attempt": _attempt,
+    "launched": _launched,
+    "exited": _exited,
+    "raised": _raised,
+    "decided": _decided,
+    "observed": _observed,
+    "otherwise": _otherwise,
+    "dropped": _dropped,
+    "requested": _requested,
+    "fenced": _fenced,
+    "granted": _granted,
+    "waiting": _phase_of(Phase.GRANT),
+    "step-begun": _step_begun,
+    "step-done": _step_done,
+    "relaunched": _relaunched,
+    "confirmed": _confirmed,
+    "queued": _queued,
+    "node": _node,
+    "reconfigured": _reconfigured,
+    "control": _control,
+    "paused": _paused,
+    "resumed": _resumed,
+    "escalated": _phase_of(Phase.ESCALATED),
+    "stopping": _stopping,
+    "finished": _finished,
+}

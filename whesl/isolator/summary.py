@@ -1,0 +1,135 @@
+"""What happened to one task, in a few lines for people, and as JSON for programs; made from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from whesl.isolator.setup import Setup
+from whesl.isolator.state import Ended
+from whesl.model.evidence import Raised, explain, kept
+
+_LONGEST = 120
+
+
+class Handled(msgspec.Struct, kw_only=True):
+    """One exception and what came of it. ``seconds``: from the exception to the restarted task running.
+
+    ``stacks``: the file with the stacks of what hung.
+    """
+
+    exception: str
+    why: str
+    where: str = ""
+    stacks: str = ""
+    transformed_from: tuple[str, ...] = ()
+    action: str = ""
+    reason: str = ""
+    steps: list[str] = []
+    observed: bool = False
+    seconds: float | None = None
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A task's whole story. Times in seconds."""
+
+    task: str
+    state: str
+    exit_code: int
+    reason: str
+    attempts: int
+    seconds: float
+    handled: list[Handled]
+    dropped: int
+
+
+def summarise(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]], ended: Ended) -> Summary:
+    """Return the summary of a task.
+
+    Args:
+        setup: the task.
+        records: kind, data and time of its journal's records.
+        ended: how it ended.
+    """
+    handled: dict[int, Handled] = {}
+    began: dict[int, float] = {}
+    attempts = dropped = 0
+    first = last = 0.0
+    for kind, data, time in records:
+        first, last = first or time, time
+        if kind == "attempt":
+            attempts = data["attempt"]
+        elif kind == "dropped":
+            dropped += 1
+        elif kind == "raised":
+            raised = msgspec.convert(data["raised"], Raised)
+            handled[raised.ordinal] = _handled(raised)
+            began[raised.ordinal] = time
+        elif kind in ("decided", "observed", "otherwise"):
+            about = handled[data["ordinal"]]
+            about.action, about.reason = data["action"], data["reason"]
+            if kind == "observed":
+                about.observed = True
+                about.steps = [f"{step['resource']}.{step['operation']}" for step in data["steps"]]
+        elif kind == "evidence" and handled:
+            # Stacks are taken before anything else is done about the exception that asked for them.
+            handled[max(handled)].stacks = kept(data["detail"])
+        elif kind == "step-done":
+            handled[data["ordinal"]].steps.append(data.get("note") or data["outcome"])
+        elif kind == "confirmed":
+            for ordinal in data["ordinals"]:
+                handled[ordinal].seconds = time - began[ordinal]
+    return Summary(
+        task=setup.task.id,
+        state=ended.state.value,
+        exit_code=ended.code,
+        reason=ended.reason,
+        attempts=attempts,
+        seconds=last - first,
+        handled=list(handled.values()),
+        dropped=dropped,
+    )
+
+
+def _handled(raised: Raised) -> Handled:
+    if not raised.evidence:
+        return Handled(exception=raised.exception, why="no evidence")
+    seen = raised.evidence[-1]
+    why = explain(seen.kind, seen.line, seen.detail) or seen.pattern
+    where = f"{seen.file}:{seen.offset}" if seen.file and seen.offset >= 0 else ""
+    return Handled(
+        exception=raised.exception,
+        why=f"{seen.kind}: {why}"[:_LONGEST],
+        where=where,
+        transformed_from=raised.transformed_from,
+    )
+
+
+def text(summary: Summary) -> str:
+    """Return a summary for people."""
+    attempts = f"{summary.attempts} attempt{'s' if summary.attempts != 1 else ''}"
+    because = f" ({summary.reason})" if summary.reason else ""
+    lines = [
+        f"whesl: {summary.task} {summary.state}, exit status {summary.exit_code}, {attempts}, "
+        f"{summary.seconds:.1f} s{because}"
+    ]
+    for item in summary.handled:
+        via = f" (from {' -> '.join(item.transformed_from)})" if item.transformed_from else ""
+        lines.append(f"  raised {item.exception}{via}: {item.why}")
+        if item.where:
+            lines.append(f"    seen at {item.where}")
+        if item.stacks:
+            lines.append(f"    stacks are in {item.stacks}")
+        what = ", then ".join(item.steps) or "nothing to be done"
+        if item.observed:
+            lines.append(f"    would {item.action}: {what}; nothing was touched")
+        elif item.action == "recover":
+            after = f"; running again after {item.seconds:.2f} s" if item.seconds is not None else ""
+            lines.append(f"    recovered: {what}{after}")
+        else:
+            lines.append(f"    {item.action}: {item.reason}")
+    if summary.dropped:
+        lines.append(f"  {summary.dropped} further detections were consequences of these")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,189 @@
+"""The task's directory: what lies where, and the few small files that keeper, isolator and runner share."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from whesl.isolator.setup import Setup
+from whesl.model.errors import WheslError
+from whesl.model.states import TaskState
+
+S = TypeVar("S", bound=msgspec.Struct)
+STATUS_PENDING = b"-" * 15 + b"\n"
+
+
+class TaskDirError(WheslError):
+    """The task's directory cannot be used."""
+
+
+class LockedError(WheslError):
+    """Another isolator already looks after this task."""
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """Where an output stream goes. ``path`` is the caller's own file; empty: a file of each attempt.
+
+    What goes to an attempt's file is copied through to the caller by the keeper.
+    """
+
+    path: str = ""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be run, as the caller wrote it, and how the isolator looks after it.
+
+    ``script`` is the text of a script and ``interpreter`` what runs it; else ``command`` is run. ``joined``:
+    both streams go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``.
+    Times in seconds.
+    """
+
+    setup: Setup
+    command: tuple[str, ...] = ()
+    script: str | None = None
+    interpreter: tuple[str, ...] = ()
+    workdir: str = "/"
+    stdin: str = ""
+    stdin_offset: int = 0
+    stdout: Stream = Stream()
+    stderr: Stream = Stream()
+    joined: bool = False
+    heartbeat: float = 0.5
+    heartbeat_limit: float = 3.0
+    json_summary: str = ""
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds the lock: for people, and for a keeper that attaches."""
+
+    pid: int
+    started: int
+    host: str
+    claim: str
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended, for the keeper."""
+
+    code: int
+    state: TaskState
+    reason: str
+    claim: str
+
+
+class TaskDir:
+    """Paths and files of one task.
+
+    Args:
+        path: the directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.journal = path / "journal.db"
+        self.lock_file = path / "lock"
+        self.link = path / "link.json"
+        self.reconfigure = path / "reconfigure.json"
+        self.hosts = path / "hosts"
+        self.log = path / "log"
+        self.job_file = path / "job.json"
+        self.result_file = path / "result.json"
+        self.summary = path / "summary"
+        self.shims = path / "bin"
+
+    def make(self) -> None:
+        """Make the directory, private to the user. Raises TaskDirError."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise TaskDirError(
+                f"the task's directory {self.path} cannot be made: {error.strerror}",
+                hint="WHESL_HOME has to be on a file system with room that login and compute nodes share",
+            ) from error
+
+    def attempt(self, number: int) -> Path:
+        """Return an attempt's directory."""
+        return self.path / f"attempt-{number}"
+
+    def status(self, number: int) -> Path:
+        """Return the file that an attempt's runner leaves its exit status in."""
+        return self.attempt(number) / "status"
+
+    def output(self, number: int, stream: Stream, name: str) -> Path:
+        """Return the file that a stream of an attempt goes to."""
+        return Path(stream.path) if stream.path else self.attempt(number) / name
+
+    def lock(self, claim: str, host: str, started: int) -> int:
+        """Hold the task's lock for the life of this process and return its descriptor.
+
+        Raises LockedError when another isolator holds it.
+        """
+        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            raise LockedError(f"another isolator holds {self.lock_file}") from error
+        owner = Owner(pid=os.getpid(), started=started, host=host, claim=claim)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, msgspec.json.encode(owner), 0)
+        return descriptor
+
+    def owner(self) -> Owner | None:
+        """Return who holds the lock now, None when nobody does."""
+        try:
+            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            with contextlib.suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
+                return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Owner)
+            return Owner(pid=0, started=0, host="", claim="")
+        finally:
+            os.close(descriptor)
+        return None
+
+
+def load(path: Path, kind: type[S]) -> S | None:
+    """Return a file's record, None when there is none or it is of another make."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+        return None
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Replace a file's content in one piece; it is private to the user."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def read_status(path: Path) -> int | None:
+    """Return the exit status in a runner's file, None while there is none.
+
+    The file is made beforehand in its final length and overwritten in place, so that a full disk cannot
+    swallow the status of the very program that filled it. Dashes: not started; ``run``: running, or killed
+    together with its runner.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if len(content) != len(STATUS_PENDING) or not content.endswith(b"\n"):
+        return None
+    text = content.strip()
+    return int(text) if text.isdigit() else None
