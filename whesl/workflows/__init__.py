@@ -1,0 +1,73 @@
+"""Workflow managers: what kinds there are, and which one a file belongs to."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import cast
+
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Workflow
+from whesl.workflows.port import ENTRY_POINTS, WorkflowManager
+
+# In the order in which they are asked whether a file is theirs.
+_BUILT_IN = {
+    "maestro": ("whesl.workflows.maestro.manager", "Maestro"),
+    "batch": ("whesl.workflows.batch.manager", "Batch"),
+}
+
+
+@functools.cache
+def manager(name: str) -> WorkflowManager:
+    """Return a workflow manager by name. Raises UsageError for an unknown one."""
+    if name in _BUILT_IN:
+        module, attribute = _BUILT_IN[name]
+        return cast(WorkflowManager, getattr(importlib.import_module(module), attribute)())
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            return cast(WorkflowManager, point.load()())
+    raise UsageError(f"there is no workflow manager '{name}'", hint=f"known are: {', '.join(names())}")
+
+
+def names() -> list[str]:
+    """Return the names of all managers, built in or installed."""
+    return [*_BUILT_IN, *sorted({point.name for point in entry_points(group=ENTRY_POINTS)} - set(_BUILT_IN))]
+
+
+def file_of(source: str) -> Path:
+    """Return the file that a source names, without what batch sources say behind the name."""
+    return Path(source if Path(source).exists() else re.sub(r":[a-z]+=[^:]*(?=$|:)", "", source))
+
+
+def recognise(source: str) -> WorkflowManager:
+    """Return the manager that a file belongs to, by its content.
+
+    Raises UsageError when the file cannot be read or belongs to none.
+    """
+    path = file_of(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text, so it is no workflow") from None
+    for name in names():
+        candidate = manager(name)
+        if candidate.recognises(path, text):
+            return candidate
+    raise UsageError(
+        f"{path} is no workflow of a kind that is known here",
+        hint="expected a Maestro study (YAML with 'description' and 'study') or batch scripts ('#!')",
+    )
+
+
+def read(path: str | Path, *more: str | Path, workflow: str = "") -> Workflow:
+    """Return the workflow in a file (or in several batch scripts), by its content.
+
+    Raises UsageError for a file that is none.
+    """
+    sources = [str(path), *(str(other) for other in more)]
+    return recognise(sources[0]).read(sources, workflow=workflow)

@@ -1,0 +1,1 @@
+"""Batch scripts for sbatch: one, several with dependencies, job arrays."""

@@ -1,0 +1,135 @@
+"""A chain of batch jobs at work: submitted at once with their dependencies, watched until all have ended."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+from whesl import rjms
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
+from whesl.model.states import JobState
+from whesl.model.workflow import Task
+from whesl.rjms.port import Scheduler
+from whesl.workflows.port import RunPlan
+from whesl.workflows.submit.once import job_id
+
+# A job that the scheduler does not know (any more) in so many looks running has ended unseen.
+_UNSEEN_LOOKS = 5
+
+
+class Chain:
+    """The jobs of several scripts."""
+
+    def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
+        self._plan = plan
+        self._scheduler = scheduler
+        self._tasks: dict[str, Task] = {}  # by job id
+        self._states: dict[str, JobState] = {}  # by job id
+        self._unseen: dict[str, int] = {}
+        self._last_look = 0.0
+
+    @classmethod
+    def start(cls, plan: RunPlan) -> Chain:
+        """Submit every script. Raises RefusedError when one is refused; those before it are cancelled."""
+        chain = cls(plan, rjms.scheduler(plan.environment.get("WHESL_RJMS", "slurm")))
+        steps = list(dict.fromkeys(task.step for task in plan.workflow.tasks))
+        jobs: dict[str, str] = {}
+        for file, step in zip(plan.files, steps, strict=True):
+            tasks = [task for task in plan.workflow.tasks if task.step == step]
+            step_of = {task.id: task.step for task in plan.workflow.tasks}
+            beside = dict.fromkeys(jobs[step_of[parent]] for parent in tasks[0].beside)
+            parents = dict.fromkeys(jobs[step_of[parent]] for parent in tasks[0].parents)
+            try:
+                jobs[step] = chain._submit(file, [job for job in parents if job not in beside], list(beside))
+            except RefusedError:
+                chain.cancel()
+                raise
+            for task in tasks:
+                job = f"{jobs[step]}_{task.instance}" if task.instance else jobs[step]
+                chain._tasks[job] = task
+                chain._states[job] = JobState.PENDING
+        return chain
+
+    def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
+        command = ["sbatch", "--parsable", *self._plan.arguments]
+        conditions = [
+            ":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs
+        ]
+        if conditions:
+            command.append(f"--dependency={','.join(conditions)}")
+        result = subprocess.run(
+            [*command, file],
+            env=self._plan.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        with Path(self._plan.log).open("a") as log:
+            log.write(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
+        job = job_id(result.stdout)
+        if result.returncode != 0 or not job:
+            reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
+            raise RefusedError(f"{Path(file).name} was not submitted: {reason}")
+        return job
+
+    def poll(self) -> int | None:
+        """Return 0 when all jobs have completed, 1 when all have ended and one has not completed."""
+        if time.monotonic() - self._last_look >= self._plan.poll:
+            self._last_look = time.monotonic()
+            self._look()
+        if not all(state.ended for state in self._states.values()):
+            return None
+        return 0 if all(state is JobState.COMPLETED for state in self._states.values()) else 1
+
+    def _look(self) -> None:
+        open_jobs = [job for job, state in self._states.items() if not state.ended]
+        try:
+            found = self._scheduler.jobs(open_jobs)
+        except (CouldNotObserveError, TransientError):
+            # Not seen is not gone: look again at the next turn.
+            return
+        for job in open_jobs:
+            if job in found:
+                self._states[job] = found[job].state
+                self._unseen.pop(job, None)
+            else:
+                self._unseen[job] = self._unseen.get(job, 0) + 1
+                if self._unseen[job] >= _UNSEEN_LOOKS:
+                    # Nobody can say that it succeeded, so it is not called a success.
+                    self._states[job] = JobState.FAILED
+        self._cancel_orphans()
+
+    def _cancel_orphans(self) -> None:
+        """Cancel jobs that wait for one that has failed: the scheduler would keep them for ever."""
+        bad = {
+            self._tasks[job].id
+            for job, state in self._states.items()
+            if state.ended and state is not JobState.COMPLETED
+        }
+        for job, state in self._states.items():
+            if state is JobState.PENDING and bad & set(self._tasks[job].parents):
+                self._end(job)
+
+    def _end(self, job: str) -> None:
+        try:
+            self._scheduler.cancel(job)
+        except (CouldNotObserveError, TransientError, RefusedError):
+            # It stays open, so it is tried again at the next look.
+            return
+
+    def states(self) -> dict[str, str]:
+        """Return the scheduler's state of each task."""
+        return {self._tasks[job].name: state.value for job, state in self._states.items()}
+
+    def cancel(self) -> None:
+        """Cancel all jobs that have not ended."""
+        for job, state in self._states.items():
+            if not state.ended:
+                self._end(job)
+
+    def kill(self) -> None:
+        """Nothing of ours runs beside the jobs: cancel them."""
+        self.cancel()

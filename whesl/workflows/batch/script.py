@@ -1,0 +1,145 @@
+"""One batch script: what its header says, wrapped and unwrapped. Pure."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from whesl.model.errors import UsageError
+from whesl.workflows import wrap
+from whesl.workflows.submit.options import header_lines, parse_header
+
+_LARGEST_ARRAY = 100_000
+
+
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    """A script and its place in a chain.
+
+    ``after`` are the names of those that have to succeed before, ``beside`` of those that it reads from
+    while they run: it starts when they have started.
+    """
+
+    path: str
+    step: str
+    nodes: int
+    chdir: str
+    tasks: str = ""
+    gpus: str = ""
+    array: tuple[int, ...] = ()
+    after: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user gave: a file, and the names of the scripts that it waits for or runs beside."""
+
+    path: str
+    after: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+def split_source(source: str) -> Source:
+    """Return a source of the form ``job.sh``, ``job.sh:after=a,b`` or ``job.sh:after=a:with=b``.
+
+    Raises UsageError for another word behind the colon.
+    """
+    if Path(source).exists():
+        return Source(path=source)
+    path, *clauses = source.split(":")
+    names: dict[str, tuple[str, ...]] = {}
+    for clause in clauses:
+        key, _, value = clause.partition("=")
+        found = tuple(name.strip() for name in value.split(",") if name.strip())
+        if key not in ("after", "with") or key in names or not found:
+            raise UsageError(
+                f"'{clause}' behind {path} is not understood",
+                hint="write job.sh:after=name, job.sh:with=name, or both, with commas between names",
+            )
+        names[key] = found
+    return Source(path=path, after=names.get("after", ()), beside=names.get("with", ()))
+
+
+def read_script(path: Path) -> Script:
+    """Return what a script says of itself. Raises UsageError when it is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text") from None
+    return parse_script(text, path)
+
+
+def parse_script(text: str, path: Path) -> Script:
+    """Return what a script's text says. Raises UsageError when it is none."""
+    interpreter(text, str(path))
+    header = dict(parse_header(text))
+    nodes = re.match(r"\d+", header.get("nodes") or "")
+    return Script(
+        path=str(path),
+        step=(header.get("job-name") or path.stem).replace(" ", "_").replace("/", "_"),
+        nodes=max(1, int(nodes.group())) if nodes else 1,
+        chdir=header.get("chdir") or "",
+        tasks=header.get("ntasks") or "",
+        gpus=header.get("gpus") or "",
+        array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
+    )
+
+
+def array_indices(text: str, path: str) -> tuple[int, ...]:
+    """Return the indices of a ``--array`` value: ``0-5,8,10-20:2%3``. Raises UsageError for others."""
+    found: list[int] = []
+    for part in text.partition("%")[0].split(","):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip())
+        if not match:
+            raise UsageError(f"{path}: the job array '{text}' is not understood")
+        first = int(match.group(1))
+        last, step = int(match.group(2) or first), int(match.group(3) or 1)
+        if step < 1 or last < first or (last - first) // step + len(found) >= _LARGEST_ARRAY:
+            raise UsageError(f"{path}: the job array '{text}' is empty or too large")
+        found += range(first, last + 1, step)
+    return tuple(dict.fromkeys(found))
+
+
+def interpreter(text: str, path: str) -> str:
+    """Return what the script's first line names. Raises UsageError when it names nothing."""
+    first = text.split("\n", 1)[0].rstrip("\r")
+    if not first.startswith("#!") or not first[2:].strip():
+        raise UsageError(
+            f"{path} is no batch script: its first line has to name an interpreter ('#!/bin/sh')"
+        )
+    return first[2:].strip()
+
+
+def wrap_script(text: str, path: str, call: wrap.TaskCall) -> str:
+    """Return a script with its header as it was and everything below it wrapped.
+
+    A script for another interpreter than a shell gets ``#!/bin/sh`` as its first line; its own stands
+    before its text, inside.
+    """
+    if wrap.is_wrapped(text):
+        return text
+    program = interpreter(text, path)
+    count = sum(1 for _ in header_lines(text))
+    lines = text.splitlines(keepends=True)
+    head, body = "".join(lines[:count]), "".join(lines[count:])
+    was = ""
+    if not wrap.is_shell(program):
+        was = lines[0]
+        head = "#!/bin/sh\n" + "".join(lines[1:count])
+    if not head.endswith("\n"):
+        head += "\n"
+    wrapped = wrap.wrap(call, body, interpreter=program, was=was)
+    return head + (wrapped if text.endswith("\n") else wrapped.rstrip("\n"))
+
+
+def unwrap_script(text: str) -> str:
+    """Return a wrapped script as it was."""
+    if not wrap.is_wrapped(text):
+        return text
+    inner, first = wrap.unwrap(text)
+    if first:
+        inner = first + inner.split("\n", 1)[1]
+    return inner if text.endswith("\n") else inner.rstrip("\n")

@@ -1,0 +1,1 @@
+"""Maestro studies (maestrowf 1.1.11 and newer)."""

@@ -1,0 +1,156 @@
+"""Maestro behind the port: read, fluxify, run, and its own steps of recoveries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from whesl.esl.spec import Operation, RecoveryStep, ResourceKind
+from whesl.model.errors import RefusedError, UsageError
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.workflows import wrap
+from whesl.workflows.maestro import edit, storage, study
+from whesl.workflows.maestro.expand import Expansion, expand
+from whesl.workflows.maestro.running import Conductor
+from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
+
+
+class Maestro:
+    """Maestro studies."""
+
+    name = "maestro"
+
+    def recognises(self, path: Path, text: str) -> bool:
+        """Whether a file is meant as a study."""
+        return study.looks_like_study(text)
+
+    def read(
+        self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
+    ) -> Workflow:
+        """Return a study's tasks, named and placed as Maestro will do it."""
+        if len(sources) != 1:
+            raise UsageError("a Maestro study is one file", hint="run several studies one by one")
+        if any(word in ("-p", "--pgen") or word.startswith("--pgen=") for word in arguments):
+            raise UsageError(
+                "a parameter generator (--pgen) makes tasks that cannot be known before Maestro runs",
+                hint="write its parameters into the study's global.parameters, and leave --pgen out",
+            )
+        found = study.load(Path(sources[0]))
+        name = workflow or study.safe_name(found.name)
+        expansion = expand(found, found.output_root(out), hashed="--hashws" in arguments)
+        ids = {task.name: f"{name}/{task.name}" for task in expansion.tasks}
+        return Workflow(
+            id=name,
+            name=found.name,
+            wms=self.name,
+            root=expansion.root,
+            tasks=tuple(
+                Task(
+                    id=ids[task.name],
+                    step=task.step,
+                    instance=task.instance,
+                    workspace=task.workspace,
+                    parents=tuple(ids[parent] for parent in task.parents),
+                    nodes=task.nodes or 1,
+                )
+                for task in expansion.tasks
+            ),
+        )
+
+    def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
+        """Return a study with every step's ``cmd`` and ``restart`` wrapped."""
+        plain = edit.unwrap_commands(text, str(path))
+        found = study.parse(plain, str(path))
+        if not wrap.is_shell(found.shell):
+            raise UsageError(
+                f"{path}: batch.shell is '{found.shell}', in which a wrapped command cannot be written",
+                hint="use /bin/bash as batch.shell and call the other shell inside the steps",
+            )
+        expansion = expand(found, found.output_root())
+        _check_labels(found)
+        notices: list[str] = []
+        calls = {
+            step.name: _call(step, found, expansion, options, notices)
+            for step in reversed(found.steps)  # of two steps with one name Maestro runs the first
+        }
+        moved = plain
+        if options.out and Path(options.out).resolve() != Path(path).resolve().parent:
+            moved = _fix_specroot(plain, path)
+        return Fluxified(
+            text=edit.wrap_commands(moved, str(path), calls.__getitem__, found.shell), notices=tuple(notices)
+        )
+
+    def undo(self, text: str, path: Path) -> str:
+        """Return a wrapped study as it was."""
+        return edit.unwrap_commands(text, str(path))
+
+    def start(self, plan: RunPlan) -> Conductor:
+        """Start ``maestro run`` in the foreground of a session of its own."""
+        return Conductor(plan)
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        """Carry out WMS FILESYSTEM.REPLACE; Maestro has nothing else to change while it runs."""
+        if step.resource is not ResourceKind.FILESYSTEM or step.operation is not Operation.REPLACE:
+            raise RefusedError(
+                f"Maestro cannot carry out {step.resource.value}.{step.operation.value}",
+                hint="of the entity WMS it knows FILESYSTEM.REPLACE alone",
+            )
+        return storage.replace_filesystem(workflow, step.arguments, raised.task, configuration)
+
+
+def _call(
+    step: study.StudyStep,
+    found: study.Study,
+    expansion: Expansion,
+    options: FluxifyOptions,
+    notices: list[str],
+) -> wrap.TaskCall:
+    nodes = (step.run.get("nodes") or found.batch.get("nodes") or "") if step.scheduled else ""
+    spares = options.spares.get(step.name, 0) if step.scheduled else 0
+    if spares and not nodes:
+        notices.append(
+            f"step '{step.name}' asks for processes but not for nodes, so no spare node can be added to it"
+        )
+        spares = 0
+    return wrap.TaskCall(
+        program=options.program,
+        workflow=options.workflow,
+        step=step.name,
+        # The labels are those that Maestro joins to the name of each combination.
+        instance=".".join(f"$({key}.label)" for key in expansion.parameters[step.name]),
+        spec=options.spec,
+        home=options.home,
+        workspace='"$(WORKSPACE)"',
+        nodes=str(nodes),
+        spares=spares,
+        observe=options.observe,
+        # Its Slurm adapter writes --ntasks beside --nodes only when the batch block has procs.
+        tasks=str(step.run.get("procs") or found.batch["procs"]) if found.batch.get("procs") else "",
+    )
+
+
+def _check_labels(found: study.Study) -> None:
+    for parameter in found.parameters:
+        for label in parameter.labels:
+            if "'" in label or "\n" in label:
+                raise UsageError(
+                    f"{found.path}: label {label!r} of parameter '{parameter.key}' cannot stand in a command",
+                    hint="leave quotation marks and line breaks out of labels",
+                )
+
+
+def _fix_specroot(text: str, path: Path) -> str:
+    """Write the study's directory out where ``$(SPECROOT)`` stands, for a copy in another place."""
+    root = str(path.absolute().parent)
+    fixed = text.replace("$(SPECROOT)", root)
+    if fixed != text:
+        before = study.parse(text, str(path))
+        after = study.parse(fixed, str(path))
+        if [s.name for s in before.steps] != [s.name for s in after.steps]:
+            raise UsageError(
+                f"{path}: $(SPECROOT) cannot be replaced by {root}", hint="rename that directory"
+            )
+    return fixed

@@ -1,0 +1,155 @@
+"""The port to workflow managers: what one has to offer so that its workflows can be protected.
+
+A manager reads a workflow as its own program would run it, changes the text so that every task is
+started by ``whesl exec`` (fluxification), runs the program, and carries out the recovery steps whose
+entity is ``WMS``. Further managers register under the entry point group ``whesl.workflows``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Configuration, Workflow, job_matches
+
+ENTRY_POINTS = "whesl.workflows"
+
+
+class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the wrapped tasks are to know.
+
+    ``program`` is the command that starts WHESL on a compute node, ``spec`` the specification's path,
+    ``home`` WHESL_HOME ('' leaves it to the job's environment), ``spares`` the number of spare nodes of
+    each step that has any. ``out`` is the directory that the new file will stand in, when it is not the
+    old one: what the manager derives from the file's place is then written out.
+    """
+
+    program: tuple[str, ...]
+    workflow: str
+    spec: str
+    home: str = ""
+    spares: dict[str, int] = {}
+    observe: bool = False
+    out: str = ""
+
+
+class Fluxified(msgspec.Struct, frozen=True, kw_only=True):
+    """A changed text, and what the user ought to know about it, a sentence each."""
+
+    text: str
+    notices: tuple[str, ...] = ()
+
+
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run a fluxified workflow.
+
+    ``files`` are the fluxified files in the order in which they were given, ``environment`` the whole
+    environment of the manager, ``log`` the file for its own messages, ``directory`` our own directory of
+    this workflow, ``poll`` the seconds between two looks at the jobs, ``arguments`` what the user gave
+    for the manager itself. ``full_disk`` says that the specification deals with full file systems, so
+    that the manager's own files are to be kept writable.
+    """
+
+    workflow: Workflow
+    files: tuple[str, ...]
+    environment: dict[str, str]
+    directory: str
+    log: str
+    poll: float
+    arguments: tuple[str, ...] = ()
+    full_disk: bool = False
+
+
+class Running(Protocol):
+    """A workflow manager at work."""
+
+    def poll(self) -> int | None:
+        """Return the manager's own exit status, None while it runs. Never blocks for long."""
+        ...
+
+    def states(self) -> dict[str, str]:
+        """Return the manager's own word for the state of each task, by the task's name."""
+        ...
+
+    def cancel(self) -> None:
+        """Ask the manager to cancel its jobs and to end; it goes on being polled."""
+        ...
+
+    def kill(self) -> None:
+        """End the manager's processes at once."""
+        ...
+
+
+class WorkflowManager(Protocol):
+    """One kind of workflow."""
+
+    name: str
+
+    def recognises(self, path: Path, text: str) -> bool:
+        """Whether a file is a workflow of this kind, by its content."""
+        ...
+
+    def read(
+        self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
+    ) -> Workflow:
+        """Return the workflow as its manager will run it.
+
+        Args:
+            sources: the files, in the manager's own form.
+            workflow: the id; '' for the workflow's name.
+            out: the directory of the run; '' for the manager's own choice.
+            arguments: the user's arguments for the manager, which may change the expansion.
+
+        Raises UsageError for a workflow that the manager would refuse.
+        """
+        ...
+
+    def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
+        """Return a file's text with every task wrapped. Pure; applied to its own result it changes nothing.
+
+        Raises UsageError for a text that cannot be wrapped.
+        """
+        ...
+
+    def undo(self, text: str, path: Path) -> str:
+        """Return a wrapped text as it was before, byte for byte."""
+        ...
+
+    def start(self, plan: RunPlan) -> Running:
+        """Start the manager. Raises UsageError when its program is missing."""
+        ...
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        """Carry out a recovery step of the entity WMS and return the configuration it leads to.
+
+        Idempotent, and safe to repeat after a kill at any point. Raises RefusedError when it cannot be
+        done, TransientError when it may work later.
+        """
+        ...
+
+
+def needs_spares(exception: ExceptionSpec) -> bool:
+    """Whether an exception's recovery takes a node out of the allocation's reserve."""
+    return any(
+        step.resource is ResourceKind.NODE
+        and step.operation in (Operation.REPLACE, Operation.ADD)
+        and step.entity in (Entity.JOB, Entity.SCHEDULER)
+        for step in exception.steps
+    )
+
+
+def spares_by_step(spec: Spec, workflow: Workflow, count: int) -> dict[str, int]:
+    """Return how many spare nodes each step's jobs are to get: ``count`` where a recovery may use one."""
+    wanted = [exception for exception in spec.exceptions if needs_spares(exception)]
+    return {
+        task.step: count
+        for task in workflow.tasks
+        if count and any(job_matches(exception.jobs, task.step, task.name) for exception in wanted)
+    }

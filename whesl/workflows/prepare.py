@@ -1,0 +1,165 @@
+"""Everything that a run needs on disk and in its environment, before the workflow manager starts."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from whesl.esl.spec import ResourceKind, Spec
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Task, Workflow
+from whesl.workflows import file_of
+from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step
+from whesl.workflows.submit.command import install
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan, the workflow with its spare nodes, and what the user ought to know, a sentence each."""
+
+    plan: RunPlan
+    workflow: Workflow
+    notices: tuple[str, ...]
+
+
+def program() -> tuple[str, ...]:
+    """Return the command that starts WHESL wherever this installation can be seen."""
+    beside = Path(sys.executable).parent / "whesl"
+    return (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-m", "whesl")
+
+
+def claim_directory(home: Path, name: str, *, now: float | None = None) -> Path:
+    """Make and return the directory of a new run; its last part is the workflow's id.
+
+    Args:
+        home: the WHESL home.
+        name: the workflow's name.
+        now: seconds since the epoch, None for the clock.
+    """
+    clean = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-") or "workflow"
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+    parent = home / "workflows"
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for number in range(1, 10_000):
+        path = parent / (f"{clean}_{stamp}" if number == 1 else f"{clean}_{stamp}_{number}")
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UsageError(
+                f"cannot make {path}: {error.strerror}", hint="make room for WHESL_HOME"
+            ) from None
+        return path
+    raise UsageError(f"too many runs of {name} in one second")
+
+
+def prepare(
+    manager: WorkflowManager,
+    sources: Sequence[str],
+    workflow: Workflow,
+    spec: Spec,
+    directory: Path,
+    *,
+    home: Path,
+    rjms: str,
+    observe: bool,
+    spares: int,
+    poll: float,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+) -> Prepared:
+    """Write specification, workflow and fluxified files; make the commands for the manager's PATH.
+
+    Args:
+        manager: the workflow's manager.
+        sources: the files as the user gave them.
+        workflow: what the manager read from them.
+        spec: the checked specification.
+        directory: our own directory of this run (``claim_directory``).
+        home: the WHESL home.
+        rjms: the resource manager's name.
+        observe: touch nothing, report what would be done.
+        spares: spare nodes for each job that a recovery may need one for.
+        poll: seconds between two looks of the manager at its jobs.
+        arguments: the user's arguments for the manager.
+        environment: the environment to start from.
+    """
+    extra = {} if observe else spares_by_step(spec, workflow, spares)
+    workflow = _with_spares(workflow, extra)
+    (directory / "spec.json").write_bytes(msgspec.json.encode(spec))
+    (directory / "workflow.json").write_bytes(msgspec.json.encode(workflow))
+    options = FluxifyOptions(
+        program=program(),
+        workflow=workflow.id,
+        spec=str(directory / "spec.json"),
+        home=str(home),
+        spares=extra,
+        observe=observe,
+        out=str(directory),
+    )
+    files: list[str] = []
+    notices: list[str] = []
+    for source in sources:
+        path = file_of(source)
+        with path.open(encoding="utf-8", newline="") as file:
+            result = manager.fluxify(file.read(), path, options)
+        # The name is kept: managers and schedulers name jobs after it.
+        target = directory / path.name
+        if str(target) in files or target.name in ("spec.json", "workflow.json"):
+            target = directory / f"{len(files)}_{path.name}"
+        target.write_text(result.text, encoding="utf-8", newline="")
+        files.append(str(target))
+        notices += result.notices
+    install(directory / "bin")
+    return Prepared(
+        plan=RunPlan(
+            workflow=workflow,
+            files=tuple(files),
+            environment=run_environment(environment, directory / "bin", home, rjms),
+            directory=str(directory),
+            log=str(directory / "manager.log"),
+            poll=poll,
+            arguments=tuple(arguments),
+            full_disk=not observe and _about_disks(spec),
+        ),
+        workflow=workflow,
+        notices=tuple(notices),
+    )
+
+
+def _with_spares(workflow: Workflow, spares: Mapping[str, int]) -> Workflow:
+    tasks: list[Task] = [
+        msgspec.structs.replace(task, spares=spares.get(task.step, 0)) for task in workflow.tasks
+    ]
+    return msgspec.structs.replace(workflow, tasks=tuple(tasks))
+
+
+def _about_disks(spec: Spec) -> bool:
+    return any(
+        step.resource is ResourceKind.FILESYSTEM for exception in spec.exceptions for step in exception.steps
+    )
+
+
+def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: str) -> dict[str, str]:
+    """Return the environment of the workflow manager.
+
+    ``SBATCH_NO_KILL`` and ``SBATCH_NO_REQUEUE`` reach jobs that are submitted by other ways than the sbatch
+    in front; the first has to be ``set`` (others are refused: "Invalid --no-kill specification").
+    """
+    return {
+        # Maestro asks `squeue -u $USER` and, without it, for ever.
+        "USER": getpass.getuser(),
+        **base,
+        "PATH": f"{commands}{os.pathsep}{base.get('PATH', os.defpath)}",
+        "WHESL_HOME": str(home),
+        "WHESL_RJMS": rjms,
+        "SBATCH_NO_KILL": "set",
+        "SBATCH_NO_REQUEUE": "1",
+    }

@@ -1,0 +1,176 @@
+"""The program behind ``<WHESL_HOME>/workflows/<workflow>/bin/sbatch``, and how that file is made."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl import rjms
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
+from whesl.rjms.slurm.command import failure
+from whesl.rjms.slurm.records import comment_for
+from whesl.workflows import wrap
+from whesl.workflows.submit import avoid, once
+from whesl.workflows.submit.options import Call, parse_call
+from whesl.workflows.submit.rewrite import original_comment, rewrite
+
+# Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
+_TIMEOUT = 120.0
+_START = """import sys
+if sys.path[:1] == [""]:
+    del sys.path[0]
+from whesl.workflows.submit.command import main
+sys.exit(main(sys.argv[1], sys.argv[2:]))"""
+
+
+def install(directory: Path) -> None:
+    """Make a workflow's ``bin`` with the sbatch of this module in it.
+
+    Args:
+        directory: the directory to put in front on the manager's PATH; made when missing.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = directory / "sbatch"
+    words = [shlex.quote(word) for word in (sys.executable, "-c", _START, str(directory))]
+    beside = directory / ".sbatch.new"
+    beside.write_text(f'#!/bin/sh\nexec {" ".join(words)} "$@"\n')
+    beside.chmod(0o700)
+    beside.replace(target)
+
+
+def main(directory: str, arguments: Sequence[str]) -> int:
+    """Be sbatch: submit a wrapped script once; hand anything else to the real one.
+
+    Args:
+        directory: where this sbatch stands, to find the real one behind it on PATH.
+        arguments: what the caller wrote behind ``sbatch``.
+    """
+    environment = _without(os.environ, directory)
+    real = shutil.which("sbatch", path=environment["PATH"])
+    if real is None:
+        print("sbatch: command not found (looked on PATH behind WHESL's own)", file=sys.stderr)  # noqa: T201 - it stands in for a command
+        return 127
+    call = parse_call(arguments)
+    try:
+        text = Path(call.script).read_text(errors="replace") if call.script else ""
+        wrapped = wrap.read_wrapped(text) if text else None
+    except (OSError, UsageError):
+        wrapped = None
+    if wrapped is None or call.last("test-only") is not None or call.last("wrap") is not None:
+        os.execve(real, ["sbatch", *arguments], environment)  # noqa: S606 - no shell is what we want
+    try:
+        job = _submit(real, call, text, wrapped, environment)
+    except WheslError as error:
+        print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
+        return 1
+    print(job if call.last("parsable") is not None else f"Submitted batch job {job}")  # noqa: T201 - as above
+    return 0
+
+
+def _without(environment: Mapping[str, str], directory: str) -> dict[str, str]:
+    """Return the environment with our directory taken out of PATH."""
+    places = environment.get("PATH", os.defpath).split(os.pathsep)
+    kept = [place for place in places if not place or Path(place).resolve() != Path(directory).resolve()]
+    return {**environment, "PATH": os.pathsep.join(kept)}
+
+
+def _submit(
+    real: str, call: Call, text: str, wrapped: wrap.WrappedScript, environment: dict[str, str]
+) -> str:
+    home = Path(environment.get("WHESL_HOME") or wrapped.home or Path.home() / ".whesl")
+    ledger = once.Ledger(home / "workflows" / wrapped.workflow / "submissions", wrapped.task)
+    name = environment.get("WHESL_RJMS") or ("local" if environment.get("WHESL_LOCAL") else "slurm")
+    remark = original_comment(call, text)
+    bad = avoid.read(home, time.time())
+
+    def submit(token: str) -> str:
+        comment = comment_for(token, remark)
+        # What works without us has to work with us: with a node more than a limit allows, or with nodes
+        # excluded, a scheduler refuses a job, or takes it and never starts it. So less is asked for then.
+        variants = [
+            (spares, avoided)
+            for spares in dict.fromkeys((bool(wrapped.spares), False))
+            for avoided in dict.fromkeys((bad, ()))
+        ]
+        said: dict[str, None] = {}
+        reason = ""
+        for spares, avoided in variants:
+            rewritten = rewrite(call, text, wrapped, comment, environment, spares=spares, avoid=avoided)
+            said.update(dict.fromkeys(rewritten.notices))
+            if spares and not rewritten.spares:
+                continue
+            if (spares, avoided) != variants[-1]:
+                refusal = _impossible(real, rewritten.words, environment)
+                if refusal:
+                    reason = reason or refusal
+                    continue
+            try:
+                job = _call(real, rewritten.words, environment)
+            except RefusedError as error:
+                if (spares, avoided) == variants[-1]:
+                    raise
+                reason = reason or error.message
+                continue
+            if reason and wrapped.spares and not spares:
+                said[f"whesl: {wrapped.task} has no spare node: {reason}"] = None
+            if reason and bad and not avoided:
+                said[f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: {reason}"] = None
+            break
+        for notice in said:
+            print(notice, file=sys.stderr)  # noqa: T201 - it stands in for a command
+        return job
+
+    # The adapters start the scheduler's commands; those must be the real ones.
+    os.environ["PATH"] = environment["PATH"]
+    with ledger.locked():
+        return once.submit_once(ledger, wrapped.task, rjms.scheduler(name), submit, time.sleep, time.time)
+
+
+def _impossible(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return why the scheduler could never run such a job, '' when it could or does not say."""
+    try:
+        result = _sbatch(real, ["--test-only", *words], environment)
+    except subprocess.TimeoutExpired:
+        return ""
+    if result.returncode == 0:
+        return ""
+    error = failure("sbatch", result.returncode, result.stderr)
+    return error.message if isinstance(error, RefusedError) else ""
+
+
+def _sbatch(
+    real: str, words: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sbatch", *words],
+        executable=real,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_TIMEOUT,
+        check=False,
+    )
+
+
+def _call(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Run the real sbatch and return the job's id; raises as the port's ``submit`` does."""
+    try:
+        result = _sbatch(real, words, environment)
+    except subprocess.TimeoutExpired:
+        raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
+    if result.returncode != 0:
+        raise failure("sbatch", result.returncode, result.stderr)
+    # Warnings, such as a partition's default that was used, belong to the caller.
+    sys.stderr.write(result.stderr)
+    job = once.job_id(result.stdout)
+    if not job:
+        raise CouldNotObserveError(f"sbatch's reply has no job id: {result.stdout[:200]!r}")
+    return job

@@ -1,0 +1,125 @@
+"""The words that are added to an sbatch call for a wrapped script. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from whesl.workflows.submit.options import Call, parse_header
+from whesl.workflows.wrap import WrappedScript
+
+
+class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
+    """The words after ``sbatch``, and what has to be said to the user, a sentence each.
+
+    ``spares`` is the number of spare nodes that were asked for; it may be less than the script's own
+    number when the call does not say how many nodes the job needs.
+    """
+
+    words: tuple[str, ...]
+    spares: int
+    notices: tuple[str, ...] = ()
+
+
+def rewrite(
+    call: Call,
+    script_text: str,
+    wrapped: WrappedScript,
+    comment: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    spares: bool = True,
+    avoid: Sequence[str] = (),
+) -> Rewritten:
+    """Return the call with ``--no-kill --no-requeue``, the comment, and nodes for the spares.
+
+    Precedence is sbatch's own: command line, then ``SBATCH_*``/``SLURM_*`` variables, then the script.
+    With spares, ``--nodes=N`` becomes N + k and everything that counts over the whole job (``--ntasks``,
+    ``--gpus``) grows in proportion, rounded up to whole nodes: Slurm would otherwise lower the number of
+    nodes to what the tasks need (sbatch.c, "can't run %d processes on %d nodes").
+
+    Args:
+        call: the call as the workflow manager made it.
+        script_text: the script's text (its header is read).
+        wrapped: what the script says of itself.
+        comment: the whole comment to set.
+        environment: variables that sbatch will see.
+        spares: ask for the spare nodes; without, the job runs unprotected against lost nodes, but runs.
+        avoid: nodes to keep the job off, beside those that the call excludes itself.
+    """
+    asked = _effective(call, script_text, environment or {})
+    words = list(call.words)
+    words += ["--no-kill", "--no-requeue", f"--comment={comment}"]
+    notices: list[str] = []
+    if avoid:
+        words.append(f"--exclude={','.join(filter(None, (asked.get('exclude', ''), *avoid)))}")
+    count = wrapped.spares if spares else 0
+    if count:
+        grown = _grow(asked, count)
+        if grown is None:
+            why = "the script does not say how many nodes it needs (--nodes)"
+        elif (asked.get("ntasks", ""), asked.get("gpus", "")) != (wrapped.tasks, wrapped.gpus):
+            # Inside the job the script would see the larger numbers.
+            why = "--ntasks or --gpus of the call are not those of the script"
+            grown = None
+        if grown is None:
+            notices.append(f"whesl: {wrapped.task}: {why}, so no spare node is added")
+            count = 0
+        else:
+            words += grown
+    if call.script:
+        words += ["--", call.script] if call.script.startswith("-") else [call.script]
+    return Rewritten(words=(*words, *call.arguments), spares=count, notices=tuple(notices))
+
+
+def original_comment(call: Call, script_text: str) -> str:
+    """Return the comment that the job would have had."""
+    given = call.last("comment")
+    if given is not None:
+        return given
+    found = [value or "" for name, value in parse_header(script_text) if name == "comment"]
+    return found[-1] if found else ""
+
+
+def _effective(call: Call, script_text: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that matter here with the values that sbatch would use."""
+    asked = {name: value or "" for name, value in parse_header(script_text)}
+    # sbatch has input variables for few of these; SLURM_NTASKS and the like are outputs only.
+    if environment.get("SBATCH_GPUS"):
+        asked["gpus"] = environment["SBATCH_GPUS"]
+    asked.update({name: value or "" for name, value in call.options})
+    return asked
+
+
+def _grow(asked: Mapping[str, str], spares: int) -> list[str] | None:
+    """Return the options that ask for ``spares`` more nodes, None when the number of nodes is unknown."""
+    tasks = _count(asked.get("ntasks"))
+    nodes = _range(asked.get("nodes", ""))
+    if nodes is None:
+        if "nodes" in asked or (tasks or 1) > 1 or "gpus" in asked:
+            return None
+        # One task, and nothing said of nodes: sbatch gives one node.
+        nodes = (1, 1)
+    low, high = nodes
+    words = [f"--nodes={low + spares}" + (f"-{high + spares}" if high != low else "")]
+    if tasks:
+        words.append(f"--ntasks={-(-tasks // low) * (low + spares)}")
+    gpus = re.fullmatch(r"((?:[\w.-]+:)?)(\d+)", asked.get("gpus", ""))
+    if gpus:
+        words.append(f"--gpus={gpus.group(1)}{-(-int(gpus.group(2)) // low) * (low + spares)}")
+    return words
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() else 0
+
+
+def _range(text: str) -> tuple[int, int] | None:
+    """Return the least and the largest number of nodes; sizes such as ``2k`` are not read."""
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    if not found or not int(found.group(1)):
+        return None
+    low = int(found.group(1))
+    return low, max(low, int(found.group(2) or low))
