@@ -1,0 +1,91 @@
+"""whesl resume, pause, cancel: a person's word to one task."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+
+import click
+import msgspec
+
+from whesl.coordinator.observing import known_state
+from whesl.model.errors import RefusedError, TransientError
+from whesl.model.states import TaskState
+from whesl.wire import keys
+from whesl.wire.client import request
+from whesl.wire.messages import Command
+
+_REPLY = 20.0
+_TURN = 0.1
+_DONE: dict[str, Callable[[TaskState], bool]] = {
+    "resume": lambda state: state is not TaskState.PAUSED,
+    "pause": lambda state: state is TaskState.PAUSED or state.final,
+    "cancel": lambda state: state.final,
+}
+_WORDS = {"resume": "goes on", "pause": "is to pause", "cancel": "is to end"}
+
+
+def _options(function: click.decorators.FC) -> click.decorators.FC:
+    function = click.option(
+        "--timeout",
+        type=click.FloatRange(min=0),
+        default=60.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long --wait waits.",
+    )(function)
+    function = click.option("--wait", is_flag=True, help="Return when it has happened.")(function)
+    return click.argument("task")(function)
+
+
+@click.command()
+@_options
+def resume(task: str, wait: bool, timeout: float) -> None:
+    """Let the paused TASK go on; its exception's budget begins anew.
+
+    TASK may be abbreviated as long as it means one task: <workflow>/<step>_<instance>, or a part of it.
+    """
+    _control("resume", task, wait, timeout)
+
+
+@click.command()
+@_options
+def pause(task: str, wait: bool, timeout: float) -> None:
+    """Stop TASK and keep its allocation, until `whesl resume` or the time limit."""
+    _control("pause", task, wait, timeout)
+
+
+@click.command()
+@_options
+def cancel(task: str, wait: bool, timeout: float) -> None:
+    """End TASK for good; its workflow manager sees it fail."""
+    _control("cancel", task, wait, timeout)
+
+
+def _control(action: str, task: str, wait: bool, timeout: float) -> None:
+    from whesl.coordinator.start import ensure_running
+
+    home = keys.home()
+    ensure_running(home)
+    reply = request(home, Command(id=uuid.uuid4().hex, action=action, target=task), _REPLY)
+    body = msgspec.json.decode(reply.body) if reply.body else {}
+    if not reply.ok:
+        candidates = body.get("candidates") or []
+        hint = f"did you mean: {', '.join(candidates)}" if candidates else "see `whesl status`"
+        raise RefusedError(reply.error, hint=hint)
+    found = body["task"]
+    click.echo(f"{found} {_WORDS[action]}")
+    if not wait:
+        return
+    deadline = time.monotonic() + timeout
+    known = known_state(home)
+    while not _DONE[action](known.state.tasks[found].state):
+        if time.monotonic() >= deadline:
+            raise TransientError(
+                f"{found} is still {known.state.tasks[found].state.value} after {timeout:g} s",
+                hint="its isolator may be silent; see `whesl status`",
+            )
+        time.sleep(_TURN)
+        known = known_state(home, known)
+    click.echo(f"{found} is {known.state.tasks[found].state.value}")

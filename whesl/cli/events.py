@@ -1,0 +1,103 @@
+"""whesl events: what happened, in order, from the coordinator's journal; also while it is down."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from whesl.coordinator.observing import journal_file
+from whesl.journal import Journal, JournalConsumer, JournalError, Record
+from whesl.model.evidence import kept
+from whesl.wire import keys
+
+
+@click.command()
+@click.option("-f", "--follow", is_flag=True, help="Go on with what happens from now on.")
+@click.option(
+    "--since", type=click.IntRange(min=0), default=0, metavar="N", help="Only events after number N."
+)
+@click.option("--workflow", default="", metavar="W", help="Only those of one workflow.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
+    """Show what happened to workflows and tasks, and why.
+
+    Each line: number, time, task, word, content. Isolators' own records are among them as they arrive.
+    """
+    path = journal_file(keys.home())
+    if not follow:
+        try:
+            with Journal(path, read_only=True) as journal:
+                for record in journal.read(since):
+                    _show(record, workflow, as_json)
+        except JournalError as error:
+            if error.reason != "missing":
+                raise
+            # Nothing was ever recorded: that is no error.
+            click.echo("no events yet", err=True)
+        return
+    consumer = JournalConsumer(path, since=since)
+    for found in consumer:
+        if isinstance(found, Record):
+            _show(found, workflow, as_json)
+
+
+def flattened(record: Record) -> dict[str, Any]:
+    """Return a record as an event: an isolator's report under its own word, with its task and time.
+
+    ``number`` counts the coordinator's records, ``source`` is coordinator or isolator.
+    """
+    data = {key: value for key, value in record.data.items() if key != "from"}
+    event = {"seq": record.seq, "time": record.time, "kind": record.kind, "source": "coordinator"}
+    if record.kind == "report":
+        inner = data.get("data") or {}
+        event |= {"time": data["time"], "kind": data["kind"], "source": "isolator"}
+        data = {**inner, "task": data["task"]}
+    task = data.get("task")
+    event |= {"task": task if isinstance(task, str) else "", "data": data}
+    return event
+
+
+def _show(record: Record, workflow: str, as_json: bool) -> None:
+    event = flattened(record)
+    if workflow and not _concerns(event, workflow):
+        return
+    if as_json:
+        click.echo(msgspec.json.encode(event))
+        return
+    clock = time.strftime("%m-%d %H:%M:%S", time.localtime(event["time"]))
+    click.echo(
+        f"{event['seq']:>6}  {clock}  {event['task'] or '-'}  {event['kind']}  {_brief(event['data'])}"
+    )
+
+
+def _concerns(event: dict[str, Any], workflow: str) -> bool:
+    if event["task"]:
+        return str(event["task"]).startswith(f"{workflow}/")
+    data = event["data"]
+    if isinstance(data.get("workflow"), dict):
+        return bool(data["workflow"].get("id") == workflow)
+    tasks = data.get("tasks")
+    return isinstance(tasks, dict) and any(str(task).startswith(f"{workflow}/") for task in tasks)
+
+
+def _brief(data: dict[str, Any]) -> str:
+    """Return a record's content in one line: short values whole, long ones named only."""
+    words = []
+    for key, value in data.items():
+        if key in ("task", "spec", "workflow", "history", "recovery") or value in ("", None, [], {}, False):
+            continue
+        if key == "raised" and isinstance(value, dict):
+            evidence = value.get("evidence") or [{}]
+            line = str(evidence[-1].get("line") or evidence[-1].get("detail") or "").strip()
+            words.append(f"{value.get('exception')}: {line[:120]}" if line else str(value.get("exception")))
+            continue
+        text = kept(str(value)) if key == "detail" else ""
+        text = text or str(value)
+        if text.startswith("/") and "\n" not in text:
+            words.append(f"{key}={text}")  # a path is of use only as a whole
+            continue
+        words.append(f"{key}={text}" if len(text) <= 80 else f"{key}=...")
+    return " ".join(words).replace("\n", " ")

@@ -1,0 +1,99 @@
+"""``whesl exec``: run one command, watch it, and recover it in place."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whesl.model.errors import UsageError
+
+_EXIT_STATUS = """\b
+Exit status: the task's own; 0 completed or skipped by a rule; 75 the job is to be
+run again (escalated); 126 or 127 could not be started; 128+n ended by signal n (143:
+cancelled, or the time limit); 2 rules or usage wrong."""
+
+
+@click.command("exec", epilog=_EXIT_STATUS, context_settings={"ignore_unknown_options": False})
+@click.option("-e", "--rules", "rules", multiple=True, metavar="FILE", help="Rules (ESL), or a compiled one.")
+@click.option("--observe", is_flag=True, help="Report what would be done, and touch nothing.")
+@click.option("--workflow", default="", help="The workflow that the task belongs to.")
+@click.option("--step", default="", help="The task's step in the workflow.")
+@click.option("--instance", default="", help="Tells several tasks of one step apart.")
+@click.option("--workspace", default="", help="The task's directory; default: the present one.")
+@click.option("--name", default="", help="The task's name, when it belongs to no workflow.")
+@click.option("--nodes", default="", metavar="N", help="Nodes to use; the others are spares.")
+@click.option("--spares", type=click.IntRange(min=0), default=0, help="Nodes kept as spares.")
+@click.option("--no-own-node", is_flag=True, help="Keep the isolator's node out while others are free.")
+@click.option(
+    "--task-dir", type=click.Path(path_type=Path), default=None, help="Where the task's record is kept."
+)
+@click.option("--no-coordinator", is_flag=True, help="Do without a coordinator.")
+@click.option("--script", default=None, metavar="FILE", help="Run a script; - reads it from standard input.")
+@click.option(
+    "--heartbeat",
+    type=click.FloatRange(min=0.05),
+    default=0.5,
+    show_default=True,
+    help="Agents' interval, s.",
+)
+@click.option(
+    "--heartbeat-limit",
+    type=click.FloatRange(min=0.2),
+    default=3.0,
+    show_default=True,
+    help="Silence after which a node is lost, s.",
+)
+@click.option(
+    "--wait",
+    "coordinator_wait",
+    type=click.FloatRange(min=0.0),
+    default=120.0,
+    show_default=True,
+    help="How long the coordinator is waited for, s.",
+)
+@click.option(
+    "--term-grace",
+    type=click.FloatRange(min=0.0),
+    default=25.0,
+    show_default=True,
+    help="From TERM to the end, s.",
+)
+@click.option(
+    "--summary/--no-summary",
+    default=None,
+    help="What happened, on stderr at the end (default: on a terminal).",
+)
+@click.option(
+    "--json-summary",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    metavar="FILE",
+    help="The same as JSON.",
+)
+@click.option("--quiet", is_flag=True, help="Say nothing on stderr.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def exec_(**options: Any) -> None:
+    """Run COMMAND, watch its output, exit and nodes, and recover it in place by the rules.
+
+    \b
+    whesl exec -e rules.esl -- srun ./app input
+    whesl exec --observe -e rules.esl -- ./app
+    """
+    from whesl.isolator import entry
+
+    request = entry.Request(**options)
+    if not request.command and request.script is None:
+        raise UsageError("there is nothing to run", hint="whesl exec -e rules.esl -- COMMAND ARGUMENTS")
+    keeper = entry.prepare(request)
+    if isinstance(keeper, int):
+        sys.exit(keeper)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed when we were called
+            stream.flush()
+    program = Path(entry.__file__).with_name("keeper.py")
+    os.execv(sys.executable, [sys.executable, "-I", "-S", str(program), json.dumps(keeper)])  # noqa: S606  # a list

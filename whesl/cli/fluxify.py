@@ -1,0 +1,124 @@
+"""whesl fluxify: wrap every task of a workflow, or take the wrapping out; show or write the result."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from whesl import esl, workflows
+from whesl.model.errors import UsageError
+from whesl.wire import keys
+from whesl.workflows.port import FluxifyOptions, WorkflowManager, spares_by_step
+from whesl.workflows.prepare import program
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="STUDY...")
+@click.option("-e", "--rules", type=click.Path(dir_okay=False), help="The specification (ESL).")
+@click.option("-o", "--out", type=click.Path(), help="File to write to (a directory for several scripts).")
+@click.option("--dry-run", is_flag=True, help="Show the difference and write nothing.")
+@click.option("--undo", is_flag=True, help="Take the wrapping out again.")
+@click.option("--workflow", default="", metavar="ID", help="Name of the run; the workflow's own without it.")
+@click.option(
+    "--spares",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Spare nodes for jobs whose recovery may take one (`whesl run` also asks for them).",
+)
+@click.option("--observe", is_flag=True, help="Tasks report what would be done and touch nothing.")
+def fluxify(
+    sources: tuple[str, ...],
+    rules: str | None,
+    out: str | None,
+    dry_run: bool,
+    undo: bool,
+    workflow: str,
+    spares: int,
+    observe: bool,
+) -> None:
+    """Wrap every task of STUDY (a Maestro study, or batch scripts) so that `whesl exec` runs it.
+
+    All else in the file stays as it is. Without -o and --dry-run the result goes to standard output.
+    """
+    manager = workflows.recognise(sources[0])
+    if not undo and not rules:
+        raise UsageError("the specification is missing", hint="whesl fluxify STUDY -e rules.esl")
+    if len(sources) > 1 and not dry_run and not (out and Path(out).is_dir()):
+        raise UsageError(
+            "several scripts need a directory to be written to", hint="-o DIRECTORY, or --dry-run"
+        )
+    options = None if undo else _options(manager, sources, str(rules), out, workflow, spares, observe)
+    for source in sources:
+        path = workflows.file_of(source)
+        with path.open(encoding="utf-8", newline="") as file:
+            old = file.read()
+        if options is None:
+            new = manager.undo(old, path)
+        else:
+            result = manager.fluxify(old, path, options)
+            new = result.text
+            for notice in result.notices:
+                click.echo(f"whesl: {notice}", err=True)
+        if dry_run:
+            for line in _difference(old, new, str(path)):
+                click.echo(line)
+        elif out is None:
+            click.echo(new, nl=False)
+        else:
+            target = Path(out) / path.name if Path(out).is_dir() else Path(out)
+            _write(target, new, executable=bool(path.stat().st_mode & 0o100))
+
+
+def _options(
+    manager: WorkflowManager,
+    sources: tuple[str, ...],
+    rules: str,
+    out: str | None,
+    workflow: str,
+    spares: int,
+    observe: bool,
+) -> FluxifyOptions:
+    found = manager.read(sources, workflow=workflow)
+    spec = esl.load(rules, found)
+    directory = "" if out is None else str(Path(out) if Path(out).is_dir() else Path(out).absolute().parent)
+    return FluxifyOptions(
+        program=program(),
+        workflow=found.id,
+        spec=str(Path(rules).absolute()),
+        home=str(keys.home()),
+        spares=spares_by_step(spec, found, 0 if observe else spares),
+        observe=observe,
+        out=directory,
+    )
+
+
+def _difference(old: str, new: str, name: str) -> Iterator[str]:
+    """Yield a unified difference, coloured; click takes the colours out where nobody sees them."""
+    before, after = old.splitlines(), new.splitlines()
+    for line in difflib.unified_diff(before, after, name, f"{name} (fluxified)", lineterm=""):
+        if line.startswith(("+++", "---")):
+            yield click.style(line, bold=True)
+        elif line.startswith("@@"):
+            yield click.style(line, fg="cyan")
+        elif line.startswith("+"):
+            yield click.style(line, fg="green")
+        elif line.startswith("-"):
+            yield click.style(line, fg="red")
+        else:
+            yield line
+
+
+def _write(target: Path, text: str, *, executable: bool) -> None:
+    """Write a file in one piece."""
+    beside = target.with_name(f".{target.name}.whesl")
+    try:
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        beside.chmod(0o755 if executable else 0o644)
+        beside.replace(target)
+    except OSError as error:
+        raise UsageError(f"cannot write {target}: {error.strerror}") from None

@@ -1,0 +1,224 @@
+"""``whesl local``: the embedded resource manager by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import click
+
+from whesl.model.errors import UsageError
+from whesl.rjms.hostlist import expand
+from whesl.rjms.local import daemons, protocol
+from whesl.rjms.local.cluster import Cluster
+from whesl.rjms.local.commands import options, show
+from whesl.rjms.local.records import Partition, Settings
+from whesl.rjms.local.waits import FORMS, QueueWait
+
+as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--cluster", "name", help="The cluster's name; default: WHESL_LOCAL, else 'default'.")
+@click.pass_context
+def local(context: click.Context, name: str | None) -> None:
+    """Virtual nodes on this machine that queue, run, kill and lose jobs like a cluster."""
+    if name is not None and ("/" in name or name in ("", ".", "..")):
+        raise UsageError(f"not a cluster's name: {name!r}")
+    context.obj = Cluster.of(os.environ, name)
+
+
+def _partition(text: str, nodes: tuple[str, ...]) -> Partition:
+    name, _, rest = text.partition(":")
+    members, _, longest = rest.partition(":")
+    chosen = expand(members) if members else nodes
+    if not name or not set(chosen) <= set(nodes):
+        raise UsageError(f"not a partition: {text!r}", hint="NAME[:NODES[:MAXTIME]], e.g. debug:n[01-02]:30")
+    return Partition(name=name, nodes=chosen, max_time=options.seconds(longest) if longest else None)
+
+
+@local.command()
+@click.option("--nodes", type=click.IntRange(1, 999), help="Number of nodes [4].")
+@click.option("--cpus", type=click.IntRange(1, 4096), help="CPUs of each node [2].")
+@click.option("--queue-wait", help=f"Wait added to each submission, in seconds: {FORMS} [0].")
+@click.option("--seed", type=int, help="Seed of the queue waits [0].")
+@click.option("--policy", type=click.Choice(["easy", "fcfs"]), help="Backfilling, or strict order [easy].")
+@click.option("--node-timeout", type=click.FloatRange(0.5), help="Silence until a node is down, s [10].")
+@click.option("--kill-wait", type=click.FloatRange(0.0), help="From TERM to KILL, s [2].")
+@click.option("--requeue-delay", type=click.FloatRange(0.0), help="Hold of a requeued job, s [120].")
+@click.option("--partition", multiple=True, help="NAME[:NODES[:MAXTIME]]; the first is the default [main].")
+@click.option("--whole-nodes", is_flag=True, default=None, help="Jobs always get whole nodes.")
+@click.option(
+    "--storage-limit", type=click.IntRange(0), help="Largest file written on a node, bytes [0: any]."
+)
+@click.pass_obj
+def start(cluster: Cluster, /, **given: Any) -> None:
+    """Start a cluster; without options as it was before, or only its server when that is missing."""
+    chosen = {name: value for name, value in given.items() if value not in (None, ())}
+    known = os.path.exists(cluster.join("settings.json"))  # noqa: PTH110  # the room's paths are texts
+    settings = None
+    if chosen or not known:
+        count = chosen.pop("nodes", 4)
+        nodes = tuple(f"n{number:0{max(2, len(str(count)))}}" for number in range(1, count + 1))
+        texts = chosen.pop("partition", ("main",))
+        parts = tuple(_partition(text, nodes) for text in texts)
+        name = os.path.basename(cluster.path)  # noqa: PTH119
+        settings = Settings(name=name, nodes=nodes, partitions=parts, **chosen)
+        QueueWait(settings.queue_wait)
+    daemons.start(cluster, settings)
+    count = len(cluster.settings().nodes)
+    click.echo(f"{count} nodes run in {cluster.path}")
+    click.echo('use them with: eval "$(whesl local env)"')
+
+
+@local.command()
+@click.pass_obj
+def stop(cluster: Cluster) -> None:
+    """Cancel all jobs and end the server and all nodes."""
+    daemons.stop(cluster)
+
+
+@local.command()
+@click.pass_obj
+def env(cluster: Cluster) -> None:
+    """Print lines for the shell that put sbatch, srun, squeue, ... of this cluster first on PATH."""
+    cluster.settings()
+    click.echo(daemons.exports(cluster))
+
+
+@local.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.pass_obj
+def submit(cluster: Cluster, arguments: tuple[str, ...]) -> int:
+    """Submit a script, with the options of sbatch."""
+    from whesl.rjms.local.commands import main
+
+    os.environ["WHESL_LOCAL"] = cluster.path
+    return main(["sbatch", *arguments])
+
+
+@local.command()
+@click.option("--all", "everything", is_flag=True, help="Also jobs that have ended.")
+@as_json
+@click.pass_obj
+def queue(cluster: Cluster, everything: bool, in_json: bool) -> None:
+    """Show the jobs."""
+    answer = cluster.call(protocol.ListJobs())
+    assert isinstance(answer, protocol.Jobs)
+    jobs = [job for job in answer.jobs if everything or not job.state.ended]
+    if in_json:
+        records = [
+            {
+                "id": job.label,
+                "name": job.spec.name,
+                "state": job.state.value,
+                "reason": job.reason,
+                "nodes": list(job.nodes),
+                "lost": list(job.lost),
+                "restarts": job.restarts,
+                "exit_code": job.exit_code,
+                "comment": job.comment,
+                "submitted": job.submitted,
+                "started": job.started,
+                "ended": job.ended if job.state.ended else 0.0,
+            }
+            for job in jobs
+        ]
+        click.echo(json.dumps(records, indent=2))
+        return
+    now = time.time()
+    click.echo(f"{'JOB':>8} {'NAME':<20} {'STATE':<11} {'TIME':>10} NODES")
+    for job in jobs:
+        where = show.node_list(job) or f"({job.reason})"
+        ran = show.duration(show.elapsed(job, now))
+        click.echo(f"{job.label:>8} {job.spec.name[:20]:<20} {job.state.value:<11} {ran:>10} {where}")
+
+
+@local.command()
+@as_json
+@click.pass_obj
+def nodes(cluster: Cluster, in_json: bool) -> None:
+    """Show the nodes."""
+    answer = cluster.call(protocol.ListNodes())
+    assert isinstance(answer, protocol.Nodes)
+    if in_json:
+        records = [
+            {
+                "name": view.name,
+                "state": show.node_state(view),
+                "cpus": view.cpus,
+                "allocated": view.allocated,
+                "reason": view.reason,
+            }
+            for view in answer.nodes
+        ]
+        click.echo(json.dumps(records, indent=2))
+        return
+    click.echo(f"{'NODE':<8} {'STATE':<12} {'CPUS':>6} REASON")
+    for view in answer.nodes:
+        used = f"{view.allocated}/{view.cpus}"
+        click.echo(f"{view.name:<8} {show.node_state(view):<12} {used:>6} {view.reason}")
+
+
+@local.command("kill-node")
+@click.argument("node")
+@click.pass_obj
+def kill_node(cluster: Cluster, node: str) -> None:
+    """Crash a node: all that runs on it dies at once, and nobody is told."""
+    killed = daemons.kill_node(cluster, node)
+    click.echo(f"{node}: {killed} processes killed")
+
+
+@local.command("start-node")
+@click.argument("node")
+@click.pass_obj
+def start_node(cluster: Cluster, node: str) -> None:
+    """Bring a crashed node back, empty."""
+    daemons.wait_for_nodes(cluster, [node], daemons.start_nodes(cluster, [node]))
+
+
+@local.command("hang-node")
+@click.argument("node")
+@click.option("--wake", is_flag=True, help="Let it go on.")
+@click.pass_obj
+def hang_node(cluster: Cluster, node: str, wake: bool) -> None:
+    """Stop everything on a node without killing it."""
+    (daemons.wake_node if wake else daemons.hang_node)(cluster, node)
+
+
+@local.command()
+@click.argument("node")
+@click.option("--reason", default="drained by hand", show_default=True)
+@click.pass_obj
+def drain(cluster: Cluster, node: str, reason: str) -> None:
+    """Let a node finish what it runs and take nothing new."""
+    cluster.call(
+        protocol.UpdateNode(node=node, state="drain", reason=reason, user=os.environ.get("USER", ""))
+    )
+
+
+@local.command()
+@click.argument("node")
+@click.pass_obj
+def resume(cluster: Cluster, node: str) -> None:
+    """Return a drained node to service."""
+    cluster.call(protocol.UpdateNode(node=node, state="resume"))
+
+
+@local.command()
+@click.argument("job")
+@click.pass_obj
+def cancel(cluster: Cluster, job: str) -> None:
+    """End a job (5, or 5_2 of an array) for good."""
+    cluster.call(protocol.Cancel(job=job))
+
+
+@local.command()
+@click.argument("job")
+@click.option("--now", "at_once", is_flag=True, help="Without a hold, also where requeuing is off.")
+@click.pass_obj
+def requeue(cluster: Cluster, job: str, at_once: bool) -> None:
+    """Run a job again under its id."""
+    cluster.call(protocol.Requeue(job=job, at_once=at_once))

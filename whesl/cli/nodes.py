@@ -1,0 +1,97 @@
+"""whesl nodes: the memory of bad nodes, shared by all of a user's tasks."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+import click
+import msgspec
+from rich.table import Table
+
+from whesl.cli.display import Screen
+from whesl.coordinator.observing import known_state
+from whesl.coordinator.views import nodes_view
+from whesl.model.errors import RefusedError
+from whesl.wire import keys
+from whesl.wire.client import request
+from whesl.wire.messages import Command
+
+_REPLY = 10.0
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def nodes(context: click.Context, as_json: bool) -> None:
+    """Show or change the nodes that are avoided: why, since when, until when."""
+    if context.invoked_subcommand is not None:
+        return
+    view = nodes_view(known_state(keys.home()).state, time.time())
+    if as_json:
+        click.echo(msgspec.json.encode(view).decode())
+        return
+    rows = view["nodes"]
+    if not rows:
+        click.echo("no node is avoided")
+        return
+    if Screen().is_terminal:
+        _show(rows)
+        return
+    for row in rows:
+        click.echo("\t".join(_cells(row)))
+
+
+@nodes.command()
+@click.argument("node")
+@click.option("--reason", default="", help="Why, for those who read the list.")
+@click.option(
+    "--hours",
+    type=click.FloatRange(min=0, min_open=True),
+    default=24.0,
+    show_default=True,
+    help="How long it is avoided.",
+)
+def add(node: str, reason: str, hours: float) -> None:
+    """Avoid NODE from now on."""
+    _tell("add-node", node, {"reason": reason, "hours": str(hours)})
+    click.echo(f"{node} is avoided for {hours:g} h")
+
+
+@nodes.command()
+@click.argument("node")
+def forget(node: str) -> None:
+    """Use NODE again."""
+    _tell("forget-node", node, {})
+    click.echo(f"{node} is used again")
+
+
+def _tell(action: str, node: str, arguments: dict[str, str]) -> None:
+    from whesl.coordinator.start import ensure_running
+
+    home = keys.home()
+    ensure_running(home)
+    command = Command(id=uuid.uuid4().hex, action=action, target=node, arguments=arguments)
+    reply = request(home, command, _REPLY)
+    if not reply.ok:
+        candidates = msgspec.json.decode(reply.body).get("candidates") if reply.body else []
+        raise RefusedError(reply.error, hint=f"known are: {', '.join(candidates)}" if candidates else "")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["node"],
+        row.get("source", ""),
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["time"])),
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["expires"])),
+        row.get("task", ""),
+        row["reason"],
+    ]
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    table = Table("node", "source", "since", "until", "task", "reason")
+    for row in rows:
+        table.add_row(*_cells(row))
+    Screen().print(table)

@@ -1,0 +1,276 @@
+"""whesl run: check, fluxify, register, hand the workflow to its own manager, show progress, report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+import msgspec
+from rich.console import Console
+from rich.live import Live
+
+from whesl import esl, workflows
+from whesl.cli import display
+from whesl.coordinator.start import ensure_running
+from whesl.esl.spec import Spec
+from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
+from whesl.model.workflow import Workflow
+from whesl.report import progress, render
+from whesl.report.feed import Feed
+from whesl.report.happenings import gather
+from whesl.report.summary import summarise
+from whesl.rjms import SCHEDULERS, scheduler
+from whesl.wire import keys
+from whesl.wire.client import request
+from whesl.wire.messages import CLUSTER_VARIABLES, RegisterWorkflow
+from whesl.workflows import prepare
+from whesl.workflows.embedded import local_cluster
+from whesl.workflows.port import Running, WorkflowManager
+
+_REPLY = 30.0  # seconds for the coordinator to write a workflow down
+_TURN = 0.25  # seconds between two looks
+_SETTLE = 5.0  # seconds after the manager's end for the last words of isolators
+# Seconds between two looks of the manager: the embedded manager answers in milliseconds, a real
+# scheduler is shared with others.
+_POLLS = {"local": 1.0}
+_POLL = 5.0
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="STUDY... [-- ARGUMENTS]")
+@click.option(
+    "-e", "--rules", required=True, type=click.Path(dir_okay=False), help="The specification (ESL)."
+)
+@click.option("--rjms", default=None, metavar="NAME", help=f"Resource manager: {', '.join(SCHEDULERS)}.")
+@click.option("--observe", is_flag=True, help="Report what would be done; touch nothing.")
+@click.option(
+    "--out", default="", metavar="DIR", help="Directory of the run; the manager's choice without it."
+)
+@click.option(
+    "--spares",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Spare nodes for each job whose recovery may take one.",
+)
+@click.option(
+    "--nodes", type=click.IntRange(min=1), default=4, show_default=True, help="Of a private cluster."
+)
+@click.option(
+    "--poll", type=click.FloatRange(min=0.1), help="Seconds between the manager's looks at its jobs."
+)
+@click.option("-y", "--yes", is_flag=True, help="Overwrite the directory of an older run without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON; progress goes to stderr.")
+def run(
+    words: tuple[str, ...],
+    rules: str,
+    rjms: str | None,
+    observe: bool,
+    out: str,
+    spares: int,
+    nodes: int | None,
+    poll: float | None,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Run STUDY (a Maestro study, or batch scripts) under its own manager, every task protected.
+
+    What stands behind -- goes to the manager. A batch script waits for others with job.sh:after=other,
+    and runs beside one that it reads from with job.sh:with=other.
+    The exit status is the manager's own: a study that failed is never reported as a success.
+    """
+    sources, arguments = _split(words)
+    home = keys.home()
+    manager = workflows.recognise(sources[0])
+    # Everything is checked before anything is made.
+    first = manager.read(sources, out=out, arguments=arguments)
+    spec = esl.load(rules, first)
+    _may_overwrite(first, manager, yes)
+    name = rjms or _default_rjms()
+    directory = prepare.claim_directory(home, first.name)
+    # A closed pipe or a full disk behind our own lines must not end the workflow.
+    console, notices = display.steady(stderr=as_json), display.steady(stderr=True)
+    with ExitStack() as stack:
+        environment = dict(os.environ)
+        if name == "local":
+            size = nodes or max(4, *(task.nodes + spares for task in first.tasks))
+            environment |= stack.enter_context(
+                local_cluster(environment, directory / "cluster", size, prepare.program())
+            )
+        found = manager.read(sources, workflow=directory.name, out=out or first.root, arguments=arguments)
+        ready = prepare.prepare(
+            manager,
+            sources,
+            found,
+            spec,
+            directory,
+            home=home,
+            rjms=name,
+            observe=observe,
+            spares=spares,
+            poll=poll or _POLLS.get(name, _POLL),
+            arguments=arguments,
+            environment=environment,
+        )
+        for notice in ready.notices:
+            _plain(notices, f"whesl: {notice}")
+        with _environment(ready.plan.environment):
+            _scheduler_answers(name)
+            _register(home, ready.workflow, spec, name, observe)
+            status = _watch(manager.start(ready.plan), home, ready.workflow, console)
+    result = summarise(gather(home, ready.workflow.id))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+    else:
+        render.show(result, console)
+    if status != 0:
+        _plain(notices, f"whesl: {manager.name} ended with status {status}; its own words: {ready.plan.log}")
+    display.settle()
+    return status
+
+
+def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return sources and the manager's arguments.
+
+    click takes the ``--`` away, so the arguments begin with the first word that looks like an option.
+    """
+    count = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
+    if count == 0:
+        raise UsageError("the workflow is missing", hint="whesl run STUDY -e rules.esl [-- ARGUMENTS]")
+    return words[:count], words[count:]
+
+
+def _default_rjms() -> str:
+    if os.environ.get("WHESL_LOCAL"):
+        return "local"
+    if shutil.which("sbatch") is None:
+        raise UsageError(
+            "there is no sbatch on PATH", hint="load Slurm's module, or use the embedded one: --rjms local"
+        )
+    return "slurm"
+
+
+def _scheduler_answers(name: str) -> None:
+    """A manager whose submissions all fail waits and tries for long; say it before it begins.
+
+    Raises CouldNotObserveError.
+    """
+    try:
+        scheduler(name).nodes()
+    except CouldNotObserveError as error:
+        hint = "see whether its own commands work here" + (
+            "" if name == "local" else "; to go on without a cluster: --rjms local"
+        )
+        raise CouldNotObserveError(f"{name} does not answer: {error.message}", hint=hint) from None
+
+
+def _may_overwrite(workflow: Workflow, manager: WorkflowManager, yes: bool) -> None:
+    """Maestro removes a directory that exists; nobody should lose results by that unasked."""
+    if manager.name != "maestro" or not Path(workflow.root).exists() or yes:
+        return
+    if not Path(workflow.root).is_dir() or not sys.stdin.isatty():
+        raise UsageError(f"{workflow.root} exists", hint="choose another --out, or -y to overwrite it")
+    click.confirm(f"{workflow.root} exists; overwrite it?", abort=True)
+
+
+@contextmanager
+def _environment(environment: Mapping[str, str]) -> Iterator[None]:
+    """Let this process, and the coordinator that it may start, see the scheduler as the manager does."""
+    before = dict(os.environ)
+    os.environ.update({k: v for k, v in environment.items() if k not in ("PATH",)})
+    # Without our own sbatch in front: the coordinator is no workflow manager.
+    os.environ["PATH"] = environment["PATH"].split(os.pathsep, 1)[1]
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bool) -> None:
+    ensure_running(home)
+    message = RegisterWorkflow(
+        workflow=workflow,
+        spec=msgspec.json.encode(spec),
+        rjms=rjms,
+        observe=observe,
+        environment={name: os.environ[name] for name in CLUSTER_VARIABLES if name in os.environ},
+    )
+    reply = request(home, message, _REPLY)
+    if not reply.ok:
+        raise WheslError(f"the coordinator did not take the workflow: {reply.error}")
+
+
+class _Signals:
+    """Counts what a person (Ctrl-C) or a batch system (TERM) asks for."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> _Signals:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._before[number] = signal.signal(number, self._caught)
+        return self
+
+    def _caught(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() gave is what it takes
+
+
+def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -> int:
+    """Show what happens until the manager has ended; return its status."""
+    feed = Feed(home, workflow)
+    begin = time.monotonic()
+    said: list[str] = []
+    asked = 0
+    status: int | None = None
+    with _Signals() as signals, ExitStack() as stack:
+        live: Live | None = None
+        if console.is_terminal:
+            live = stack.enter_context(Live(console=console, auto_refresh=False, transient=True))
+        while status is None:
+            status = running.poll()
+            while asked < signals.count:
+                asked += 1
+                if asked == 1:
+                    console.print("cancelling; once more to end at once")
+                    running.cancel()
+                else:
+                    running.kill()
+            _say(feed, console, said, quiet=live is not None)
+            if live is not None:
+                picture = progress.table(
+                    feed.summary.report(), running.states(), time.monotonic() - begin, said
+                )
+                live.update(picture, refresh=True)
+            if status is None:
+                time.sleep(_TURN)
+    deadline = time.monotonic() + _SETTLE
+    while time.monotonic() < deadline and not feed.settled():
+        time.sleep(_TURN / 2)
+        _say(feed, console, said, quiet=False)
+    feed.close()
+    return status
+
+
+def _say(feed: Feed, console: Console, said: list[str], *, quiet: bool) -> None:
+    for text in feed.lines():
+        said.append(text)
+        if not quiet:
+            _plain(console, text)
+
+
+def _plain(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

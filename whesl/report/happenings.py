@@ -1,0 +1,163 @@
+"""Gathers what was recorded of a workflow: the coordinator's journal, and the isolators' own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whesl.journal.errors import JournalError
+from whesl.journal.store import Journal, Record
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Task, Workflow
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """One recorded fact about a task, in the isolator's words. ``time`` is seconds since the epoch."""
+
+    task: str
+    kind: str
+    time: float
+    data: dict[str, Any]
+
+
+class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of a workflow.
+
+    ``submitted`` says when each scheduler's job was asked for. ``damaged`` are sentences on what could not
+    be read.
+    """
+
+    workflow: Workflow
+    happenings: tuple[Happening, ...]
+    submitted: dict[str, float] = {}
+    damaged: tuple[str, ...] = ()
+
+
+def happening(record: Record) -> Happening | None:
+    """Return what a record of the coordinator's journal says about a task, None when it says nothing."""
+    data = record.data
+    task = data.get("task")
+    if not isinstance(task, str):
+        return None
+    inner = data.get("data")
+    if isinstance(inner, dict) and isinstance(data.get("kind"), str):
+        # An isolator's own record, passed on by it (message Report).
+        return Happening(task=task, kind=data["kind"], time=float(data.get("time", record.time)), data=inner)
+    return Happening(task=task, kind=f"coordinator:{record.kind}", time=record.time, data=data)
+
+
+def latest(home: Path) -> str:
+    """Return the id of the workflow that was begun last. Raises UsageError when there is none."""
+    found = sorted((home / "workflows").glob("*/workflow.json"), key=lambda path: path.stat().st_mtime)
+    if found:
+        return found[-1].parent.name
+    bare = sorted((home / "tasks").glob("*/*/job.json"), key=lambda path: path.stat().st_mtime)
+    if bare:
+        return bare[-1].parent.parent.name
+    raise UsageError(
+        f"nothing was run yet with WHESL_HOME={home}", hint="start with `whesl run` or `whesl exec`"
+    )
+
+
+def gather(home: Path, workflow_id: str) -> Gathered:
+    """Return all that is known of a workflow. Raises UsageError for an unknown one."""
+    damaged: list[str] = []
+    directories = _task_directories(home, workflow_id)
+    workflow = _workflow(home, workflow_id, directories)
+    found: list[Happening] = []
+    reported: dict[str, list[Happening]] = {task.id: [] for task, _ in directories}
+    for item in _from_coordinator(home, damaged):
+        if item.task.startswith(f"{workflow_id}/"):
+            relayed = not item.kind.startswith("coordinator:")
+            (reported.setdefault(item.task, []) if relayed else found).append(item)
+    own: dict[str, list[Happening]] = {}
+    for task, directory in directories:
+        own.setdefault(task.id, []).extend(_from_isolator(task.id, directory, damaged))
+    # A coordinator that was away has missed some; an isolator's own record may be gone or damaged.
+    for name, relayed_items in reported.items():
+        written = own.get(name, [])
+        found += written if len(written) >= len(relayed_items) else relayed_items
+    return Gathered(
+        workflow=workflow,
+        happenings=tuple(sorted(found, key=lambda item: item.time)),
+        submitted=_submissions(home / "workflows" / workflow_id / "submissions"),
+        damaged=tuple(damaged),
+    )
+
+
+def _workflow(home: Path, workflow_id: str, directories: list[tuple[Task, Path]]) -> Workflow:
+    try:
+        return msgspec.json.decode(
+            (home / "workflows" / workflow_id / "workflow.json").read_bytes(), type=Workflow
+        )
+    except (OSError, msgspec.DecodeError):
+        if directories:
+            return Workflow(
+                id=workflow_id,
+                name=workflow_id,
+                wms="",
+                root="",
+                tasks=tuple({task.id: task for task, _ in directories}.values()),
+            )
+    known = sorted(path.parent.name for path in (home / "workflows").glob("*/workflow.json"))
+    raise UsageError(
+        f"there is no workflow '{workflow_id}'",
+        hint=f"known are: {', '.join(known[-5:])}" if known else "none was run with this WHESL_HOME",
+    )
+
+
+class _Setup(msgspec.Struct):
+    task: Task
+
+
+class _Job(msgspec.Struct):
+    setup: _Setup
+
+
+def _task_directories(home: Path, workflow_id: str) -> list[tuple[Task, Path]]:
+    """Return each task's directories; one that was run again has its earlier records beside the last."""
+    found: list[tuple[Task, Path]] = []
+    for path in sorted((home / "tasks" / workflow_id).glob("*/job.json")):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            found.append((msgspec.json.decode(path.read_bytes(), type=_Job).setup.task, path.parent))
+    return found
+
+
+def _from_coordinator(home: Path, damaged: list[str]) -> Iterator[Happening]:
+    for record in _records(home / "coordinator" / "journal.db", damaged):
+        found = happening(record)
+        if found is not None:
+            yield found
+
+
+def _from_isolator(task: str, directory: Path, damaged: list[str]) -> list[Happening]:
+    return [
+        Happening(task=task, kind=record.kind, time=record.time, data=record.data)
+        for record in _records(directory / "journal.db", damaged)
+    ]
+
+
+def _records(path: Path, damaged: list[str]) -> Iterator[Record]:
+    if not path.exists():
+        return
+    try:
+        with Journal(path, read_only=True) as journal:
+            yield from journal.read()
+    except JournalError as error:
+        damaged.append(error.message)
+
+
+class _Ledger(msgspec.Struct):
+    submitted: dict[str, float] = {}
+
+
+def _submissions(directory: Path) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for path in directory.glob("*.json"):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            found.update(msgspec.json.decode(path.read_bytes(), type=_Ledger).submitted)
+    return found

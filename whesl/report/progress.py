@@ -1,0 +1,116 @@
+"""What a running workflow shows: lines for a pipe, a table for a terminal. Pure."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from whesl.model.evidence import Raised, explain
+from whesl.model.states import TaskState
+from whesl.report.happenings import Happening
+from whesl.report.summary import Report
+
+_LINE = 140
+_ROWS = 24
+_QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
+_STYLES = {
+    TaskState.RUNNING: "cyan",
+    TaskState.RECOVERING: "yellow",
+    TaskState.PAUSED: "magenta",
+    TaskState.ESCALATED: "magenta",
+    TaskState.UNOBSERVED: "magenta",
+    TaskState.COMPLETED: "green",
+    TaskState.FAILED: "red",
+    TaskState.CANCELLED: "red",
+    TaskState.SKIPPED: "green",
+}
+
+
+def line(item: Happening) -> str | None:
+    """Return what to say of a record in one line, None for one that is not worth a line."""
+    text = _text(item.kind, item.data)
+    if text is None:
+        return None
+    stamp = time.strftime("%H:%M:%S", time.localtime(item.time))
+    return f"{stamp} {item.task.partition('/')[2]}: {text}"
+
+
+def _text(kind: str, data: Mapping[str, Any]) -> str | None:
+    if kind == "launched":
+        attempt = int(data.get("attempt") or 1)
+        return "runs" if attempt == 1 else f"runs again (attempt {attempt})"
+    if kind == "raised":
+        return _raised(data)
+    if kind == "step-done":
+        note = data.get("note")
+        return f"step {int(data.get('index') or 0) + 1} done{f': {note}' if note else ''}"
+    if kind == "confirmed":
+        return f"recovered in {float(data.get('seconds') or 0.0):.2f} s"
+    if kind == "observed":
+        return f"observed {data.get('exception')}: would {data.get('action')}; nothing was touched"
+    if kind in ("otherwise", "step-failed", "paused", "escalated"):
+        return f"{kind}: {data.get('reason') or data.get('note') or data.get('action') or ''}".rstrip(": ")
+    if kind == "coordinator:unobserved":
+        return f"unobserved: {data.get('reason')}"
+    if kind == "coordinator:requeue-decided":
+        return f"job {data.get('job_id')} is to run again: {data.get('because')}"
+    if kind == "coordinator:requeue-done" and data.get("outcome") == "refused":
+        return f"the scheduler refused to run the job again: {data.get('reason')}"
+    if kind == "coordinator:finished" and data.get("told_by") != "isolator":
+        return f"{data.get('state')}: {data.get('reason')}"
+    if kind == "finished":
+        reason = data.get("reason")
+        code = data.get("code")
+        status = f" ({code})" if code else ""
+        return f"{data.get('state')}{status}{f': {reason}' if reason else ''}"
+    return None
+
+
+def _raised(data: Mapping[str, Any]) -> str:
+    try:
+        raised = msgspec.convert(data.get("raised"), Raised)
+    except msgspec.ValidationError:
+        return "raised an exception"
+    evidence = raised.evidence
+    main = next((item for item in evidence if item.line), evidence[0] if evidence else None)
+    why = explain(main.kind, main.line, main.detail) if main else ""
+    return f"raised {raised.exception}: {why[:_LINE]}" if why else f"raised {raised.exception}"
+
+
+def table(report: Report, manager: Mapping[str, str], elapsed: float, said: list[str]) -> RenderableType:
+    """Return the picture of a running workflow.
+
+    Args:
+        report: as it stands.
+        manager: the manager's own word for each task's state, by the task's name.
+        elapsed: seconds since the start.
+        said: the latest lines.
+    """
+    counts = Counter(row.state for row in report.tasks)
+    head = Text(f"{report.workflow}  {elapsed:.0f} s  ", style="bold")
+    for state in TaskState:
+        if counts[state.value]:
+            head.append(f" {counts[state.value]} {state.value}", style=_STYLES.get(state, ""))
+    head.append(f"  {report.totals.exceptions} exceptions, {report.totals.recovered} recovered")
+    shown = [row for row in report.tasks if row.state not in _QUIET]
+    rows = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("task", "state", "attempt", report.wms or "manager"):
+        rows.add_column(column)
+    for row in shown[:_ROWS]:
+        name = row.task.partition("/")[2]
+        rows.add_row(
+            Text(name),
+            Text(row.state, style=_STYLES.get(TaskState(row.state), "")),
+            str(row.attempts),
+            Text(manager.get(name, "-").lower(), style="dim"),
+        )
+    more = [Text(f"... and {len(shown) - _ROWS} more", style="dim")] if len(shown) > _ROWS else []
+    running = [rows] if shown else []
+    return Group(head, *running, *more, *(Text(text, style="dim") for text in said[-6:]))

@@ -1,0 +1,194 @@
+"""A report as people read it: tables for a terminal, the same as Markdown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from whesl.model.evidence import explain
+from whesl.report.summary import ExceptionRow, Report, TaskRow
+
+_LINE = 160
+_GOOD = frozenset({"relaunched", "completed", "skipped", "observed", "transformed"})
+_BAD = frozenset({"failed", "cancelled"})
+
+
+def seconds(value: float | None) -> str:
+    """Return a duration in words: ``0.42 s``, ``3 min 20 s``, ``2 h 5 min``; a dash for None."""
+    if value is None:
+        return "-"
+    if abs(value) < 10:
+        return f"{value:.2f} s"
+    if abs(value) < 120:
+        return f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 120:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def _why(row: ExceptionRow) -> str:
+    text = explain(row.kind, row.line, row.detail) or row.kind
+    return text if len(text) <= _LINE else text[: _LINE - 1] + "…"
+
+
+def _where(row: ExceptionRow) -> str:
+    place = f"{row.file}:{row.offset}" if row.file and row.offset >= 0 else row.file
+    return ", ".join(part for part in (place, row.node) if part) or "-"
+
+
+def _done(row: ExceptionRow) -> str:
+    steps = "; ".join(row.steps) or row.action or "-"
+    return f"{steps} [{row.reason}]" if row.reason else steps
+
+
+def _headline(report: Report) -> str:
+    totals = report.totals
+    return (
+        f"{totals.completed} of {totals.tasks} tasks completed, {totals.failed} failed;"
+        f" {totals.exceptions} exceptions, {totals.recovered} recovered in place"
+    )
+
+
+def _worth(report: Report) -> list[str]:
+    totals, given = report.totals, report.assumptions
+    if not totals.recovered:
+        return []
+    if given.waits:
+        wait = f"{seconds(given.queue_wait)} in the queue (mean of {given.waits} measured waits)"
+    else:
+        wait = f"{seconds(given.queue_wait)} in the queue"
+    return [
+        f"recovery took {seconds(totals.recovery_seconds)} in all,"
+        f" {seconds(totals.recovery_seconds / totals.recovered)} on average",
+        f"resubmission would have cost {seconds(totals.saved_seconds)} and {totals.node_hours:.3f} node-hours"
+        f" more: each time {wait} and up to {seconds(given.poll_interval)} until the manager sees it",
+    ]
+
+
+def _exception_cells(row: ExceptionRow) -> list[str]:
+    name = " < ".join((row.exception, *reversed(row.transformed_from)))
+    return [
+        row.task.partition("/")[2],
+        f"{name} (attempt {row.attempt})",
+        _why(row),
+        _where(row),
+        _done(row),
+        seconds(row.seconds),
+        seconds(row.resubmission),
+        row.outcome,
+    ]
+
+
+_EXCEPTION_COLUMNS = ("task", "raised", "why", "where", "done", "in", "resubmission", "outcome")
+_TASK_COLUMNS = ("task", "state", "attempts", "nodes", "jobs", "queue wait", "ran")
+
+
+def _task_cells(row: TaskRow) -> list[str]:
+    ran = row.ended - row.started if row.started is not None and row.ended is not None else None
+    state = row.state if row.exit_code in (None, 0) else f"{row.state} ({row.exit_code})"
+    return [
+        row.task.partition("/")[2],
+        state,
+        str(row.attempts),
+        str(row.nodes),
+        ", ".join(row.jobs) or "-",
+        seconds(row.queue_wait),
+        seconds(ran),
+    ]
+
+
+def _bad_node_lines(report: Report) -> list[str]:
+    return [
+        f"{bad.node}: {bad.reason} (seen by {bad.task},"
+        f" {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(bad.time))})"
+        for bad in report.bad_nodes
+    ]
+
+
+def _again_lines(report: Report) -> list[str]:
+    return [
+        f"{row.task.partition('/')[2]}: job {row.jobs[-1] if row.jobs else '-'} was to run again: {because}"
+        for row in report.tasks
+        for because in row.run_again
+    ]
+
+
+def terminal(report: Report) -> RenderableType:
+    """Return the report for a terminal."""
+    parts: list[RenderableType] = [
+        Text(f"{report.workflow}: {_headline(report)}", style="bold"),
+        *(Text(line) for line in _worth(report)),
+    ]
+    for row in report.exceptions:
+        parts += _block(row)
+    parts += [Text(f"\n{line}") for line in _again_lines(report)]
+    parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, report.tasks)))
+    if report.bad_nodes:
+        parts += [Text("\nNodes to report", style="bold"), *(Text(line) for line in _bad_node_lines(report))]
+    parts += [Text(f"not read: {line}", style="red") for line in report.damaged]
+    return Group(*parts)
+
+
+def _block(row: ExceptionRow) -> list[Text]:
+    """Return one exception in a few lines, which stay readable at any width."""
+    style = "red" if row.outcome in _BAD else "green" if row.outcome in _GOOD else "yellow"
+    name = " < ".join((row.exception, *reversed(row.transformed_from)))
+    head = Text(f"\n{row.task.partition('/')[2]}: {name} in attempt {row.attempt}, ")
+    head.append(row.outcome, style=style)
+    if row.seconds is not None:
+        head.append(f" in {seconds(row.seconds)}")
+    lines = [head, Text(f"  why   {_why(row)}  ({_where(row)})"), Text(f"  done  {_done(row)}")]
+    if row.stacks:
+        lines.append(Text(f"  see   {row.stacks}", style="dim"))
+    if row.saved is not None:
+        lines.append(
+            Text(f"  cost  resubmission {seconds(row.resubmission)}, saved {seconds(row.saved)}", style="dim")
+        )
+    return lines
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[list[str]]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False, box=None)
+    for column in columns:
+        table.add_column(column, overflow="fold", header_style="dim")
+    for cells in rows:
+        words = {word for cell in cells for word in cell.split(" ", 1)[:1]}
+        style = "red" if words & _BAD else "green" if words & _GOOD else "yellow"
+        # Cells are data: brackets in a log line are no markup.
+        table.add_row(
+            *(Text(cell) for cell in cells[:-1]), Text(cells[-1]), style=None if style == "green" else style
+        )
+    return table
+
+
+def markdown(report: Report) -> str:
+    """Return the report as Markdown."""
+    lines = [f"# {report.workflow}", "", _headline(report) + ".", ""]
+    lines += [f"- {line}" for line in _worth(report)]
+    if report.exceptions:
+        lines += ["", "## Exceptions", ""]
+        lines += _markdown_table(_EXCEPTION_COLUMNS, map(_exception_cells, report.exceptions))
+    lines += [f"\n{line}" for line in _again_lines(report)]
+    lines += ["", "## Tasks", "", *_markdown_table(_TASK_COLUMNS, map(_task_cells, report.tasks))]
+    if report.bad_nodes:
+        lines += ["", "## Nodes to report", "", *(f"- {line}" for line in _bad_node_lines(report))]
+    if report.damaged:
+        lines += ["", "## Not read", "", *(f"- {line}" for line in report.damaged)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_table(columns: Sequence[str], rows: Iterable[list[str]]) -> list[str]:
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return [line(columns), line("---" for _ in columns), *(line(cells) for cells in rows)]
+
+
+def show(report: Report, console: Console) -> None:
+    """Print the report on a terminal or, without colours and at full width, into a pipe."""
+    console.print(terminal(report), soft_wrap=not console.is_terminal)

@@ -1,0 +1,433 @@
+"""From records to a report. Pure: the happenings of a workflow in, what is printed out.
+
+What resubmission would have cost, for one exception (seconds)::
+
+    resubmission = queue wait + poll interval + lost work
+    in place     = time from raised to relaunched + lost work
+    saved        = resubmission - in place
+
+The queue wait is the mean of this workflow's measured waits (from the submission to the start of the
+job's script) unless one is given; a failed job would have had to wait once more. The poll interval is
+how long a workflow manager takes at most to see that a job has ended (Maestro's default: 60 s). The lost
+work is the time the failed attempt had run; a checkpoint of the application shortens it, by how much is
+not known here, and by the same amount on both sides, so that it cancels out of what was saved. Node
+hours are the saved seconds times the task's nodes: the delay of results avoided, weighted by its size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from whesl.model.evidence import Evidence, Raised, kept
+from whesl.model.states import TaskState
+from whesl.model.workflow import BadNode, Task, Workflow
+from whesl.report.happenings import Gathered, Happening
+
+POLL_INTERVAL = 60.0
+_SECONDS_PER_HOUR = 3600.0
+# Outcomes with which the task went on, so that its manager never saw the failure.
+_SAVED = "relaunched"
+
+
+class ExceptionRow(msgspec.Struct, kw_only=True):
+    """One exception. Times are seconds; ``time`` is since the epoch; None: did not happen or not known.
+
+    ``stacks``: the file with the stacks of what hung.
+    """
+
+    task: str
+    exception: str
+    ordinal: int
+    attempt: int
+    time: float
+    kind: str = ""
+    line: str = ""
+    file: str = ""
+    offset: int = -1
+    node: str = ""
+    detail: str = ""
+    stacks: str = ""
+    transformed_from: tuple[str, ...] = ()
+    action: str = ""
+    reason: str = ""
+    steps: list[str] = []
+    outcome: str = "open"
+    seconds: float | None = None
+    lost_work: float | None = None
+    resubmission: float | None = None
+    saved: float | None = None
+    node_hours: float | None = None
+
+
+class TaskRow(msgspec.Struct, kw_only=True):
+    """One task. ``run_again``: why the scheduler was asked to run the same job again, and what it said."""
+
+    task: str
+    step: str
+    instance: str
+    state: str = TaskState.REGISTERED.value
+    attempts: int = 0
+    exit_code: int | None = None
+    reason: str = ""
+    nodes: int = 1
+    jobs: list[str] = []
+    run_again: list[str] = []
+    queue_wait: float | None = None
+    started: float | None = None
+    ended: float | None = None
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums over the workflow."""
+
+    tasks: int
+    completed: int
+    failed: int
+    exceptions: int
+    recovered: int
+    recovery_seconds: float
+    saved_seconds: float
+    node_hours: float
+
+
+class Assumptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the costs are computed with. ``waits`` is the number of measured queue waits (0: given)."""
+
+    queue_wait: float
+    waits: int
+    poll_interval: float
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole report; its JSON is what ``whesl report --json`` prints."""
+
+    workflow: str
+    name: str
+    wms: str
+    root: str
+    totals: Totals
+    assumptions: Assumptions
+    exceptions: tuple[ExceptionRow, ...]
+    tasks: tuple[TaskRow, ...]
+    bad_nodes: tuple[BadNode, ...]
+    damaged: tuple[str, ...] = ()
+
+
+def summarise(
+    gathered: Gathered, *, queue_wait: float | None = None, poll_interval: float = POLL_INTERVAL
+) -> Report:
+    """Return the report on what was gathered.
+
+    Args:
+        gathered: the records.
+        queue_wait: seconds that a job waits, None for the mean of the measured ones.
+        poll_interval: seconds until the workflow manager sees a job's end.
+    """
+    summary = Summary(gathered.workflow, gathered.submitted)
+    for item in gathered.happenings:
+        summary.take(item)
+    return summary.report(queue_wait=queue_wait, poll_interval=poll_interval, damaged=gathered.damaged)
+
+
+class Summary:
+    """A report that grows with what is recorded.
+
+    Args:
+        workflow: the workflow; tasks that it does not name are added when they are heard of.
+        submitted: when each scheduler's job was asked for.
+    """
+
+    def __init__(self, workflow: Workflow, submitted: dict[str, float]) -> None:
+        self._workflow = workflow
+        self._submitted = submitted
+        self._folds = {task.id: _Fold(task, submitted) for task in workflow.tasks}
+
+    def take(self, item: Happening) -> None:
+        """Take one record, in the order of time."""
+        fold = self._folds.get(item.task)
+        if fold is None:
+            step = item.task.partition("/")[2]
+            fold = self._folds[item.task] = _Fold(Task(id=item.task, step=step), self._submitted)
+        fold.take(item)
+
+    def report(
+        self,
+        *,
+        queue_wait: float | None = None,
+        poll_interval: float = POLL_INTERVAL,
+        damaged: tuple[str, ...] = (),
+    ) -> Report:
+        """Return the report as it stands now; the arguments are those of ``summarise``."""
+        folds = self._folds.values()
+        waits = [fold.row.queue_wait for fold in folds if fold.row.queue_wait is not None]
+        wait = queue_wait if queue_wait is not None else sum(waits) / len(waits) if waits else 0.0
+        for fold in folds:
+            fold.count(wait, poll_interval)
+        rows = sorted((row for fold in folds for row in fold.rows.values()), key=lambda row: row.time)
+        tasks = tuple(fold.row for fold in folds)
+        return Report(
+            workflow=self._workflow.id,
+            name=self._workflow.name,
+            wms=self._workflow.wms,
+            root=self._workflow.root,
+            totals=_totals(tasks, rows),
+            assumptions=Assumptions(
+                queue_wait=wait, waits=len(waits) if queue_wait is None else 0, poll_interval=poll_interval
+            ),
+            exceptions=tuple(rows),
+            tasks=tasks,
+            bad_nodes=_bad_nodes(fold.bad_nodes for fold in folds),
+            damaged=damaged,
+        )
+
+
+def _totals(tasks: tuple[TaskRow, ...], rows: list[ExceptionRow]) -> Totals:
+    recovered = [row for row in rows if row.outcome == _SAVED]
+    return Totals(
+        tasks=len(tasks),
+        completed=sum(row.state in (TaskState.COMPLETED, TaskState.SKIPPED) for row in tasks),
+        failed=sum(row.state in (TaskState.FAILED, TaskState.CANCELLED) for row in tasks),
+        exceptions=len(rows),
+        recovered=len(recovered),
+        recovery_seconds=sum(row.seconds or 0.0 for row in recovered),
+        saved_seconds=sum(row.saved or 0.0 for row in recovered),
+        node_hours=sum(row.node_hours or 0.0 for row in recovered),
+    )
+
+
+def _bad_nodes(found: Iterable[list[BadNode]]) -> tuple[BadNode, ...]:
+    latest: dict[str, BadNode] = {}
+    for bad in sorted((bad for nodes in found for bad in nodes), key=lambda bad: bad.time):
+        latest[bad.node] = bad
+    return tuple(latest[node] for node in sorted(latest))
+
+
+class _Fold:
+    """One task's records, taken one after the other in the order of time."""
+
+    def __init__(self, task: Task, submitted: dict[str, float]) -> None:
+        self.row = TaskRow(
+            task=task.id, step=task.step, instance=task.instance, nodes=task.nodes, jobs=[], run_again=[]
+        )
+        self.rows: dict[int, ExceptionRow] = {}
+        self.bad_nodes: list[BadNode] = []
+        self._submitted = submitted
+        self._attempt_started: float | None = None
+        self._planned: dict[int, list[str]] = {}
+
+    def take(self, item: Happening) -> None:
+        """Take one record; words that say nothing for the report are passed over."""
+        change = getattr(self, f"_on_{re.sub('[:-]', '_', item.kind)}", None)
+        if change is not None:
+            change(item.data, item.time)
+
+    def count(self, wait: float, poll_interval: float) -> None:
+        """Work out what each recovery was worth, now that the waits are known."""
+        for row in self.rows.values():
+            if row.outcome == _SAVED and row.seconds is not None:
+                lost = row.lost_work or 0.0
+                row.resubmission = wait + poll_interval + lost
+                row.saved = row.resubmission - (row.seconds + lost)
+                row.node_hours = row.saved * self.row.nodes / _SECONDS_PER_HOUR
+
+    def _state(self, state: TaskState) -> None:
+        if TaskState(self.row.state).may_become(state):
+            self.row.state = state.value
+
+    def _exception(self, data: dict[str, Any]) -> ExceptionRow | None:
+        return self.rows.get(int(data.get("ordinal") or 0))
+
+    def _on_begun(self, data: dict[str, Any], time: float) -> None:
+        job = str(data.get("job_id") or "")
+        # A requeued job, or a new one for the same task: it runs again.
+        self.row.state = TaskState.RUNNING.value
+        self.row.ended = None
+        self.row.exit_code = None
+        if job and job not in self.row.jobs:
+            self.row.jobs.append(job)
+            asked = self._submitted.get(job.partition("_")[0])
+            if asked is not None and self.row.queue_wait is None:
+                self.row.queue_wait = max(0.0, time - asked)
+
+    def _on_nodes(self, data: dict[str, Any], time: float) -> None:
+        nodes = data.get("nodes")
+        if isinstance(nodes, dict) and nodes.get("active"):
+            self.row.nodes = len(nodes["active"])
+
+    def _on_attempt(self, data: dict[str, Any], time: float) -> None:
+        self.row.attempts = max(self.row.attempts, int(data.get("attempt") or 0))
+        if data.get("nodes"):
+            self.row.nodes = len(data["nodes"])
+
+    def _on_launched(self, data: dict[str, Any], time: float) -> None:
+        self._attempt_started = time
+        if self.row.started is None:
+            self.row.started = time
+        self._state(TaskState.RUNNING)
+
+    def _on_raised(self, data: dict[str, Any], time: float) -> None:
+        try:
+            raised = msgspec.convert(data.get("raised"), Raised)
+        except msgspec.ValidationError:
+            return
+        row = ExceptionRow(
+            task=raised.task,
+            exception=raised.exception,
+            ordinal=raised.ordinal,
+            attempt=raised.attempt,
+            time=raised.time,
+            transformed_from=raised.transformed_from,
+            steps=[],
+        )
+        _explain(row, raised.evidence)
+        if self._attempt_started is not None:
+            row.lost_work = max(0.0, raised.time - self._attempt_started)
+        self.rows[raised.ordinal] = row
+        for other in self.rows.values():
+            # What was raised in its place (ESCALATE to a named exception) goes on with the recovery.
+            if other.outcome == "open" and other.exception in raised.transformed_from:
+                other.outcome = "transformed"
+
+    def _on_decided(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            row.action = str(data.get("action") or "")
+            row.reason = str(data.get("reason") or "")
+            self._plan(row, data.get("steps") or ())
+        self._state(TaskState.RECOVERING)
+
+    def _plan(self, row: ExceptionRow, steps: Iterable[dict[str, Any]]) -> None:
+        self._planned[row.ordinal] = [_step(step) for step in steps]
+        # Who was found to be the cause says more than where the line was read.
+        row.node = next((str(step["suspect"]) for step in steps if step.get("suspect")), row.node)
+
+    def _on_observed(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            row.action, row.outcome = f"would {data.get('action')}", "observed"
+            row.reason = str(data.get("reason") or "")
+            self._plan(row, data.get("steps") or ())
+            row.steps = [f"{step} (not done)" for step in self._planned[row.ordinal]]
+
+    def _on_fenced(self, data: dict[str, Any], time: float) -> None:
+        for row in self.rows.values():
+            if row.outcome == "open":
+                added = msgspec.convert(data.get("evidence") or (), tuple[Evidence, ...])
+                if not row.node:
+                    row.node = next((item.node for item in added if item.node), "")
+                if data.get("steps") is not None:
+                    self._plan(row, data["steps"])
+
+    def _on_evidence(self, data: dict[str, Any], time: float) -> None:
+        for row in self.rows.values():
+            if row.outcome == "open":
+                collected = str(data.get("detail") or "")
+                row.stacks = kept(collected) or row.stacks
+                row.detail = row.detail or collected[:2000]
+
+    def _on_step_done(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            planned = self._planned.get(row.ordinal, [])
+            index = int(data.get("index") or 0)
+            note = str(data.get("note") or "")
+            name = planned[index] if index < len(planned) else f"step {index + 1}"
+            row.steps.append(f"{name}: {note}" if note else name)
+        for bad in data.get("bad_nodes") or ():
+            self.bad_nodes.append(msgspec.convert(bad, BadNode))
+
+    def _on_step_failed(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            planned = self._planned.get(row.ordinal, [])
+            index = int(data.get("index") or 0)
+            name = planned[index] if index < len(planned) else f"step {index + 1}"
+            row.steps.append(f"{name}: failed: {data.get('note') or 'no reason given'}")
+
+    def _on_otherwise(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            row.action, row.reason = str(data.get("action") or ""), str(data.get("reason") or "")
+
+    def _on_confirmed(self, data: dict[str, Any], time: float) -> None:
+        for ordinal in data.get("ordinals") or ():
+            row = self.rows.get(int(ordinal))
+            if row is not None:
+                row.outcome = _SAVED
+                row.seconds = max(0.0, time - row.time)
+
+    def _on_paused(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            row.outcome = "paused"
+        self._state(TaskState.PAUSED)
+
+    def _on_resumed(self, data: dict[str, Any], time: float) -> None:
+        for row in self.rows.values():
+            if row.outcome == "paused":
+                row.outcome = "open"
+        self._state(TaskState.RECOVERING)
+
+    def _on_escalated(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            row.outcome = "escalated"
+            row.reason = str(data.get("reason") or row.reason)
+        self._state(TaskState.ESCALATED)
+
+    def _on_finished(self, data: dict[str, Any], time: float) -> None:
+        state = TaskState(data.get("state") or TaskState.FAILED)
+        self._state(state)
+        self.row.exit_code = data.get("code")
+        self.row.reason = str(data.get("reason") or "")
+        self.row.ended = time
+        for row in self.rows.values():
+            if row.outcome == "open":
+                row.outcome = "skipped" if state is TaskState.SKIPPED else state.value
+
+    def _on_coordinator_unobserved(self, data: dict[str, Any], time: float) -> None:
+        self._state(TaskState.UNOBSERVED)
+
+    def _on_coordinator_state(self, data: dict[str, Any], time: float) -> None:
+        if self.row.state == TaskState.UNOBSERVED:
+            self._state(TaskState(data["state"]))
+
+    def _on_coordinator_requeue_decided(self, data: dict[str, Any], time: float) -> None:
+        self.row.run_again.append(str(data.get("because") or ""))
+
+    def _on_coordinator_requeue_done(self, data: dict[str, Any], time: float) -> None:
+        if data.get("outcome") == "refused" and self.row.run_again:
+            self.row.run_again[-1] += f": refused: {data.get('reason')}"
+
+    def _on_coordinator_bad_node(self, data: dict[str, Any], time: float) -> None:
+        self.bad_nodes.append(msgspec.convert(data["bad_node"], BadNode))
+
+    def _on_coordinator_finished(self, data: dict[str, Any], time: float) -> None:
+        """Take the end of a task that nobody was left to tell of."""
+        if data.get("told_by") != "isolator":
+            code = data.get("exit_code")
+            self._on_finished({**data, "code": None if code == -1 else code}, time)
+
+
+def _step(step: dict[str, Any]) -> str:
+    """Return a planned step in words: ``NODE.REPLACE of n03 (no heartbeat)``."""
+    name = f"{step.get('resource', '')}.{step.get('operation', '')}"
+    if step.get("suspect"):
+        name += f" of {step['suspect']}"
+    because = step.get("because")
+    return f"{name} ({because})" if because else name
+
+
+def _explain(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
+    """Put the evidence that tells most into the row: a line of output, else what came first."""
+    if not evidence:
+        return
+    main = next((item for item in evidence if item.line), evidence[0])
+    row.kind, row.line, row.file, row.offset = main.kind, main.line.rstrip("\n"), main.file, main.offset
+    about = next((item.node for item in evidence if item.node and item.kind in ("node", "heartbeat")), "")
+    row.node = about or main.node
+    row.detail = next((item.detail for item in evidence if item.detail), "")[:2000]

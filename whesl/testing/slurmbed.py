@@ -1,0 +1,487 @@
+"""A throw-away real Slurm cluster of several nodes on one host, for tests.
+
+Every node is a slurmd in its own PID, mount and UTS namespace (mode ``pid``), with its own network too (mode
+``net``), or just a process (mode ``host``). With namespaces a node's whole life can be taken at once: slurmd,
+slurmstepd and the application die together, and so does the node-local storage. Needs root.
+
+Daemons die with the thread that started them (``PR_SET_PDEATHSIG``), so a killed test session leaves none
+behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from whesl.testing.slurminstall import PATH, SlurmBedError, missing
+from whesl.testing.slurmnet import NodeNetwork
+
+Mode = Literal["pid", "net", "host"]
+
+_DBD_PASSWORD = "bed"  # noqa: S105 - of a database that lives for one test on loopback
+# The first process of a node: an init that reaps, so that orphans do not stay as zombies, and that outlives
+# slurmd.
+_INIT = """\
+mount -t proc proc /proc; hostname "$1"; mount -t tmpfs -o size=64m,mode=1777 tmpfs "$2"; shift 2
+"$@" & while :; do wait; sleep 0.2; done
+"""
+
+
+class SlurmBed:
+    """One cluster; a context manager.
+
+    Args:
+        nodes: how many nodes, named n01, n02, ...
+        mode: what a node is made of (module docstring). ``cut`` needs ``net``; ``kill_node`` is a crash of
+        the whole
+            node except in ``host``, where only slurmd dies.
+        cpus: CPUs that each node claims to have.
+        slurmd_timeout: seconds until slurmctld declares a silent node down.
+        dbd: with accounting (slurmdbd and MariaDB).
+        settings: more lines of slurm.conf; a key given here replaces the default's line.
+        directory: where everything lives; a fresh temporary directory by default, removed at the end.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 4,
+        mode: Mode = "pid",
+        *,
+        cpus: int = 2,
+        slurmd_timeout: int = 10,
+        dbd: bool = False,
+        settings: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+    ) -> None:
+        self.mode: Mode = mode
+        self.nodes = tuple(f"n{number:02d}" for number in range(1, nodes + 1))
+        self._cpus = cpus
+        self._slurmd_timeout = slurmd_timeout
+        self._dbd = dbd
+        self._settings = dict(settings or {})
+        # A Unix socket's path has to stay below 108 bytes, so pytest's long directories will not do.
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="whesl-slurm-"))
+        self.conf = self.directory / "etc" / "slurm.conf"
+        self.local = (
+            self.directory / "local"
+        )  # node-local storage: same path, another file system on each node
+        self._socket = self.directory / "run" / "munge.socket"
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._host = socket.gethostname().split(".")[0]
+        self._ports = _free_ports(3 + nodes)
+        self.tag = secrets.token_hex(3)  # in the names of its network devices
+        self._network = NodeNetwork(self.tag, self.nodes)
+
+    # Life -------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> SlurmBed:
+        try:
+            self.start()
+        except BaseException:  # also a timeout or an interrupt of the test session: nothing may stay behind
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, timeout: float = 60.0) -> None:
+        """Start the cluster and return when all nodes are idle. Raises SlurmBedError."""
+        if os.geteuid() != 0:
+            raise SlurmBedError("a Slurm test cluster has to be started by root")
+        if lacking := missing():
+            raise SlurmBedError(f"not installed: {', '.join(lacking)}")
+        self.directory.chmod(0o755)
+        for name in ("etc", "run", "log", "state", "local", *(f"spool/{node}" for node in self.nodes)):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        if self.mode == "net":
+            self._network.up()
+        self._write_configuration()
+        self._start_munge()
+        if self._dbd:
+            self._start_accounting()
+        self._spawn("slurmctld", ["slurmctld", "-D", "-c", "-f", str(self.conf)])
+        for node in self.nodes:
+            self.start_node(node)
+        self.wait_for(lambda: self.states().count("idle") == len(self.nodes), "all nodes idle", timeout)
+
+    def stop(self) -> None:
+        """End every process, mount and network of the cluster and remove its directory."""
+        if "slurmctld" in self._daemons:
+            self.resume_controller()
+        for node in self.nodes:
+            self.kill_node(node)
+        for name in ("slurmctld", "slurmdbd", "mariadbd", "munged"):
+            self._end(name)
+        if self.mode == "host":
+            self._kill_orphans()
+        self._network.down()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    # Use --------------------------------------------------------------------------------------------
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment that makes Slurm's commands talk to this cluster (and to no enclosing job)."""
+        outer = {
+            k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "WHESL"))
+        }
+        return {**outer, "SLURM_CONF": str(self.conf), "PATH": PATH, "TMPDIR": str(self.local)}
+
+    def run(
+        self, *command: str, timeout: float = 60.0, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command against this cluster and return its result, whatever its status."""
+        return subprocess.run(
+            command,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            cwd=self.directory,
+        )
+
+    @contextlib.contextmanager
+    def start_command(self, *command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Run a command against this cluster in the background; it is killed at the end."""
+        process = subprocess.Popen(
+            command,
+            env={**self.environment, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def pid(self, name: str) -> int:
+        """Return the process id of a daemon (``slurmctld``, ``munged``, ...)."""
+        return self._daemons[name].pid
+
+    def submit(self, script: str, *options: str) -> str:
+        """Submit a batch script's text with sbatch options and return the job's id. Raises SlurmBedError."""
+        path = self.directory / f"job-{secrets.token_hex(4)}.sh"
+        path.write_text(script if script.startswith("#!") else "#!/bin/sh\n" + textwrap.dedent(script))
+        path.chmod(0o755)
+        result = self.run("sbatch", "--parsable", "--output=/dev/null", *options, str(path))
+        if result.returncode != 0:
+            raise SlurmBedError(f"sbatch: {result.stderr}")
+        return result.stdout.strip()
+
+    def job(self, job_id: str, form: str = "%T") -> str:
+        """Return squeue's word on a job (``form`` as for ``squeue -o``), empty when it is not known."""
+        return self.run("squeue", "-h", "-t", "all", "-j", job_id, "-o", form).stdout.strip()
+
+    def states(self) -> list[str]:
+        """Return the nodes' states in order, as sinfo prints them."""
+        return self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%T").stdout.split()
+
+    def wait_for(self, condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
+        """Return when the condition holds. Raises SlurmBedError after ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            for name, daemon in self._daemons.items():
+                if daemon.poll() is not None:
+                    raise SlurmBedError(f"{name} ended while waiting for: {what}\n{self.log(name)}")
+            if time.monotonic() > deadline:
+                raise SlurmBedError(f"not within {timeout:g} s: {what}\n{self.log('slurmctld')}")
+            time.sleep(0.05)
+
+    def wait_job(self, job_id: str, *states: str, timeout: float = 60.0) -> str:
+        """Wait until a job is in one of the states and return it. Raises SlurmBedError."""
+        self.wait_for(lambda: self.job(job_id) in states, f"job {job_id} in {states}", timeout)
+        return self.job(job_id)
+
+    def log(self, name: str) -> str:
+        """Return the end of what a daemon (or ``slurmd.n01``) wrote."""
+        files = (self.directory / "log" / f"{name}.{kind}" for kind in ("out", "log"))
+        return "\n".join(file.read_text(errors="replace")[-3000:] for file in files if file.exists())
+
+    # Faults -----------------------------------------------------------------------------------------
+
+    def start_node(self, node: str) -> None:
+        """Start a node that is not running."""
+        slurmd = ["slurmd", "-D", "-f", str(self.conf), "-N", node]
+        if self.mode == "host":
+            self._spawn(f"slurmd.{node}", slurmd)
+            return
+        enter = ["nsenter", f"--net=/run/netns/{self._network.space(node)}"] if self.mode == "net" else []
+        unshare = ["unshare", "--pid", "--mount", "--uts", "--fork", "--kill-child=KILL"]
+        init = ["sh", "-c", _INIT, "init", node, str(self.local)]
+        self._spawn(f"slurmd.{node}", [*enter, *unshare, *init, *slurmd])
+
+    def kill_node(self, node: str) -> None:
+        """Crash a node: every process on it dies at once. Returns when they are gone."""
+        daemon = self._daemons.pop(f"slurmd.{node}", None)
+        if daemon is None:
+            return
+        # The namespace's init dies first: its parent, unshare, then reaps it, and leaves no zombie to PID 1.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for init in psutil.Process(daemon.pid).children() if self.mode != "host" else ():
+                init.kill()
+        if self.mode == "host":
+            daemon.kill()
+        try:
+            daemon.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait()
+
+    def kill_slurmd(self, node: str) -> None:
+        """Kill only slurmd: slurmstepd and the application on the node live on."""
+        for process in self._init(node).children():
+            if process.name() == "slurmd":
+                process.kill()
+                psutil.wait_procs([process], timeout=20)
+
+    def restart_slurmd(self, node: str) -> None:
+        """Start slurmd again inside a living node."""
+        enter = ["nsenter", f"--target={self._init(node).pid}", "--pid", "--mount", "--uts"]
+        if self.mode == "net":
+            enter.append("--net")
+        self._spawn(f"again.{node}", [*enter, "slurmd", "-D", "-f", str(self.conf), "-N", node])
+
+    def processes(self, node: str) -> list[psutil.Process]:
+        """Return the processes of a node (modes ``pid`` and ``net``), without its init."""
+        return self._init(node).children(recursive=True)
+
+    def cut(self, node: str) -> None:
+        """Cut a node's network (mode ``net``)."""
+        self._network.cut(node)
+
+    def heal(self, node: str) -> None:
+        """Reconnect a node's network."""
+        self._network.heal(node)
+
+    def pause_controller(self) -> None:
+        """Stop slurmctld in its tracks: commands get no answer."""
+        self._daemons["slurmctld"].send_signal(signal.SIGSTOP)
+
+    def resume_controller(self) -> None:
+        """Let slurmctld continue."""
+        self._daemons["slurmctld"].send_signal(signal.SIGCONT)
+
+    # Parts ------------------------------------------------------------------------------------------
+
+    def _spawn(self, name: str, command: Sequence[str]) -> None:
+        with (self.directory / "log" / f"{name}.out").open("ab") as log:
+            self._daemons[name] = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *command],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _end(self, name: str) -> None:
+        if daemon := self._daemons.pop(name, None):
+            daemon.terminate()
+            try:
+                daemon.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+    def _init(self, node: str) -> psutil.Process:
+        children = psutil.Process(self._daemons[f"slurmd.{node}"].pid).children()
+        if len(children) != 1:
+            raise SlurmBedError(f"node {node} has no namespace of its own (mode {self.mode})")
+        return children[0]
+
+    def _kill_orphans(self) -> None:
+        """Kill what outlived slurmd in mode ``host``, where no namespace ties it to this cluster."""
+        deadline = time.monotonic() + 10
+        # A step may start another process while it is being killed.
+        while (found := self.living()) and time.monotonic() < deadline:
+            for process in found:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+
+    def living(self) -> list[psutil.Process]:
+        """Return all processes that belong to this cluster: by their environment, or by an open file of it.
+
+        slurmstepd writes its title over its environment, so the environment alone would not do.
+        """
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):  # ended meanwhile, or another user's
+                if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
+                    continue
+                inherited = process.environ().get("SLURM_CONF") == str(self.conf)
+                if inherited or any(f"{self.directory}/" in file.path for file in process.open_files()):
+                    found.append(process)
+        return found
+
+    def _start_munge(self) -> None:
+        key = self.directory / "etc" / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        run, log = self.directory / "run", self.directory / "log"
+        command = ["munged", "--foreground", "--force", f"--socket={self._socket}", f"--key-file={key}"]
+        command += [
+            f"--pid-file={run}/munged.pid",
+            f"--log-file={log}/munged.log",
+            f"--seed-file={run}/munged.seed",
+        ]
+        self._spawn("munged", command)
+        self.wait_for(self._socket.exists, "munged is listening")
+
+    def _start_accounting(self) -> None:
+        if lacking := missing(("dbd",)):
+            raise SlurmBedError(f"not installed: {', '.join(lacking)}")
+        data, port = self.directory / "mysql", self._ports[1]
+        sql_socket = self.directory / "run" / "sql.socket"
+        quiet = ["--no-defaults", f"--datadir={data}", "--user=root"]
+        made = self.run(
+            "mariadb-install-db", *quiet, "--skip-test-db", "--auth-root-authentication-method=normal"
+        )
+        if made.returncode != 0:
+            raise SlurmBedError(f"mariadb-install-db: {made.stderr}")
+        options = [f"--socket={sql_socket}", f"--port={port}", "--bind-address=127.0.0.1", "--skip-log-bin"]
+        options += [f"--pid-file={self.directory}/run/mariadbd.pid"]
+        tuning = ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"]
+        self._spawn("mariadbd", ["mariadbd", *quiet, *options, *tuning])
+        grant = (
+            "create database slurm_acct_db; grant all on slurm_acct_db.* to "
+            f"'slurm'@'127.0.0.1' identified by '{_DBD_PASSWORD}'; "
+            f"grant all on slurm_acct_db.* to 'slurm'@'localhost' identified by '{_DBD_PASSWORD}';"
+        )
+        client = ["mariadb", "--no-defaults", f"--socket={sql_socket}", "--user=root"]
+        self.wait_for(lambda: self.run(*client, "-e", "select 1").returncode == 0, "MariaDB answers")
+        if (granted := self.run(*client, "-e", grant)).returncode != 0:
+            raise SlurmBedError(f"mariadb: {granted.stderr}")
+        configuration = self.directory / "etc" / "slurmdbd.conf"
+        configuration.write_text(
+            _lines(
+                AuthType="auth/munge",
+                AuthInfo=f"socket={self._socket}",
+                DbdHost=self._host,
+                DbdAddr="127.0.0.1",
+                DbdPort=str(self._ports[2]),
+                SlurmUser="root",
+                LogFile=f"{self.directory}/log/slurmdbd.log",
+                PidFile=f"{self.directory}/run/slurmdbd.pid",
+                StorageType="accounting_storage/mysql",
+                StorageHost="127.0.0.1",
+                StoragePort=str(port),
+                StorageUser="slurm",
+                StoragePass=_DBD_PASSWORD,
+                StorageLoc="slurm_acct_db",
+            )
+        )
+        configuration.chmod(0o600)
+        self._spawn("slurmdbd", ["slurmdbd", "-D"])
+        manage = ("sacctmgr", "-i", "add")
+        self.wait_for(lambda: self.run(*manage, "cluster", "bed").returncode == 0, "slurmdbd answers")
+        self.run(*manage, "account", "test")
+        for user in ("root", "nobody"):
+            self.run(*manage, "user", user, "account=test")
+
+    def _write_configuration(self) -> None:
+        run, log = self.directory / "run", self.directory / "log"
+        accounting = {"AccountingStorageType": "accounting_storage/none"}
+        if self._dbd:
+            accounting = {
+                "AccountingStorageType": "accounting_storage/slurmdbd",
+                "AccountingStorageHost": "127.0.0.1",
+                "AccountingStoragePort": str(self._ports[2]),
+                # With a private munge socket, clients otherwise try the system's.
+                "AccountingStoragePass": str(self._socket),
+            }
+        address = f"{self._network.subnet}.254" if self._network.subnet else "127.0.0.1"
+        keys = {
+            "ClusterName": "bed",
+            "SlurmctldHost": f"{self._host}({address})",
+            "SlurmUser": "root",
+            "SlurmdUser": "root",
+            "AuthType": "auth/munge",
+            "CredType": "cred/munge",
+            "AuthInfo": f"socket={self._socket}",
+            "SlurmctldPort": str(self._ports[0]),
+            "SlurmctldPidFile": f"{run}/slurmctld.pid",
+            "SlurmctldLogFile": f"{log}/slurmctld.log",
+            "StateSaveLocation": f"{self.directory}/state",
+            "SlurmdPidFile": f"{run}/slurmd.%n.pid",
+            "SlurmdLogFile": f"{log}/slurmd.%n.log",
+            "SlurmdSpoolDir": f"{self.directory}/spool/%n",
+            "SlurmdParameters": "config_overrides",
+            "ProctrackType": "proctrack/linuxproc",
+            "TaskPlugin": "task/none",
+            "JobAcctGatherType": "jobacct_gather/linux",
+            "SwitchType": "switch/none",
+            "MpiDefault": "none",
+            "SelectType": "select/cons_tres",
+            "SelectTypeParameters": "CR_Core",
+            "SchedulerType": "sched/backfill",
+            "SchedulerParameters": "batch_sched_delay=0,sched_min_interval=0,bf_interval=1,sched_interval=2",
+            "ReturnToService": "2",
+            "SlurmctldTimeout": "10",
+            "SlurmdTimeout": str(self._slurmd_timeout),
+            "InactiveLimit": "0",
+            "KillWait": "2",
+            "MinJobAge": "300",
+            "Waittime": "0",
+            "TreeWidth": "64",
+            **accounting,
+            **self._settings,
+        }
+        text = _lines(**keys) + "".join(self._node_line(index) for index in range(len(self.nodes)))
+        self.conf.write_text(text + "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
+        # slurmd starts a cgroup plugin even where nothing uses it, and guesses wrong in containers.
+        (self.conf.parent / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        # Several nodes on one host would share PMIx's directories in /tmp.
+        (self.conf.parent / "mpi.conf").write_text(f"PMIxCliTmpDirBase={self.local}\n")
+
+    def _node_line(self, index: int) -> str:
+        node = self.nodes[index]
+        place = {"NodeHostname": self._host if self.mode == "host" else node, "NodeAddr": "127.0.0.1"}
+        place["Port"] = str(self._ports[3 + index])
+        if self._network.subnet:
+            place |= {"NodeAddr": f"{self._network.subnet}.{index + 1}", "Port": "6818"}
+        size = {"CPUs": self._cpus, "Boards": 1, "SocketsPerBoard": 1, "CoresPerSocket": self._cpus}
+        parts = {
+            "NodeName": node,
+            **place,
+            **size,
+            "ThreadsPerCore": 1,
+            "RealMemory": 1000,
+            "State": "UNKNOWN",
+        }
+        return " ".join(f"{key}={value}" for key, value in parts.items()) + "\n"
+
+
+def _lines(**keys: str) -> str:
+    return "".join(f"{key}={value}\n" for key, value in keys.items())
+
+
+def _free_ports(count: int) -> list[int]:
+    """Return free TCP ports below the range from which the kernel hands out ports by itself."""
+    ports: list[int] = []
+    for _ in range(1000):
+        candidate = 12000 + secrets.randbelow(18000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", candidate))
+            if candidate not in ports:
+                ports.append(candidate)
+        if len(ports) == count:
+            return ports
+    raise SlurmBedError("no free TCP ports")

@@ -1,0 +1,63 @@
+"""Installs real Slurm and what tests run on it, with the distribution's own package manager."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from glob import glob
+
+from whesl.model.errors import WheslError
+
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "slurm": ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2"),
+    "mpi": ("openmpi-bin", "libopenmpi-dev", "libpmix-dev", "gcc", "libc6-dev"),
+    "lammps": ("lammps", "openmpi-bin", "libpmix-dev"),
+    "dbd": ("slurmdbd", "mariadb-server"),
+}
+# Commands, and files by pattern: srun --mpi=pmix loads what only the development package brings.
+_PMIX = "/usr/lib/*/pmix2/lib/libpmix.so"
+_PROOF = {
+    "slurm": ("slurmctld", "slurmd", "sbatch", "munged", "ip"),
+    "mpi": ("mpirun", "gcc", "/usr/include/stdio.h", "/usr/lib/*/openmpi/include/mpi.h", _PMIX),
+    "lammps": ("lmp", "mpirun", _PMIX),
+    "dbd": ("slurmdbd", "mariadbd"),
+}
+# Daemons are installed where an ordinary user's PATH does not lead.
+PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+
+
+class SlurmBedError(WheslError):
+    """The test cluster could not be built or did not do what it was told; its logs say why."""
+
+
+def missing(sets: Sequence[str] = ("slurm",)) -> list[str]:
+    """Return what these package sets would bring and this machine lacks: commands, and files by pattern."""
+    wanted = [name for part in sets for name in _PROOF[part]]
+    return [name for name in wanted if not (glob(name) if "/" in name else shutil.which(name, path=PATH))]  # noqa: PTH207 - patterns are absolute
+
+
+def install(sets: Sequence[str] = ("slurm",)) -> None:
+    """Install the package sets (keys of ``PACKAGES``) with apt-get where something is missing.
+
+    Raises SlurmBedError when not root, when there is no apt-get, or when it fails.
+    """
+    if not missing(sets):
+        return
+    if os.geteuid() != 0:
+        raise SlurmBedError(f"{', '.join(missing(sets))} not installed, and only root can install it")
+    if shutil.which("apt-get") is None:
+        raise SlurmBedError(f"{', '.join(missing(sets))} not installed, and there is no apt-get")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    packages = [name for part in sets for name in PACKAGES[part]]
+    patience = ("-o", "DPkg::Lock::Timeout=300")  # another session may be installing
+    command = ["apt-get", *patience, "install", "-y", "-q", "--no-install-recommends", *packages]
+    # The lists may be missing or old on a fresh machine, and updating them is slow where they are not.
+    for commands in ([command], [["apt-get", "update", "-q"], command]):
+        results = [
+            subprocess.run(c, env=environment, capture_output=True, text=True, check=False) for c in commands
+        ]
+        if all(result.returncode == 0 for result in results):
+            return
+    raise SlurmBedError(f"apt-get could not install {' '.join(packages)}:\n{results[-1].stderr[-2000:]}")
