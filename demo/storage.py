@@ -1,0 +1,36 @@
+"""A small real file system for the demo, made without root where the kernel allows it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+MARK = "WHESL_DEMO_STORAGE"  # set in the namespace: "tmpfs"
+
+
+def enter_namespace() -> None:
+    """Start the demo again in a mount namespace of its own, where it may mount; returns if there is none.
+
+    A user namespace makes this possible without root. Nothing outside the namespace changes, and the
+    kernel unmounts everything when the demo ends.
+    """
+    if os.environ.get(MARK) or not shutil.which("unshare"):
+        return
+    for options in (["--mount"], ["--user", "--map-root-user", "--mount"]):
+        probe = ["unshare", *options, "--", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+            command = ["unshare", *options, "--", sys.executable, "-m", "demo", *sys.argv[1:]]
+            # The same program once more, and nothing else: no shell is wanted.
+            os.execvpe(command[0], command, {**os.environ, MARK: "tmpfs"})  # noqa: S606
+
+
+def make_small(directory: Path, size: int) -> bool:
+    """Mount a file system of ``size`` bytes on ``directory``; False when this demo may not mount."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if os.environ.get(MARK) != "tmpfs":
+        return False
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(directory)]
+    return subprocess.run(command, check=False).returncode == 0
