@@ -1,0 +1,314 @@
+"""The report, from records as isolators write them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from whesl.cli.report import report as command
+from whesl.journal.store import Journal
+from whesl.model.evidence import Evidence, Raised, explain
+from whesl.model.workflow import Task, Workflow
+from whesl.report import progress, render
+from whesl.report.feed import Feed
+from whesl.report.happenings import Gathered, Happening, gather
+from whesl.report.summary import Report, summarise
+
+TASK = "w/run_N.1"
+WORKFLOW = Workflow(
+    id="w",
+    name="w",
+    wms="maestro",
+    root="/r",
+    tasks=(Task(id=TASK, step="run", instance="N.1", nodes=4), Task(id="w/end", step="end", parents=(TASK,))),
+)
+LINE = Evidence(
+    kind="log",
+    time=20.0,
+    node="n01",
+    pattern="MPI",
+    line="An error in MPI_Send [red]x[/red]\n",
+    file="run.out",
+    offset=17,
+)
+
+
+def raised(ordinal: int = 1, exception: str = "CRASH", **fields: Any) -> dict[str, Any]:
+    record = Raised(
+        exception=exception,
+        task=TASK,
+        attempt=1,
+        ordinal=ordinal,
+        time=fields.pop("time", 20.0),
+        evidence=fields.pop("evidence", (LINE,)),
+        **fields,
+    )
+    return {"raised": msgspec.to_builtins(record)}
+
+
+STEP = {"resource": "NODE", "operation": "REPLACE", "suspect": "n03", "because": "rank 5 ran there"}
+RECOVERED: list[tuple[str, float, dict[str, Any]]] = [
+    ("begun", 9.0, {"claim": "17.0", "job_id": "17"}),
+    ("attempt", 9.5, {"attempt": 1, "nodes": ["n01", "n02", "n03", "n04"]}),
+    ("launched", 10.0, {"attempt": 1}),
+    ("raised", 20.0, raised()),
+    ("decided", 20.0, {"exception": "CRASH", "ordinal": 1, "action": "recover", "steps": [STEP]}),
+    ("fenced", 20.5, {"attempt": 1}),
+    ("step-begun", 20.5, {"ordinal": 1, "index": 0}),
+    (
+        "step-done",
+        20.6,
+        {
+            "ordinal": 1,
+            "index": 0,
+            "note": "n05 takes its place",
+            "bad_nodes": [{"node": "n03", "reason": "CRASH", "task": TASK, "time": 20.6, "expires": 99.0}],
+        },
+    ),
+    ("relaunched", 20.7, {"ordinal": 1, "attempt": 2}),
+    ("attempt", 20.7, {"attempt": 2, "nodes": ["n01", "n02", "n05", "n04"]}),
+    ("launched", 22.0, {"attempt": 2}),
+    ("confirmed", 22.0, {"ordinals": [1], "attempt": 2, "seconds": 2.0}),
+    ("finished", 50.0, {"code": 0, "state": "completed", "reason": ""}),
+]
+
+
+def told(records: list[tuple[str, float, dict[str, Any]]]) -> Gathered:
+    return Gathered(
+        workflow=WORKFLOW,
+        happenings=tuple(
+            Happening(task=TASK, kind=kind, time=time, data=data) for kind, time, data in records
+        ),
+        submitted={"17": 3.0},
+    )
+
+
+def test_a_recovery_and_what_it_was_worth() -> None:
+    result = summarise(told(RECOVERED))
+    (row,) = result.exceptions
+    assert (row.exception, row.outcome, row.node) == ("CRASH", "relaunched", "n03")
+    assert (row.line, row.file, row.offset) == ("An error in MPI_Send [red]x[/red]", "run.out", 17)
+    assert row.steps == ["NODE.REPLACE of n03 (rank 5 ran there): n05 takes its place"]
+    assert (row.seconds, row.lost_work) == (2.0, 10.0)
+    assert result.assumptions.queue_wait == 6.0, "submitted at 3, begun at 9"
+    assert row.resubmission == 6.0 + 60.0 + 10.0
+    assert row.saved == 76.0 - 12.0
+    assert row.node_hours == pytest.approx(64.0 * 4 / 3600)
+    assert [bad.node for bad in result.bad_nodes] == ["n03"]
+    assert (result.totals.completed, result.totals.tasks, result.totals.recovered) == (1, 2, 1)
+    task = result.tasks[0]
+    assert (task.state, task.attempts, task.jobs, task.exit_code) == ("completed", 2, ["17"], 0)
+
+
+def test_assumptions_can_be_given() -> None:
+    result = summarise(told(RECOVERED), queue_wait=3600, poll_interval=30)
+    assert result.exceptions[0].resubmission == 3600 + 30 + 10
+    assert result.assumptions.waits == 0
+
+
+@pytest.mark.parametrize(
+    ("records", "outcome", "state"),
+    [
+        ([("otherwise", 21.0, {"ordinal": 1, "action": "fail", "reason": "none left"}),
+          ("finished", 22.0, {"code": 1, "state": "failed", "reason": "CRASH"})], "failed", "failed"),
+        ([("paused", 21.0, {"ordinal": 1, "reason": "budget"})], "paused", "paused"),
+        ([("paused", 21.0, {"ordinal": 1, "reason": "budget"}), ("resumed", 30.0, {"by": "x"}),
+          ("confirmed", 31.0, {"ordinals": [1]})], "relaunched", "recovering"),
+        ([("escalated", 21.0, {"ordinal": 1, "reason": "spares-exhausted"})], "escalated", "escalated"),
+        ([("finished", 21.0, {"code": 0, "state": "skipped", "reason": "by rule"})], "skipped", "skipped"),
+        ([], "open", "recovering"),
+    ],
+)  # fmt: skip
+def test_other_ends(records: list[tuple[str, float, dict[str, Any]]], outcome: str, state: str) -> None:
+    result = summarise(told(RECOVERED[:5] + records))
+    assert (result.exceptions[0].outcome, result.tasks[0].state) == (outcome, state)
+    if outcome != "relaunched":
+        assert result.exceptions[0].saved is None
+        assert result.totals.node_hours == 0
+
+
+DOUBT: list[tuple[str, float, dict[str, Any]]] = [
+    *RECOVERED[:3],
+    ("coordinator:unobserved", 30.0, {"task": TASK, "reason": "nothing was heard for 15 s"}),
+    (
+        "coordinator:requeue-decided",
+        40.0,
+        {"task": TASK, "job_id": "17", "because": "its batch host n01 is lost"},
+    ),
+]
+
+
+def test_a_lost_batch_host_and_the_same_job_again() -> None:
+    assert summarise(told(DOUBT)).tasks[0].state == "unobserved"
+    again = [("coordinator:requeue-done", 41.0, {"task": TASK, "outcome": "done"}), *RECOVERED[:3]]
+    result = summarise(told([*DOUBT, *((kind, time + 60, data) for kind, time, data in again)]))
+    assert (result.tasks[0].state, result.tasks[0].run_again) == ("running", ["its batch host n01 is lost"])
+    assert "job 17 was to run again: its batch host n01 is lost" in render.markdown(result)
+    (line,) = [progress.line(item) for item in told(DOUBT).happenings if "requeue" in item.kind]
+    assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
+
+
+def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
+    ending = {"task": TASK, "state": "failed", "exit_code": 1, "reason": "refused", "told_by": "coordinator"}
+    records = [
+        ("coordinator:requeue-done", 41.0, {"task": TASK, "outcome": "refused", "reason": "no"}),
+        ("coordinator:finished", 42.0, ending),
+    ]
+    result = summarise(told([*DOUBT, *records]))
+    task = result.tasks[0]
+    assert (task.state, task.exit_code, task.reason, result.totals.failed) == ("failed", 1, "refused", 1)
+    assert task.run_again == ["its batch host n01 is lost: refused: no"]
+
+
+def test_observed_is_not_recovered() -> None:
+    records = [
+        *RECOVERED[:4],
+        ("observed", 20.0, {"exception": "CRASH", "ordinal": 1, "action": "recover", "steps": [STEP]}),
+    ]
+    (row,) = summarise(told(records)).exceptions
+    assert (row.outcome, row.action) == ("observed", "would recover")
+    assert row.steps == ["NODE.REPLACE of n03 (rank 5 ran there) (not done)"]
+
+
+def test_an_exception_raised_in_the_place_of_another() -> None:
+    second = raised(2, "HIGHER", time=21.0, transformed_from=("CRASH",))
+    result = summarise(
+        told([*RECOVERED[:5], ("raised", 21.0, second), ("confirmed", 23.0, {"ordinals": [2]})])
+    )
+    assert [row.outcome for row in result.exceptions] == ["transformed", "relaunched"]
+
+
+def test_a_job_that_runs_again() -> None:
+    again = [("begun", 60.0, {"claim": "17.1", "job_id": "17"}), ("launched", 61.0, {"attempt": 3})]
+    row = summarise(told([*RECOVERED, *again])).tasks[0]
+    assert (row.state, row.jobs, row.ended) == ("running", ["17"], None)
+
+
+KINDS = [kind for kind, _, _ in RECOVERED] + ["observed", "otherwise", "paused", "resumed", "escalated", "x"]
+SCALAR = st.one_of(st.none(), st.integers(0, 3), st.text(max_size=3))
+
+
+@given(st.lists(st.tuples(st.sampled_from(RECOVERED), st.floats(0, 99)), max_size=20))
+def test_any_order_of_records_gives_a_report(
+    records: list[tuple[tuple[str, float, dict[str, Any]], float]],
+) -> None:
+    result = summarise(told([(kind, time, data) for (kind, _, data), time in records]))
+    assert msgspec.json.decode(msgspec.json.encode(result), type=Report) == result
+    render.markdown(result)
+
+
+# On disk ------------------------------------------------------------------------------------------------
+
+
+def home(tmp_path: Path, *, coordinator: bool) -> Path:
+    tmp_path.chmod(0o700)
+    flow = tmp_path / "workflows" / "w"
+    (flow / "submissions").mkdir(parents=True)
+    (flow / "workflow.json").write_bytes(msgspec.json.encode(WORKFLOW))
+    (flow / "submissions" / "x.json").write_text('{"number": 1, "job": "17", "submitted": {"17": 3.0}}')
+    directory = tmp_path / "tasks" / "w" / "run_N.1"
+    directory.mkdir(parents=True)
+    (directory / "job.json").write_bytes(
+        msgspec.json.encode({"setup": {"task": WORKFLOW.tasks[0], "workflow": "w"}})
+    )
+    if coordinator:
+        (tmp_path / "coordinator").mkdir()
+    path = (tmp_path / "coordinator" if coordinator else directory) / "journal.db"
+    with Journal(path) as journal:
+        for kind, time, data in RECOVERED:
+            if coordinator:
+                journal.append(
+                    "report", {"task": TASK, "kind": kind, "time": time, "data": data}, time + 0.01
+                )
+                journal.append("report", {"task": "other/x", "kind": kind, "time": time, "data": {}}, time)
+            else:
+                journal.append(kind, data, time)
+    return tmp_path
+
+
+@pytest.mark.parametrize("coordinator", [True, False])
+def test_the_same_from_either_journal(tmp_path: Path, coordinator: bool) -> None:
+    result = summarise(gather(home(tmp_path, coordinator=coordinator), "w"))
+    assert result == summarise(told(RECOVERED))
+
+
+def test_what_a_coordinator_missed_is_read_from_the_isolator(tmp_path: Path) -> None:
+    made = home(tmp_path, coordinator=False)
+    (made / "coordinator").mkdir()
+    with Journal(made / "coordinator" / "journal.db") as journal:
+        for kind, time, data in RECOVERED[:3]:
+            journal.append("report", {"task": TASK, "kind": kind, "time": time, "data": data}, time)
+    assert summarise(gather(made, "w")) == summarise(told(RECOVERED))
+
+
+def test_the_command(tmp_path: Path) -> None:
+    environment = {**os.environ, "WHESL_HOME": str(home(tmp_path, coordinator=True))}
+    run = CliRunner().invoke(command, ["--json"], env=environment, catch_exceptions=False)
+    assert json.loads(run.output)["exceptions"][0]["line"].startswith("An error in MPI_Send")
+    run = CliRunner().invoke(command, ["w", "--markdown"], env=environment, catch_exceptions=False)
+    assert "1 of 2 tasks completed" in run.output
+    assert "n05 takes its place" in run.output
+    run = CliRunner().invoke(command, ["w"], env=environment, catch_exceptions=False)
+    assert "[red]x[/red]" in run.output, "a log line is data, never markup"
+
+
+def test_a_hang_is_explained_by_the_time_and_not_by_its_last_good_line() -> None:
+    """What was seen last looks like success; alone it says nothing of what is wrong."""
+    silent = "the pattern did not appear for 5 s; the last was: cycle = 20"
+    assert explain("hang", "cycle = 20\n", "the pattern did not appear for 5 s\nstacks") == silent
+    assert explain("progress", "", "it was never seen") == "it was never seen"
+    assert explain("log", "No space left on device\n", "detail") == "No space left on device"
+    evidence = Evidence(kind="hang", time=1.0, line="cycle = 20", detail="the pattern did not appear for 5 s")
+    known = told([("raised", 20.0, raised(exception="HANG", evidence=(evidence,)))])
+    live = progress.line(known.happenings[0])
+    assert live is not None
+    assert live.endswith(f"run_N.1: raised HANG: {silent}")
+    result = summarise(known)
+    console = Console(file=io.StringIO(), width=200)
+    render.show(result, console)
+    assert silent in console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+
+
+def test_a_report_says_where_the_stacks_of_a_hang_are() -> None:
+    collected = ("evidence", 20.1, {"attempt": 1, "detail": "/record/attempt-1/stacks/all.txt\non n01:\n"})
+    result = summarise(told([*RECOVERED[:5], collected, *RECOVERED[5:]]))
+    assert result.exceptions[0].stacks == "/record/attempt-1/stacks/all.txt"
+    console = Console(file=io.StringIO(), width=200)
+    render.show(result, console)
+    assert "see   /record/attempt-1/stacks/all.txt\n" in console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+
+
+def test_a_table_for_a_terminal() -> None:
+    result = summarise(told(RECOVERED))
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    render.show(result, console)
+    console.print(progress.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
+    assert "said" in console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+
+
+def test_lines_of_a_running_workflow(tmp_path: Path) -> None:
+    feed = Feed(tmp_path, WORKFLOW)
+    assert list(feed.lines()) == [], "no coordinator yet"
+    home(tmp_path, coordinator=True)
+    lines = [text.split(" ", 1)[1] for text in feed.lines()]
+    assert lines == [
+        "run_N.1: runs",
+        "run_N.1: raised CRASH: An error in MPI_Send [red]x[/red]",
+        "run_N.1: step 1 done: n05 takes its place",
+        "run_N.1: runs again (attempt 2)",
+        "run_N.1: recovered in 2.00 s",
+        "run_N.1: completed",
+    ]
+    assert list(feed.lines()) == []
+    assert feed.settled()
+    feed.close()

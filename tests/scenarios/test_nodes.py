@@ -1,0 +1,162 @@
+"""Scenarios 3, 4 and 9: a node killed, a rank that hangs, and no spare left, under a parallel program."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.bed import Bed
+from tests.scenarios.studies import rules, step, write
+
+SOLVER = "$(LAUNCHER) $(PYTHON) $(PROGRAMS)/solver.py --cycles 200 --checkpoint 20 --pace 0.03"
+LAMMPS = """\
+export OMPI_MCA_btl=tcp,self OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
+last=$(ls -t ckpt.*.rst 2>/dev/null | sed -n 2p)
+if [ -n "$last" ]; then
+  srun --mpi=pmix -N 2 -n 2 lmp -log none -in {inputs}/in.restart -var rst "$last"
+else
+  srun --mpi=pmix -N 2 -n 2 lmp -log none -in {inputs}/in.start
+fi
+"""
+NODE_LOST = """\
+DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [solve] LIMIT 2
+EXCEPTION DETECTION NODELOST NODE DOWN
+EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
+"""
+
+
+def solver_study(path: Path) -> Path:
+    return write(path, path.parent, [step("solve", SOLVER, nodes=2, procs=4)])
+
+
+def expected_result(bed: Bed, tmp_path: Path) -> dict[str, object]:
+    """The result of the same study without WHESL and without faults."""
+    study = solver_study(tmp_path / "plain.yaml")
+    assert bed.plain(study) == 0
+    result = study.with_name("plain.plain") / "solve" / "result.json"
+    return dict(json.loads(result.read_text()))
+
+
+def rank_nodes(workspace: Path) -> dict[int, str]:
+    return {
+        int(path.stem.split("-")[1]): path.read_text().split()[0] for path in workspace.glob("rank-*.pid")
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_3_node_killed_under_the_parallel_program(bed: Bed, tmp_path: Path) -> None:
+    expected = expected_result(bed, tmp_path)
+    before = len(bed.jobs())
+    study = solver_study(tmp_path / "study.yaml")
+    workspace = bed.root(study) / "solve"
+    process = bed.begin(study, rules(tmp_path / "rules.esl", NODE_LOST))
+    bed.wait(lambda: (workspace / "checkpoint.json").exists(), "a checkpoint")
+    at = rank_nodes(workspace)
+    victim = next(node for node in at.values() if node != at[0])
+    bed.crash(victim)
+    run = bed.end(process, study)
+
+    assert run.status == 0, run.output + bed.evidence()
+    assert json.loads((workspace / "result.json").read_text()) == expected
+    after = rank_nodes(workspace)
+    assert victim not in after.values(), "the swap did not reach the launcher"
+    assert len(set(after.values())) == 2
+    (raised,) = run.exceptions("NODELOST")
+    assert raised["outcome"] == "relaunched"
+    assert raised["node"] == victim
+    text = (workspace / "solve.out").read_text() if (workspace / "solve.out").exists() else ""
+    output = text or next(workspace.glob("*.out")).read_text()
+    assert "start at cycle = 0 " in output
+    assert output.count("start at cycle = ") == 2, output
+    assert [job["JobState"] for job in bed.jobs()[before:]] == ["COMPLETED"]
+    nodes = json.loads(bed.whesl("nodes", "--json").stdout)
+    assert victim in json.dumps(nodes)
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("bed", ["slurm"], indirect=True)
+def test_3_node_killed_under_lammps(bed: Bed, tmp_path: Path, require_mpi: None) -> None:
+    """LAMMPS under OpenMPI, with its own restart files."""
+    inputs = tmp_path / "inputs"
+    shutil.copytree(Path(__file__).parent / "lammps", inputs)
+    command = LAMMPS.format(inputs=inputs)
+    plain = write(tmp_path / "plain.yaml", tmp_path, [step("solve", command, nodes=2, procs=2)])
+    assert bed.plain(plain) == 0
+    expected = (plain.with_name("plain.plain") / "solve" / "final.dump").read_text()
+    before = len(bed.jobs())
+
+    study = write(tmp_path / "study.yaml", tmp_path, [step("solve", command, nodes=2, procs=2)])
+    workspace = bed.root(study) / "solve"
+    process = bed.begin(study, rules(tmp_path / "rules.esl", NODE_LOST))
+    bed.wait(lambda: len(list(workspace.glob("ckpt.*.rst"))) >= 3, "restart files")
+    job = bed.jobs()[-1]
+    nodes = bed.call("scontrol", "show", "hostnames", job["NodeList"]).stdout.split()
+    victim = next(node for node in nodes[:2] if node != job["BatchHost"])
+    bed.crash(victim)
+    run = bed.end(process, study, timeout=200)
+    assert run.status == 0, run.output + bed.evidence()
+    assert (workspace / "final.dump").read_text() == expected
+    assert run.exceptions("NODELOST")[0]["node"] == victim
+    assert [job["JobState"] for job in bed.jobs()[before:]] == ["COMPLETED"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_4_a_stopped_rank_is_a_hang(bed: Bed, tmp_path: Path) -> None:
+    expected = expected_result(bed, tmp_path)
+    study = solver_study(tmp_path / "study.yaml")
+    workspace = bed.root(study) / "solve"
+    text = (
+        "DECLARE EXCEPTION HANG JOB_LEVEL JOB [solve] LIMIT 2\n"
+        'EXCEPTION DETECTION HANG LOG "cycle = " stdout TIMEOUT 4 WARMUP 1\n'
+        "EXCEPTION RECOVERY STEP HANG JOB NODE.REPLACE\n"
+    )
+    process = bed.begin(study, rules(tmp_path / "rules.esl", text))
+    bed.wait(lambda: (workspace / "checkpoint.json").exists(), "a checkpoint")
+    victim = bed.rank(3)
+    victim.suspend()
+    run = bed.end(process, study)
+    assert run.status == 0, run.output + bed.evidence()
+    assert json.loads((workspace / "result.json").read_text()) == expected
+    (raised,) = run.exceptions("HANG")
+    assert raised["outcome"] == "relaunched"
+    assert not victim.is_running(), "the stopped rank outlived its attempt"
+    stacks = list(Path(bed.environment["WHESL_HOME"]).glob("tasks/*/*/attempt-*/stacks/*"))
+    assert stacks, "no stack was taken down before the kill"
+    assert any("solver.py" in path.read_text() for path in stacks)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_9_spares_exhausted(bed: Bed, tmp_path: Path) -> None:
+    """Two nodes die and there is one spare: the coordinator has the same job run again, once, same id."""
+    expected = expected_result(bed, tmp_path)
+    before = len(bed.jobs())
+    study = solver_study(tmp_path / "study.yaml")
+    workspace = bed.root(study) / "solve"
+    text = NODE_LOST.replace("LIMIT 2", "LIMIT 3 ELSE ESCALATE")
+    process = bed.begin(study, rules(tmp_path / "rules.esl", text), "--spares", "1")
+    bed.wait(lambda: (workspace / "checkpoint.json").exists(), "a checkpoint")
+    at = rank_nodes(workspace)
+    first = next(node for node in at.values() if node != at[0])
+    bed.crash(first)
+    bed.wait(lambda: first not in rank_nodes(workspace).values(), "the swap")
+    output = next(workspace.glob("*.out"))
+    lines = len(output.read_text().splitlines())
+    bed.wait(lambda: len(output.read_text().splitlines()) > lines + 4, "progress after the swap")
+    at = rank_nodes(workspace)
+    second = next(node for node in at.values() if node != at[0])
+    bed.crash(second)
+    run = bed.end(process, study, timeout=180)
+    assert run.status == 0, run.output + bed.evidence()
+    assert json.loads((workspace / "result.json").read_text()) == expected
+    jobs = bed.jobs()[before:]
+    assert len(jobs) == 1, "a second job was submitted"
+    assert jobs[0]["JobState"] == "COMPLETED"
+    assert jobs[0].get("Restarts") == "1", "the same job has to run again, once"

@@ -1,0 +1,124 @@
+"""The rooms of the house: who may import whom, and what stays small."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "whesl"
+# Room: the rooms it may import. The table of docs/architecture.md, which a test below compares.
+ALLOWED: dict[str, set[str]] = {
+    "model": set(),
+    "esl": {"model"},
+    "detect": {"esl", "model"},
+    "erm": {"esl", "model"},
+    "rjms": {"model"},
+    "workflows": {"esl", "model", "rjms"},
+    "wire": {"model"},
+    "journal": {"model"},
+    "report": {"esl", "model", "journal"},
+    "isolator": {"esl", "model", "detect", "erm", "rjms", "workflows", "wire", "journal"},
+    "coordinator": {"esl", "model", "detect", "erm", "rjms", "workflows", "wire", "journal"},
+}
+EVERYTHING = {"cli", "testing"}
+
+
+def modules(room: str) -> list[Path]:
+    return [path for path in (PACKAGE / room).rglob("*.py") if "_generated" not in path.parts]
+
+
+def imports(path: Path) -> set[str]:
+    """Return the rooms that a module imports, lazily or not."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "whesl":
+                names = [f"whesl.{alias.name}" for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("whesl.")}
+    return found & (ALLOWED.keys() | EVERYTHING)
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert rooms == ALLOWED.keys() | EVERYTHING
+
+
+@pytest.mark.parametrize("room", sorted(ALLOWED))
+def test_imports_point_one_way(room: str) -> None:
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {other}"
+        for path in modules(room)
+        for other in imports(path)
+        if other != room and other not in ALLOWED[room]
+    }
+    assert not wrong
+
+
+def test_the_page_names_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    for room in ALLOWED.keys() | EVERYTHING:
+        assert f"| `whesl/{room}/` |" in page, room
+
+
+def test_cores_do_not_touch_the_world() -> None:
+    """A core imports no clock, socket, process or file module."""
+    banned = {"os", "socket", "subprocess", "time", "zmq", "sqlite3", "pathlib", "threading", "random", "io"}
+    for path in PACKAGE.rglob("core.py"):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.split(".")[0])
+        assert not names & banned, f"{path.relative_to(ROOT)} imports {sorted(names & banned)}"
+
+
+def test_nothing_unsafe_is_imported() -> None:
+    """No pickle, no eval or exec, no shell string anywhere in the product."""
+    for path in PACKAGE.rglob("*.py"):
+        if "_generated" in path.parts:
+            continue
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                assert not {a.name for a in node.names} & {"pickle", "dill", "marshal", "shelve"}, path
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else ""
+                assert name not in {"eval", "exec"}, path
+                for keyword in node.keywords:
+                    shell = keyword.arg == "shell" and isinstance(keyword.value, ast.Constant)
+                    assert not (shell and keyword.value.value), path  # type: ignore[attr-defined]  # a Constant
+
+
+def test_modules_stay_readable() -> None:
+    large = {
+        str(path.relative_to(ROOT)): lines
+        for path in PACKAGE.rglob("*.py")
+        if "_generated" not in path.parts and (lines := len(path.read_text().splitlines())) > 600
+    }
+    assert not large
+
+
+def test_the_project_speaks_of_itself_alone() -> None:
+    """No path of a development machine and no package index in what is published."""
+    pattern = re.compile(rf"{re.escape(str(ROOT))}(?![\w-])|{re.escape(str(ROOT.parent))}/shared\b|index-url")
+    for path in ROOT.rglob("*"):
+        relative = path.relative_to(ROOT)
+        if (
+            relative.parts[0].startswith(".")
+            or relative.is_relative_to("demo/output")
+            or not path.is_file()
+            or path == Path(__file__).resolve()
+            or path.suffix not in {".py", ".md", ".toml", ".g4", ".esl", ".yaml", ".yml", ".sh", ".json", ""}
+        ):
+            continue
+        text = path.read_text(errors="replace")
+        assert not pattern.search(text), f"{relative}: {pattern.search(text)}"

@@ -1,0 +1,389 @@
+"""Real sockets on loopback: who is admitted, what is dropped, and when a loss is told."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zmq
+
+from whesl.model.errors import TransientError
+from whesl.model.states import TaskState
+from whesl.wire.client import CoordinatorClient, request
+from whesl.wire.delivery import new_incarnation
+from whesl.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
+from whesl.wire.keys import KeyPair, LinkKeys, UserKeys, user_keys
+from whesl.wire.link import LinkClient, LinkServer, PeerFound, PeerLost, Received
+from whesl.wire.messages import Finished, Heartbeat, Query, Reply, Report, Welcome
+from whesl.wire.server import CoordinatorServer, Delivery
+from whesl.wire.sockets import BindError, ClientSocket, ServerSocket
+
+PATIENCE = 20.0
+
+
+class Ping(msgspec.Struct, tag="ping"):
+    number: int
+
+
+class Pong(msgspec.Struct, tag="pong"):
+    text: str
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Call until the result is true; fail at the deadline."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if result := condition():
+            return result
+        time.sleep(0.005)
+    raise AssertionError(f"did not happen: {what}")
+
+
+class TestLink:
+    @pytest.fixture
+    def server(self) -> Iterator[tuple[LinkServer[Any], LinkKeys]]:
+        keys = LinkKeys.generate()
+        server: LinkServer[Any] = LinkServer("127.0.0.1", 0, keys, [Ping, Pong])
+        yield server, keys
+        server.close()
+
+    def client(self, port: int, keys: LinkKeys, name: str) -> LinkClient[Any]:
+        return LinkClient(f"tcp://127.0.0.1:{port}", keys, name, [Ping, Pong])
+
+    def send(self, client: LinkClient[Any], message: Any) -> None:
+        until(lambda: client.changes() or client.connected, "connection")
+        assert client.send(message)
+
+    def collect(self, server: LinkServer[Any], count: int) -> list[Any]:
+        events: list[Any] = []
+        until(lambda: events.extend(server.receive()) or len(events) >= count, f"{count} events")
+        return events
+
+    def test_messages_go_both_ways_by_name(self, server: tuple[LinkServer[Any], LinkKeys]) -> None:
+        link, keys = server
+        with contextlib.closing(self.client(link.port, keys, "n01")) as client:
+            self.send(client, Ping(7))
+            assert self.collect(link, 2) == [PeerFound("n01"), Received("n01", Ping(7))]
+            assert link.send("n01", Pong("hello"))
+            assert until(client.receive, "answer") == [Pong("hello")]
+        assert not link.send("nobody", Pong("x"))
+        assert link.counters["unsent"] == 1
+
+    def test_each_loss_is_told_with_its_name(self, server: tuple[LinkServer[Any], LinkKeys]) -> None:
+        link, keys = server
+        clients = [self.client(link.port, keys, f"n{i}") for i in range(4)]
+        for client in clients:
+            self.send(client, Ping(1))
+        self.collect(link, 8)
+        clients[2].close()
+        assert self.collect(link, 1) == [PeerLost("n2")]
+        assert link.peers == {"n0", "n1", "n3"}
+        for index in (0, 1, 3):
+            clients[index].close()
+        assert {event.peer for event in self.collect(link, 3)} == {"n0", "n1", "n3"}
+
+    def test_a_killed_process_is_noticed(self, server: tuple[LinkServer[Any], LinkKeys]) -> None:
+        link, keys = server
+        program = (
+            "import sys, time, msgspec\nfrom whesl.wire.keys import LinkKeys\n"
+            "from whesl.wire.link import LinkClient\n"
+            "class Ping(msgspec.Struct, tag='ping'):\n    number: int\n"
+            "keys = msgspec.json.decode(sys.stdin.buffer.read(), type=LinkKeys)\n"
+            "client = LinkClient(sys.argv[1], keys, 'victim', [Ping])\n"
+            "while not client.send(Ping(1)):\n    time.sleep(0.01)\n"
+            "time.sleep(60)\n"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", program, f"tcp://127.0.0.1:{link.port}"], stdin=subprocess.PIPE
+        )
+        assert child.stdin is not None
+        child.stdin.write(msgspec.json.encode(keys))
+        child.stdin.close()
+        try:
+            self.collect(link, 2)
+        finally:
+            os.kill(child.pid, signal.SIGKILL)
+            child.wait()
+        assert self.collect(link, 1) == [PeerLost("victim")]
+
+    def test_a_peer_that_came_back_is_found_again(self, server: tuple[LinkServer[Any], LinkKeys]) -> None:
+        link, keys = server
+        first = self.client(link.port, keys, "n01")
+        self.send(first, Ping(1))
+        self.collect(link, 2)
+        first.close()
+        second = self.client(link.port, keys, "n01")
+        self.send(second, Ping(2))
+        events: list[Any] = []
+        until(lambda: events.extend(link.receive()) or Received("n01", Ping(2)) in events, "second")
+        assert link.peers == {"n01"}
+        second.close()
+
+    def test_a_restarted_server_on_the_old_port_is_found(self) -> None:
+        keys = LinkKeys.generate()
+        first: LinkServer[Any] = LinkServer("127.0.0.1", 0, keys, [Ping])
+        client = self.client(first.port, keys, "n01")
+        self.send(client, Ping(1))
+        self.collect(first, 2)
+        first.close()
+        until(lambda: False in client.changes(), "loss seen by the client")
+        second: LinkServer[Any] = LinkServer("127.0.0.1", first.port, keys, [Ping])
+        until(lambda: True in client.changes(), "connection again")
+        client.send(Ping(2))
+        assert self.collect(second, 2)[1] == Received("n01", Ping(2))
+        client.close()
+        second.close()
+
+    def test_wrong_and_missing_keys_are_refused_and_counted(
+        self, server: tuple[LinkServer[Any], LinkKeys]
+    ) -> None:
+        link, keys = server
+        stranger = self.client(link.port, LinkKeys(keys.server, KeyPair.generate()), "evil")
+        context = zmq.Context()
+        naked = context.socket(zmq.DEALER)
+        naked.linger = 0
+        naked.connect(f"tcp://127.0.0.1:{link.port}")
+        naked.send(b"\x92\x01\x82")
+        try:
+            until(lambda: link.receive() or link.counters["refused"] >= 2, "two refusals")
+            assert not stranger.send(Ping(1))
+            assert link.peers == frozenset()
+        finally:
+            stranger.close()
+            naked.close()
+            context.term()
+
+    def test_malformed_frames_are_counted_and_dropped(self, server: tuple[LinkServer[Any], LinkKeys]) -> None:
+        link, keys = server
+        raw = ClientSocket(keys.client, b"n01")
+        raw.connect(f"tcp://127.0.0.1:{link.port}", keys.server.public)
+        until(lambda: raw.events() or raw.connected, "connection")
+        other_version = msgspec.msgpack.encode((99, Ping(1)))
+        for frame in (b"", b"nonsense", other_version, msgspec.msgpack.encode((1, {"type": "other"}))):
+            assert raw.send(frame)
+        raw.socket.send_multipart([b"two", b"frames"])
+        until(lambda: link.receive() or link.counters["malformed"] == 5, "five counted")
+        assert link.peers == frozenset()
+        raw.close()
+
+    def test_a_taken_port_is_said(self, server: tuple[LinkServer[Any], LinkKeys]) -> None:
+        link, keys = server
+        with pytest.raises(BindError, match=str(link.port)):
+            LinkServer("127.0.0.1", link.port, keys, [Ping])
+
+
+class Coordinator:
+    """The server's end as the daemon uses it, without the daemon."""
+
+    def __init__(self, home: Path, port: int = 0, keys: UserKeys | None = None) -> None:
+        self.server = CoordinatorServer("127.0.0.1", port, keys or user_keys(home), new_incarnation())
+        (home / "coordinator").mkdir(exist_ok=True)
+        write_endpoint(
+            home,
+            Endpoint(
+                host="h",
+                addresses=("127.0.0.1",),
+                port=self.server.port,
+                public_key=user_keys(home).coordinator.public,
+                pid=os.getpid(),
+                incarnation=new_incarnation(),
+            ),
+        )
+
+    def deliveries(self, count: int, settle: bool = True) -> list[Delivery]:
+        found: list[Delivery] = []
+
+        def step() -> bool:
+            for delivery in self.server.receive():
+                found.append(delivery)
+                if settle:
+                    self.server.settle(delivery)
+            self.server.tick()
+            return len(found) >= count
+
+        until(step, f"{count} deliveries")
+        return found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    place = tmp_path / "home"
+    place.mkdir(mode=0o700)
+    return place
+
+
+REPORT = Report(task="w/t", kind="k", time=1.0)
+DONE = Finished(task="w/t", state=TaskState.COMPLETED, exit_code=0, attempts=1)
+
+
+class TestCoordinatorClient:
+    def test_nothing_is_lost_while_the_coordinator_is_away(self, home: Path) -> None:
+        client = CoordinatorClient(home, "w/t")
+        client.send(REPORT)
+        client.send(DONE)
+        assert client.receive() == [] and not client.connected()
+        coordinator = Coordinator(home)
+        found: list[Delivery] = []
+
+        def step() -> bool:
+            client.tick()
+            client.receive()
+            for delivery in coordinator.server.receive():
+                found.append(delivery)
+                coordinator.server.settle(delivery)
+            return len(found) == 2 and client.waiting == 0
+
+        until(step, "both delivered and acknowledged")
+        assert [d.message for d in found] == [REPORT, DONE]
+        assert client.connected()
+        client.close()
+        coordinator.server.close()
+
+    def test_a_restarted_coordinator_on_another_port_gets_what_the_first_did_not_write_down(
+        self, home: Path
+    ) -> None:
+        first = Coordinator(home)
+        client = CoordinatorClient(home, "w/t")
+        client.send(DONE)
+        got: list[Delivery] = []
+        until(lambda: client.tick() or got.extend(first.server.receive()) or got, "arrival")
+        first.server.close()
+        second = Coordinator(home)
+        assert second.server.port != first.server.port
+        again: list[Delivery] = []
+
+        def step() -> bool:
+            client.tick()
+            client.receive()
+            for delivery in second.server.receive():
+                again.append(delivery)
+                second.server.settle(delivery)
+            return bool(again) and client.waiting == 0
+
+        until(step, "second arrival")
+        assert [d.message for d in again] == [DONE]
+        assert again[0].peer == got[0].peer
+        client.close()
+        second.server.close()
+
+    def test_answers_reach_the_right_start_of_a_client_once(self, home: Path) -> None:
+        coordinator = Coordinator(home)
+        clients = [CoordinatorClient(home, "w/t") for _ in range(2)]
+        for number, client in enumerate(clients):
+            until(lambda c=client: c.tick() or c._socket.events() or c._socket.connected, "connection")
+            client.send(msgspec.structs.replace(REPORT, data={"n": number}))
+        deliveries = coordinator.deliveries(2)
+        for delivery in deliveries:
+            assert isinstance(delivery.message, Report)
+            reason = str(delivery.message.data["n"])
+            coordinator.server.send(delivery.peer, Welcome(task="w/t", admitted=False, reason=reason))
+        for number, client in enumerate(clients):
+            answers: list[Any] = []
+            until(lambda c=client, a=answers: a.extend(c.receive()) or a, "welcome")
+            assert [a.reason for a in answers] == [str(number)]
+        until(lambda: coordinator.server.receive() or coordinator.server.idle(), "acknowledged")
+        for client in clients:
+            client.close()
+        coordinator.server.close()
+
+    def test_heartbeats_are_answered_and_not_repeated(self, home: Path) -> None:
+        coordinator = Coordinator(home)
+        client = CoordinatorClient(home, "w/t")
+        until(lambda: client.tick() or client._socket.events() or client._socket.connected, "connection")
+        client.send(Heartbeat(task="w/t", state=TaskState.RUNNING, attempt=1))
+        assert client.waiting == 0
+        coordinator.deliveries(1)
+        until(lambda: client.receive() or client.connected(), "the answer")
+        client.close()
+        coordinator.server.close()
+
+    def test_a_request_is_answered(self, home: Path) -> None:
+        import threading
+
+        coordinator = Coordinator(home)
+
+        def answer() -> None:
+            (delivery,) = coordinator.deliveries(1)
+            coordinator.server.send(delivery.peer, Reply(ok=True, body=b"[]"))
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert request(home, Query(what="status"), PATIENCE) == Reply(ok=True, body=b"[]")
+        thread.join()
+        coordinator.server.close()
+
+    def test_a_request_to_nobody_ends(self, home: Path) -> None:
+        with pytest.raises(TransientError, match="did not answer") as caught:
+            request(home, Query(what="status"), 0.05)
+        assert "coordinator start" in caught.value.hint
+
+    def test_another_users_keys_get_nowhere(self, home: Path, tmp_path: Path) -> None:
+        coordinator = Coordinator(home)
+        thief_home = tmp_path / "thief"
+        thief_home.mkdir(mode=0o700)
+        user_keys(thief_home)
+        (thief_home / "coordinator").mkdir()
+        endpoint = read_endpoint(home)
+        assert endpoint is not None
+        write_endpoint(thief_home, endpoint)
+        with pytest.raises(TransientError):
+            request(thief_home, Query(what="status"), 0.5)
+        assert coordinator.server.receive() == []
+        assert coordinator.server.counters["refused"] >= 1
+        coordinator.server.close()
+
+    def test_an_open_home_is_refused(self, home: Path) -> None:
+        from whesl.wire.keys import HomeError
+
+        home.chmod(0o755)
+        with pytest.raises(HomeError):
+            CoordinatorClient(home, "w/t")
+
+
+def test_an_endpoint_is_reached_by_loopback_on_its_own_host_first() -> None:
+    endpoint = Endpoint(
+        host="login1",
+        addresses=("login1", "10.0.0.1", "127.0.0.1"),
+        port=5,
+        public_key="k",
+        pid=1,
+        incarnation="i",
+    )
+    assert endpoint.urls("login1") == ("tcp://127.0.0.1:5", "tcp://login1:5", "tcp://10.0.0.1:5")
+    assert endpoint.urls("n01") == ("tcp://login1:5", "tcp://10.0.0.1:5", "tcp://127.0.0.1:5")
+
+
+def test_reachable_addresses() -> None:
+    assert reachable_addresses("10.1.1.1") == ("10.1.1.1",)
+    assert reachable_addresses("*")[-1] == "127.0.0.1"
+
+
+def test_a_damaged_endpoint_file_is_no_endpoint(home: Path) -> None:
+    assert read_endpoint(home) is None
+    (home / "coordinator").mkdir()
+    (home / "coordinator" / "endpoint.json").write_text("{")
+    assert read_endpoint(home) is None
+
+
+def test_an_oversized_frame_ends_the_connection_not_the_server() -> None:
+    keys, client_keys = KeyPair.generate(), KeyPair.generate()
+    server = ServerSocket("127.0.0.1", 0, keys, frozenset({client_keys.public}))
+    client = ClientSocket(client_keys, b"big")
+    client.connect(f"tcp://127.0.0.1:{server.port}", keys.public)
+    until(lambda: client.events() or client.connected, "connection")
+    client.send(b"x" * (40 * 1024 * 1024))
+    until(lambda: False in client.events(), "the connection ended")
+    until(lambda: client.events() or client.connected, "a new connection")
+    assert client.send(b"small")
+    assert until(server.receive, "the next message") == [(b"big", b"small")]
+    client.close()
+    server.close()
