@@ -96,6 +96,10 @@ class HostAllocation:
         """Return that this machine is up: it runs this."""
         return {self._node: NodeState.UP}
 
+    def gone(self, node: str) -> bool:
+        """Return False: it cannot be told."""
+        return False
+
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return nothing: launchers see this machine as it is."""
         return {}

@@ -10,7 +10,7 @@ nonsense (never "gone"), RefusedError when it said no, TransientError when the s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -156,6 +156,40 @@ class NodeEvent(msgspec.Struct, frozen=True, kw_only=True):
     time: float
 
 
+class JobException(msgspec.Struct, frozen=True, kw_only=True):
+    """An exception that the resource manager itself has raised on a job (Flux RFC 21).
+
+    ``severity`` is 0 (ends the job) to 7, ``nodes`` are those that ``note`` names.
+    """
+
+    job_id: str
+    type: str
+    severity: int
+    note: str = ""
+    time: float = 0.0
+    nodes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Newsgiver(Protocol):
+    """What an allocation offers besides when its resource manager tells what happens instead of being asked."""
+
+    def watch(self) -> int:
+        """Begin to listen and return a descriptor that is readable when there is news.
+
+        Raises CouldNotObserveError when nothing can be heard.
+        """
+        ...
+
+    def news(self) -> list[NodeEvent | JobException]:
+        """Return what has come since the last call, in order; never waits."""
+        ...
+
+    def raise_exception(self, kind: str, severity: int, note: str) -> bool:
+        """Raise an exception on the job that this allocation is. False when there is no such job."""
+        ...
+
+
 class Allocation(Protocol):
     """The inside face."""
 
@@ -175,6 +209,14 @@ class Allocation(Protocol):
 
     def node_states(self) -> dict[str, NodeState]:
         """Return the resource manager's view of this allocation's nodes (the source of node events)."""
+        ...
+
+    def gone(self, node: str) -> bool:
+        """Look at once, within 0.1 s, whether the resource manager's own daemon on a node has surely ended.
+
+        A second witness besides the agent whose connection was closed: with both dead the node is.
+        False when it lives, is cut off or cannot be told.
+        """
         ...
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:

@@ -260,6 +260,10 @@ class LocalAllocation:
             for node in self._nodes
         }
 
+    def gone(self, node: str) -> bool:
+        """Return False: it cannot be told."""
+        return False
+
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that make ``active`` look like the whole allocation."""
         return for_nodes(active, {**self._environ, **base})

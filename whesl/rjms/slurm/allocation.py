@@ -167,6 +167,10 @@ class SlurmAllocation:
             raise CouldNotObserveError(f"squeue names no nodes of job {self._job_id}")
         return kept
 
+    def gone(self, node: str) -> bool:
+        """Return False: it cannot be told."""
+        return False
+
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return Slurm's variables for the nodes in use; spares and lost nodes do not appear."""
         return for_nodes(active, {**self._environ, **base})

@@ -19,6 +19,8 @@ from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, Slurm
 # How far back accounting is asked for a token: longer than a workflow and its queue waits last.
 LOOKBACK_DAYS = 30
 _POLL = 0.5
+# Looks in a row that must find a requeued job free of its hold: one look may come before Slurm sets it.
+_STEADY = 3
 
 
 class SlurmScheduler:
@@ -151,8 +153,7 @@ class SlurmScheduler:
                         raise RefusedError(f"{error.message}; {blocked.message}", hint=hint) from None
                     raise
         # The requeue is done: without the rest it starts by itself, two minutes later.
-        with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
-            self._lift_hold(job_id)
+        self._lift_hold(job_id)
 
     def allow_requeue(self, job_id: str, allowed: bool) -> None:
         """Allow that a job is run again, or take that back.
@@ -172,20 +173,23 @@ class SlurmScheduler:
 
         Slurm sets the hold when the old run has ended, and forgets a start time that was given before. Where
         the batch host is dead that takes until Slurm knows, longer than we wait, and what was given counts.
+        A look or a change that fails is made again: giving up leaves the job its two minutes.
         """
         deadline = time.monotonic() + self._settle / 2
-        lifted = False
-        while time.monotonic() < deadline:
-            record = self.jobs([job_id]).get(job_id)
-            if record is None or record.state not in (JobState.PENDING, JobState.COMPLETING):
-                return
-            if record.state is JobState.PENDING:
-                if lifted and not record.reason.startswith("BeginTime"):
+        free = 0
+        while free < _STEADY and time.monotonic() < deadline:
+            with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+                record = self.jobs([job_id]).get(job_id)
+                if record is None or record.state not in (JobState.PENDING, JobState.COMPLETING):
                     return
-                self._update_job(job_id, "StartTime=now")
-                lifted = True
+                held = record.state is JobState.COMPLETING or record.reason.startswith("BeginTime")
+                free = 0 if held else free + 1
+                if free < _STEADY and record.state is JobState.PENDING:
+                    self._update_job(job_id, "StartTime=now")
             self._sleep(_POLL)
-        self._update_job(job_id, "StartTime=now")
+        if free < _STEADY:
+            with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+                self._update_job(job_id, "StartTime=now")
 
     def annotate(self, job_id: str, comment: str) -> None:
         """Write a comment behind the token. Blanks of any kind become single spaces."""
