@@ -172,7 +172,7 @@ class JobException(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Newsgiver(Protocol):
-    """What an allocation offers besides when its resource manager tells what happens instead of being asked."""
+    """What an allocation also offers when its resource manager tells what happens, unasked."""
 
     def watch(self) -> int:
         """Begin to listen and return a descriptor that is readable when there is news.
