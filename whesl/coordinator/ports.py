@@ -6,6 +6,7 @@ Both are looked up when they are needed first: who uses the embedded resource ma
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -68,10 +69,25 @@ class Ports(Protocol):
 
 
 class InstalledPorts:
-    """The schedulers and workflow managers that are built in or installed."""
+    """The schedulers and workflow managers that are built in or installed.
+
+    One scheduler is kept for each cluster: an adapter may hold a process that answers its questions.
+    """
+
+    def __init__(self) -> None:
+        self._schedulers: dict[tuple[str, tuple[tuple[str, str], ...]], Scheduler] = {}
+        self._lock = threading.Lock()
 
     def scheduler(self, name: str, environment: Mapping[str, str]) -> Scheduler:
         """See Ports."""
+        key = (name, tuple(sorted(environment.items())))
+        with self._lock:
+            if key not in self._schedulers:
+                self._schedulers[key] = self._made(name, environment)
+            return self._schedulers[key]
+
+    @staticmethod
+    def _made(name: str, environment: Mapping[str, str]) -> Scheduler:
         from whesl import rjms
 
         options: dict[str, Any] = {}

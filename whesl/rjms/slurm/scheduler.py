@@ -14,6 +14,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
 from whesl.rjms.slurm import records
+from whesl.rjms.slurm.bindings import Bindings
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
 
 # How far back accounting is asked for a token: longer than a workflow and its queue waits last.
@@ -45,6 +46,7 @@ class SlurmScheduler:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._commands = SlurmCommands(environ, timeout=timeout)
+        self._bindings = Bindings(self._commands)
         self._settle = settle
         self._sleep = sleep
         self._has_accounting: bool | None = None
@@ -106,18 +108,19 @@ class SlurmScheduler:
             return {}
         if bad := [job_id for job_id in ids if not re.fullmatch(r"\d+(_\d+)?", job_id)]:
             raise UsageError(f"not a Slurm job id: {bad[0]!r}")
-        wanted = ",".join(ids)
-        try:
-            text = self._commands.run(
-                "squeue", "-h", "-r", "-t", "all", "-j", wanted, "-O", records.JOB_FORMAT
-            )
-        except NoSuchJobError:
-            text = ""
-        found = {record.id: record for record in self._with_batch_host_checked(records.jobs(text))}
+        seen = self._bindings.living(ids) or self._queued(ids)
+        found = {record.id: record for record in self._with_batch_host_checked(seen)}
         if forgotten := [job_id for job_id in ids if not _covers(job_id, found)]:
             for record in self._accounted("-j", ",".join(forgotten)):
                 found.setdefault(record.id, record)
         return found
+
+    def _queued(self, ids: Sequence[str]) -> list[JobRecord]:
+        query = ("squeue", "-h", "-r", "-t", "all", "-j", ",".join(ids), "-O", records.JOB_FORMAT)
+        try:
+            return records.jobs(self._commands.run(*query))
+        except NoSuchJobError:
+            return []
 
     def nodes(self) -> list[NodeRecord]:
         """Return all nodes, those of hidden partitions too."""
