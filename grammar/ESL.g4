@@ -55,7 +55,7 @@ word
     | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | CODE | SIGNAL
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
-    | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE
+    | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
     | STDOUT | STDERR | FILE
     ;
 
@@ -65,6 +65,7 @@ clause
     : LIMIT count within?                                                                  # limit
     | BACKOFF seconds                                                                      # backoff
     | ELSE ( FAIL | PAUSE | ESCALATE exceptionName? )                                      # otherwise
+    | RAISE STRING severity?                                                               # raise
     ;
 
 // How it is seen -----------------------------------------------------------------------------------
@@ -80,6 +81,7 @@ detection
     | NODE ( DOWN | DRAINED )                                                              # node
     | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
     | EXCEPTION exceptionName count TIMES within?                                          # counted
+    | JOB EXCEPTION STRING severity?                                                       # jobException
     ;
 
 pattern : ( LOG | MATCH ) STRING ;
@@ -97,6 +99,8 @@ within : WITHIN seconds ;
 timer : TIMEOUT seconds ( WARMUP seconds )? ;
 
 codes : NUMBER ( '-' NUMBER )? ;
+
+severity : SEVERITY count ;
 
 signal : IDENTIFIER | NUMBER ;
 
@@ -145,6 +149,8 @@ ELSE : 'ELSE' ;
 FAIL : 'FAIL' ;
 PAUSE : 'PAUSE' ;
 ESCALATE : 'ESCALATE' ;
+RAISE : 'RAISE' ;
+SEVERITY : 'SEVERITY' ;
 STDOUT : 'stdout' ;
 STDERR : 'stderr' ;
 FILE : 'file' ;

@@ -43,6 +43,8 @@ DETECTIONS = (
     "EXIT SIGNAL SIGSEGV, BUS, 9",
     "NODE DOWN",
     "NODE DRAINED",
+    'JOB EXCEPTION "exec"',
+    'JOB EXCEPTION "node-failure" SEVERITY 2',
     'DISK "/a" ABOVE 90%',
     'INODES "/a" ABOVE 90.5 %',
     'QUOTA "/a" ABOVE 1%',

@@ -87,6 +87,12 @@ CASES = [
     (f"{DETECT}EXIT CODE 5-3", "ESL064", "5-3", "3-5"),
     (f"{DETECT}EXIT SIGNAL SIGSEG", "ESL065", "SIGSEG", "did you mean SIGSEGV?"),
     (f"{DETECT}EXIT SIGNAL 99", "ESL065", "99", ""),
+    (f'{DETECT}JOB EXCEPTION "exec" SEVERITY 8', "ESL066", "8", "most severe"),
+    (f'{DETECT}JOB EXCEPTION "exec" SEVERITY -1', "ESL066", "-1", ""),
+    (f'{DETECT}JOB EXCEPTION "exec" SEVERITY 1.5', "ESL066", "1.5", ""),
+    (f'{DETECT}JOB EXCEPTION ""', "ESL067", '""', "one word"),
+    (f'{DETECT}JOB EXCEPTION "node failure"', "ESL067", '"node failure"', "one word"),
+    (f'{DETECT}JOB EXCEPTION "*"', "ESL067", '"*"', "as it stands"),
     (f"{DETECT}EXIT SIGNAL {'9' * 5000}", "ESL065", "9" * 5000, ""),
     (f"{DETECT}SILENCE TIMEOUT 9{'0' * 400}", "ESL016", "9" + "0" * 400, ""),
     (f"{DETECT}EXCEPTION LOW 99999999999 TIMES", "ESL016", "99999999999", ""),
@@ -180,7 +186,9 @@ def test_a_type_that_is_not_declared() -> None:
     assert (only.code, under(text, only)) == ("ESL031", "JOB_LEVEL")
 
 
-@pytest.mark.parametrize("clause", ["LIMIT 1 LIMIT 1", "BACKOFF 1 BACKOFF 1", "ELSE FAIL ELSE PAUSE"])
+@pytest.mark.parametrize(
+    "clause", ["LIMIT 1 LIMIT 1", "BACKOFF 1 BACKOFF 1", "ELSE FAIL ELSE PAUSE", 'RAISE "a" RAISE "b"']
+)
 def test_a_clause_given_twice(clause: str) -> None:
     text = (
         f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clause} ELSE FAIL\nEXCEPTION DETECTION X EXIT ANY\n"
@@ -196,6 +204,9 @@ def test_a_clause_given_twice(clause: str) -> None:
         ("LIMIT 1 WITHIN 0", "ESL060"),
         ("BACKOFF -1", "ESL060"),
         ("LIMIT 1.5", "ESL062"),
+        ('RAISE "lost" SEVERITY 0', "ESL066"),
+        ('RAISE "lost" SEVERITY 8', "ESL066"),
+        ('RAISE "a=b"', "ESL067"),
     ],
 )
 def test_numbers_of_clauses(clause: str, code: str) -> None:

@@ -17,6 +17,8 @@ from whesl.esl.spec import (
     ExceptionSpec,
     ExitDetection,
     HangDetection,
+    JobExceptionDetection,
+    JobExceptionRaise,
     LogDetection,
     NodeCondition,
     NodeDetection,
@@ -91,6 +93,8 @@ RECORDS = [
     ExitDetection(signals=(signal.SIGSEGV, signal.SIGBUS, 9), span=S),
     NodeDetection(condition=NodeCondition.DOWN, span=S),
     NodeDetection(condition=NodeCondition.DRAINED, span=S),
+    JobExceptionDetection(exception_type="exec", span=S),
+    JobExceptionDetection(exception_type="node-failure", severity=2, span=S),
     DiskDetection(path="/a", metric=DiskMetric.SPACE, above=0.9, span=S),
     DiskDetection(path="/a", metric=DiskMetric.INODES, above=0.905, span=S),
     DiskDetection(path="/a", metric=DiskMetric.QUOTA, above=0.01, span=S),
@@ -139,6 +143,24 @@ def test_clauses(clauses: str, expected: object) -> None:
     )
     x = spec_of(text).exception("X")
     assert (x.limit, x.limit_within, x.backoff, x.otherwise, x.escalate_to) == expected
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ("", None),
+        ('RAISE "lost"', JobExceptionRaise(exception_type="lost", severity=7)),
+        ('LIMIT 2 RAISE "lost" SEVERITY 1', JobExceptionRaise(exception_type="lost", severity=1)),
+        ('ELSE ESCALATE RAISE "lost"', JobExceptionRaise(exception_type="lost")),
+        ('RAISE "lost" SEVERITY 3 ELSE FAIL', JobExceptionRaise(exception_type="lost", severity=3)),
+    ],
+)
+def test_what_the_resource_manager_is_told(clauses: str, expected: JobExceptionRaise | None) -> None:
+    text = (
+        f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clauses}\nEXCEPTION DETECTION X EXIT ANY\n"
+        "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT ANY\n"
+    )
+    assert spec_of(text).exception("X").raises == expected
 
 
 def test_names_of_jobs() -> None:

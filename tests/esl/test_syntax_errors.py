@@ -18,7 +18,7 @@ def findings(text: str | bytes) -> tuple[Diagnostic, ...]:
 
 FORMS = (
     *("HANG", "LOG", "MATCH", "MULTIPLE", "ANY", "SILENCE", "PROGRESS", "EXIT", "NODE"),
-    *("DISK", "INODES", "QUOTA", "EXCEPTION"),
+    *("DISK", "INODES", "QUOTA", "EXCEPTION", "JOB"),
 )
 # One broken statement; code; the words under the caret; what was expected; a part of the hint.
 CASES = [
@@ -67,7 +67,7 @@ CASES = [
         "DECLARE EXCEPTION A JOB_LEVEL JOB [a] LIMITS 3",
         "ESL010",
         "LIMITS",
-        ("LIMIT", "BACKOFF", "ELSE", "the end of the line"),
+        ("LIMIT", "BACKOFF", "ELSE", "RAISE", "the end of the line"),
         "did you mean LIMIT?",
     ),
     ("DECLARE EXCEPTION A JOB_LEVEL JOB [a] LIMIT", "ESL010", "", ("a number",), "backslash"),
@@ -122,6 +122,21 @@ CASES = [
     ('EXCEPTION DETECTION A DISK "/" ABOVE 90', "ESL010", "", ("'%'",), "backslash"),
     ("EXCEPTION DETECTION A NODE DWON", "ESL010", "DWON", ("DOWN", "DRAINED"), "did you mean DOWN?"),
     ("EXCEPTION DETECTION A EXCEPTION B 3", "ESL010", "", ("TIMES",), "backslash"),
+    (
+        'EXCEPTION DETECTION A JOB EXCEPTION "exec" SEVERTY 0',
+        "ESL010",
+        "SEVERTY",
+        ("SEVERITY", "the end of the line"),
+        "did you mean SEVERITY?",
+    ),
+    ("EXCEPTION DETECTION A JOB EXCEPTION", "ESL010", "", ("a text in double quotes",), "backslash"),
+    (
+        "DECLARE EXCEPTION A JOB_LEVEL JOB [a] RAISE nodelost",
+        "ESL010",
+        "nodelost",
+        ("the type of an exception in double quotes",),
+        "double quotes",
+    ),
     ("EXCEPTION RECOVERY A JOB NODE.ADD", "ESL010", "A", ("STEP",), ""),
     ("EXCEPTION RECOVERY STEP A JOB NODE ADD", "ESL010", "ADD", ("'.'",), ""),
     (

@@ -16,10 +16,12 @@ from whesl.esl.recoveries import Captured, RecoveryCheck
 from whesl.esl.source import Source
 from whesl.esl.spec import (
     DEFAULT_LIMIT,
+    DEFAULT_SEVERITY,
     CountDetection,
     Detection,
     ExceptionSpec,
     HangDetection,
+    JobExceptionRaise,
     Level,
     LogDetection,
     Otherwise,
@@ -135,7 +137,7 @@ class _Check:
         steps: list[RecoveryStep],
     ) -> ExceptionSpec | None:
         limit, limit_within, backoff = DEFAULT_LIMIT, None, 0.0
-        otherwise, escalate_to = Otherwise.FAIL, None
+        otherwise, escalate_to, raises = Otherwise.FAIL, None, None
         seen: set[type[syntax.Clause]] = set()
         for clause in declared.clauses:
             if type(clause) in seen:
@@ -154,6 +156,8 @@ class _Check:
                 limit_within = quantities.seconds(self._findings, clause.within, "WITHIN")
             elif isinstance(clause, syntax.Backoff):
                 backoff = quantities.seconds(self._findings, clause.seconds, "BACKOFF", zero=True) or 0.0
+            elif isinstance(clause, syntax.Raise):
+                raises = self._raises(clause)
             else:
                 otherwise = Otherwise(clause.action.text)
                 if clause.exception is not None:
@@ -173,8 +177,16 @@ class _Check:
             backoff=backoff,
             otherwise=otherwise,
             escalate_to=escalate_to,
+            raises=raises,
             span=self._source.span(declared.start, declared.end),
         )
+
+    def _raises(self, clause: syntax.Raise) -> JobExceptionRaise | None:
+        kind = self._declarations.job_exception(clause.type)
+        severity = quantities.severity(self._findings, clause.severity, 1, DEFAULT_SEVERITY)
+        if kind is None or severity is None:
+            return None
+        return JobExceptionRaise(exception_type=kind, severity=severity)
 
     def _job(self, job: Word) -> str:
         """Return the glob of a job's name; in quotes a bracket means itself."""

@@ -132,6 +132,20 @@ class Declarations:
         self._findings.add("ESL047", f"the name of the {what} is empty", quoted.start, quoted.end)
         return False
 
+    def job_exception(self, quoted: Word) -> str | None:
+        """Return the type of a resource manager's exception; say so when none can be called that."""
+        kind = unquote(quoted)
+        if kind and not any(character.isspace() or character in "=*?" for character in kind):
+            return kind
+        self._findings.add(
+            "ESL067",
+            f"{quoted.text[:40]} is not the type of a job exception",
+            quoted.start,
+            quoted.end,
+            hint="a type is one word that is compared as it stands, for example exec, timeout or cancel",
+        )
+        return None
+
     # The uses of what was declared -------------------------------------------------------------------
 
     def entity(self, name: Word) -> Entity | None:

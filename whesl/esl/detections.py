@@ -40,6 +40,8 @@ class DetectionCheck:
             return self._exit(form, span)
         if isinstance(form, syntax.Node):
             return spec.NodeDetection(condition=form.condition, span=span)
+        if isinstance(form, syntax.JobException):
+            return self._job_exception(form, span)
         if isinstance(form, syntax.Disk):
             return self._disk(form, span)
         return self._counted(form, span)
@@ -159,6 +161,13 @@ class DetectionCheck:
             hint="0 is success" if value == 0 else "",
         )
         return None
+
+    def _job_exception(self, form: syntax.JobException, span: spec.Span) -> spec.JobExceptionDetection | None:
+        kind = self._declarations.job_exception(form.type)
+        severity = quantities.severity(self._findings, form.severity, 0, None)
+        if kind is None or (severity is None and form.severity is not None):
+            return None
+        return spec.JobExceptionDetection(exception_type=kind, severity=severity, span=span)
 
     def _disk(self, form: syntax.Disk, span: spec.Span) -> spec.DiskDetection | None:
         named = self._declarations.not_empty(form.path, "path")

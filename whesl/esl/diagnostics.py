@@ -66,6 +66,8 @@ CODES: dict[str, str] = {
     "ESL063": "percentage out of range",
     "ESL064": "exit code out of range",
     "ESL065": "unknown signal",
+    "ESL066": "severity out of range",
+    "ESL067": "no type of a job exception",
     "ESL070": "unknown argument",
     "ESL071": "missing argument",
     "ESL072": "argument of the wrong type",

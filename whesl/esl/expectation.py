@@ -43,6 +43,7 @@ _BY_TOKEN = {
 _TEXTS = {
     _R.RULE_source: "the path of a file in double quotes",
     _R.RULE_detection: "a text in double quotes",
+    _R.RULE_clause: "the type of an exception in double quotes",
     _R.RULE_offer: "the name of a handler in double quotes",
 }
 

@@ -6,6 +6,7 @@ from whesl.esl.diagnostics import Findings, Severity
 from whesl.esl.syntax import Word
 
 MAX_COUNT = 2**31 - 1
+MAX_SEVERITY = 7  # Flux RFC 21
 MAX_SECONDS = 1e9  # about thirty years
 # Detection looks at its timers about this often; a shorter one would only raise false alarms.
 FLOOR_SECONDS = 1.0
@@ -72,6 +73,23 @@ def fraction(findings: Findings, word: Word) -> float | None:
         )
         return None
     return value / 100
+
+
+def severity(findings: Findings, word: Word | None, least: int, default: int | None) -> int | None:
+    """Return the severity of an exception of the resource manager's, ``least`` to 7; ``default`` for none."""
+    if word is None:
+        return default
+    value = _value(word)
+    if value.is_integer() and least <= value <= MAX_SEVERITY:
+        return int(value)
+    findings.add(
+        "ESL066",
+        f"SEVERITY takes a whole number from {least} to {MAX_SEVERITY} here, not {_shown(word)}",
+        word.start,
+        word.end,
+        hint="an exception of severity 0 ends the job" if value == 0 else "0 is the most severe",
+    )
+    return None
 
 
 def _value(word: Word) -> float:

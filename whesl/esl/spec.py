@@ -13,6 +13,8 @@ import msgspec
 
 SPEC_VERSION = 1
 DEFAULT_LIMIT = 3
+# Of an exception raised on the job itself: Flux (RFC 21) lets 0 end the job; 7 is the mildest.
+DEFAULT_SEVERITY = 7
 
 
 class Level(str, Enum):
@@ -175,6 +177,18 @@ class NodeDetection(Record, frozen=True, kw_only=True, tag="node"):
     span: Span
 
 
+class JobExceptionDetection(Record, frozen=True, kw_only=True, tag="job_exception"):
+    """The resource manager raised an exception of exactly this type on the job or one of its steps.
+
+    ``severity`` n counts those of n and more severe ones, which have lower numbers; None counts all.
+    Source: Flux RFC 21, exception events.
+    """
+
+    exception_type: str
+    severity: int | None = None
+    span: Span
+
+
 class DiskDetection(Record, frozen=True, kw_only=True, tag="disk"):
     """Use of the file system that holds ``path`` is above ``above`` (a fraction from 0 to 1)."""
 
@@ -200,6 +214,7 @@ Detection = (
     | ProgressDetection
     | ExitDetection
     | NodeDetection
+    | JobExceptionDetection
     | DiskDetection
     | CountDetection
 )
@@ -218,12 +233,20 @@ class RecoveryStep(Record, frozen=True, kw_only=True):
     span: Span
 
 
+class JobExceptionRaise(Record, frozen=True, kw_only=True):
+    """An exception that the resource manager is told of: type and severity (1 to 7), as in Flux RFC 21."""
+
+    exception_type: str
+    severity: int = DEFAULT_SEVERITY
+
+
 class ExceptionSpec(Record, frozen=True, kw_only=True):
     """An exception: for which jobs (globs), how it is seen, what is done, how often, and what then.
 
     ``limit`` recoveries are allowed (within ``limit_within`` seconds, if given); the n-th recovery waits
     ``backoff * 2**(n-1)`` seconds first; then ``otherwise``. ``escalate_to`` names the exception that
     ``ESCALATE`` raises; None leaves the choice to the coordinator's default (the task fails visibly).
+    ``raises`` is raised on the job as well, each time, where the resource manager has such exceptions.
     """
 
     name: str
@@ -236,6 +259,7 @@ class ExceptionSpec(Record, frozen=True, kw_only=True):
     backoff: float = 0.0
     otherwise: Otherwise = Otherwise.FAIL
     escalate_to: str | None = None
+    raises: JobExceptionRaise | None = None
     span: Span
 
 

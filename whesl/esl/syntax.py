@@ -75,7 +75,16 @@ class Else:
     exception: Word | None
 
 
-Clause = Limit | Backoff | Else
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """``RAISE type [SEVERITY severity]``. The type is in quotes."""
+
+    keyword: Word
+    type: Word
+    severity: Word | None
+
+
+Clause = Limit | Backoff | Else | Raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +175,14 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class JobException:
+    """``JOB EXCEPTION type [SEVERITY severity]``. The type is in quotes."""
+
+    type: Word
+    severity: Word | None
+
+
+@dataclass(frozen=True, slots=True)
 class Disk:
     """``DISK``, ``INODES`` or ``QUOTA`` of a path above a percentage."""
 
@@ -183,7 +200,7 @@ class Counted:
     within: Word | None
 
 
-Form = Log | Hang | Silence | Progress | Exit | Node | Disk | Counted
+Form = Log | Hang | Silence | Progress | Exit | Node | JobException | Disk | Counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,10 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
         action = _of(ctx.getChild(1).symbol)
         return syntax.Else(_first(ctx), action, _word(exception) if exception is not None else None)
 
+    def visitRaise(self, ctx: Any) -> syntax.Raise:  # noqa: N802
+        """Return a RAISE clause."""
+        return syntax.Raise(_first(ctx), _of(ctx.STRING().symbol), _severity(ctx.severity()))
+
     def visitDetected(self, ctx: Any) -> syntax.Detected:  # noqa: N802
         """Return a detection."""
         return syntax.Detected(
@@ -160,6 +164,10 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
         """Return the condition of a node."""
         return syntax.Node(NodeCondition(ctx.getChild(1).symbol.text))
 
+    def visitJobException(self, ctx: Any) -> syntax.JobException:  # noqa: N802
+        """Return an exception of the resource manager's."""
+        return syntax.JobException(_of(ctx.STRING().symbol), _severity(ctx.severity()))
+
     def visitDisk(self, ctx: Any) -> syntax.Disk:  # noqa: N802
         """Return the use of a file system."""
         metric = _METRICS[ctx.getChild(0).symbol.type]
@@ -204,6 +212,10 @@ def _number(ctx: Any) -> Word:
 
 def _within(ctx: Any) -> Word | None:
     return None if ctx is None else _number(ctx.seconds())
+
+
+def _severity(ctx: Any) -> Word | None:
+    return None if ctx is None else _number(ctx.count())
 
 
 def _recurring(ctx: Any) -> tuple[Word | None, Word | None]:

@@ -108,6 +108,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#raise.
+    def visitRaise(self, ctx:ESLParser.RaiseContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#hang.
     def visitHang(self, ctx:ESLParser.HangContext):
         return self.visitChildren(ctx)
@@ -158,6 +163,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#jobException.
+    def visitJobException(self, ctx:ESLParser.JobExceptionContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#pattern.
     def visitPattern(self, ctx:ESLParser.PatternContext):
         return self.visitChildren(ctx)
@@ -195,6 +205,11 @@ class ESLVisitor(ParseTreeVisitor):
 
     # Visit a parse tree produced by ESLParser#codes.
     def visitCodes(self, ctx:ESLParser.CodesContext):
+        return self.visitChildren(ctx)
+
+
+    # Visit a parse tree produced by ESLParser#severity.
+    def visitSeverity(self, ctx:ESLParser.SeverityContext):
         return self.visitChildren(ctx)
 
 
