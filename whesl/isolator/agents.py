@@ -30,6 +30,7 @@ from whesl.isolator.link import (
 )
 from whesl.isolator.silence import Fact, NodeFenced, NodeStacks, NodeUp, Silence
 from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.wire.keys import LinkKeys
@@ -76,6 +77,10 @@ class Agents:
         self._began = now
         self._relaunch: float | None = None
         self._complained = False
+        # A thread of its own: a look at a node's daemon may neither hold up the event loop nor wait behind
+        # anything else that the resource manager is asked.
+        self._witness = Worker()
+        self._seen: list[tuple[str, bool, float | None]] = []
         old = taskdir.load(directory.link, LinkFile)
         if old is not None and old.claim != claim:
             old = None
@@ -107,9 +112,9 @@ class Agents:
             self._relaunch = now + RELAUNCH_AFTER
 
     @property
-    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+    def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
         """What has to be polled for reading."""
-        return self._server.sockets
+        return (*self._server.sockets, self._witness.fileno())
 
     def _launch(self, nodes: tuple[str, ...]) -> None:
         request = StepRequest(
@@ -141,11 +146,17 @@ class Agents:
                 self.silence.closed(event.peer, now)
             else:
                 facts += self._message(event.peer, event.message, now)
+        for call in self._witness.results():
+            call()
+        while self._seen:
+            self.silence.witnessed(*self._seen.pop(), now)
         over = self._step is not None and self._step.poll() is not None
         facts += self.silence.lost(now, step_over=over)
         if over:
             self._step = None
             self._relaunch = now
+        for node in self.silence.doubtful(now):
+            self._look(node)
         if self._relaunch is not None and now >= self._relaunch:
             self._relaunch = None
             absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
@@ -154,6 +165,19 @@ class Agents:
         if now > self._began + START_LIMIT and not self._complained and self.silence.never_heard():
             self._complain(f"{', '.join(self.silence.never_heard())} did not answer")
         return facts
+
+    def _look(self, node: str) -> None:
+        """Ask the second witness; the answer comes with a later ``poll``, or never."""
+        closed = self.silence.closed_since(node)
+        self._witness.submit(lambda: self._gone(node), lambda gone: self._seen.append((node, gone, closed)))
+
+    def _gone(self, node: str) -> bool:
+        try:
+            return self._allocation.gone(node)
+        except Exception as error:
+            # Whatever it was, nothing was seen: the lease decides then.
+            LOG.debug("the daemon of %s could not be observed: %s", node, error)
+            return False
 
     def _message(self, node: str, message: FromAgent | ToAgent, now: float) -> list[Fact]:
         back: list[Fact] = [NodeUp(node)] if self.silence.heard(node, now) else []
@@ -190,6 +214,7 @@ class Agents:
         if self._step is not None and self._step.poll() is None:
             with contextlib.suppress(WheslError):
                 self._allocation.signal(self._step, signal.SIGKILL)
+        self._witness.close()
         self._server.close()
         self._directory.link.unlink(missing_ok=True)
 

@@ -1,7 +1,8 @@
 """Fencing one attempt on all its nodes: who has confirmed, who cannot be asked, and when it is over. Pure.
 
-Nothing new starts before every node has either said that no process is left, or has been silent for longer
-than its agent's lease (then the agent has killed them), or is down by the resource manager's word.
+Nothing new starts before every node has either said that no process is left, or is dead (its agent's
+connection closed and the resource manager's daemon ended), or has been silent for longer than its agent's
+lease (then the agent has killed them), or is down by the resource manager's word.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ class Presence(Protocol):
 
     def is_lost(self, node: str) -> bool:
         """Whether the node counts as lost."""
+        ...
+
+    def is_dead(self, node: str) -> bool:
+        """Whether nothing can run on the node any more."""
         ...
 
     def lease_over(self, node: str, now: float) -> bool:
@@ -83,7 +88,7 @@ class Fence:
         gone = frozenset(down)
         for node in self.waiting:
             if presence.is_lost(node):
-                if node in gone or presence.lease_over(node, now):
+                if node in gone or presence.is_dead(node) or presence.lease_over(node, now):
                     del self._waiting[node]
                     self.unreachable.append(node)
             elif presence.present(node):

@@ -93,6 +93,8 @@ class Nodes:
         setup = job.setup
         self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
         self._fence: Fence | None = None
+        # By node: the attempts that it could not be asked to end.
+        self._owed: dict[str, list[str]] = {}
         self._stacks: _Stacks | None = None
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._down: set[str] = set()
@@ -130,7 +132,7 @@ class Nodes:
         self._silence = self._agents.silence
 
     @property
-    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+    def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
         """What has to be polled for reading."""
         return self._agents.sockets if self._agents else ()
 
@@ -157,8 +159,7 @@ class Nodes:
                 self._feed(NodeSeen(node=fact.node, state=NodeState.DOWN, reason=fact.reason, source="agent"))
             elif isinstance(fact, NodeUp):
                 self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
-                if self._fence is not None and fact.node in self._fence.waiting and self._agents:
-                    self._agents.kill(fact.node, self._fence.token)
+                self._came_back(fact.node)
             elif isinstance(fact, NodeFenced):
                 if self._fence is not None and fact.token == self._fence.token:
                     self._fence.answered(fact.node, fact.count, fact.left)
@@ -169,6 +170,15 @@ class Nodes:
         if self._remote and now >= self._ask_at and not self._asking:
             self._ask(now)
         self._check_fence(now)
+
+    def _came_back(self, node: str) -> None:
+        """Have a node end what it is to be rid of; an attempt that its lease has ended is ended twice."""
+        if self._agents is None:
+            return
+        if self._fence is not None and node in self._fence.waiting:
+            self._agents.kill(node, self._fence.token)
+        for token in self._owed.pop(node, ()):
+            self._agents.kill(node, token)
 
     def may_tell_more(self, attempt: int, now: float) -> bool:
         """Whether an attempt's failure has to wait for the resource manager's word on the nodes; bounded.
@@ -255,6 +265,8 @@ class Nodes:
             return
         self._fence = None
         self._check_at = None
+        for node in fence.unreachable:
+            self._owed.setdefault(node, []).append(fence.token)
         if fence.failed:
             self._feed(KillUnconfirmed(attempt=fence.attempt, reason=", ".join(fence.failed)))
             return

@@ -72,7 +72,7 @@ def of_attempt(
 
     Args:
         token: the attempt's, as it stands in the processes' environment; or the beginning that all tokens of
-            the task share.
+            the task share, which ends in a full stop.
         session: the runner's process number, if it was started here.
         spare: processes that are never counted in (the caller's own).
         node: leave out what says of itself that it runs on another node (SLURMD_NODENAME): several
@@ -81,7 +81,8 @@ def of_attempt(
     A process counts by its environment, by the runner's session, or by being a descendant of one that counts:
     a program that clears its environment and makes a session of its own is still found.
     """
-    wanted = f"\0{TOKEN_VARIABLE}={token}".encode()
+    end = "" if token.endswith(".") else "\0"
+    wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
     processes = {process.pid: process for process in everything() if process.pid not in spared}
     chosen = {
@@ -101,7 +102,7 @@ def of_attempt(
 
 def _holds(pid: int, wanted: bytes, node: str) -> bool:
     try:
-        environment = b"\0" + Path(f"/proc/{pid}/environ").read_bytes()
+        environment = b"\0" + Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
     except OSError:
         return False  # another user's, or gone: neither can be the attempt's
     if wanted not in environment:

@@ -7,6 +7,11 @@ from collections.abc import Iterable
 import msgspec
 
 GRACE = 0.2
+# When the resource manager's daemon is looked at, seconds after the connection of a node's agent has closed:
+# more and more seldom, since each look is a connection; a daemon that dies after the agent is still seen.
+LOOKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+# Two looks, this far apart, have to find it ended. An agent that was killed alone is back by then.
+CONFIRM = 0.05
 # Between the end of a lease and the end of the processes that its agent then kills.
 LEASE_MARGIN = 0.3
 
@@ -47,7 +52,12 @@ Fact = NodeUp | NodeLost | NodeFenced | NodeStacks
 class _Peer(msgspec.Struct):
     heard: float = 0.0  # when its last heartbeat came, 0: never
     closed: float | None = None  # when its connection closed
+    excused: bool = False  # it closed because the step that carried the agents ended
     lost: bool = False
+    dead: bool = False  # the resource manager's daemon on its node has ended as well
+    looks: int = 0  # since the connection closed
+    first_gone: float | None = None  # since when every look found that daemon ended
+    look_at: float | None = None  # when the next look is due
 
 
 class Silence:
@@ -73,31 +83,79 @@ class Silence:
         if peer is None:
             return False
         back = peer.lost or not peer.heard
-        peer.heard, peer.closed, peer.lost = now, None, False
+        self._peers[node] = _Peer(heard=now)
         return back
 
     def closed(self, node: str, now: float) -> None:
         """Note that a node's connection has closed."""
         peer = self._peers.get(node)
         if peer is not None and peer.closed is None:
-            peer.closed = now
+            peer.closed = peer.look_at = now
+
+    def doubtful(self, now: float) -> list[str]:
+        """Return the nodes whose resource manager's daemon has to be looked at now.
+
+        Each is named until its look is answered with ``witnessed`` only once.
+        """
+        due = []
+        for node, peer in self._peers.items():
+            if peer.look_at is not None and now >= peer.look_at and not peer.excused:
+                peer.look_at = None
+                peer.looks += 1
+                due.append(node)
+        return due
+
+    def witnessed(self, node: str, gone: bool, closed: float | None, now: float) -> None:
+        """Take in what a look has found.
+
+        Args:
+            node: which.
+            gone: the daemon has surely ended.
+            closed: ``closed_since`` at the time of the question; answers on earlier closings are dropped.
+            now: the clock.
+        """
+        peer = self._peers.get(node)
+        if peer is None or peer.closed is None or peer.closed != closed or peer.dead:
+            return
+        if not gone:
+            peer.first_gone = None
+            if peer.looks < len(LOOKS):
+                peer.look_at = peer.closed + LOOKS[peer.looks]
+        elif peer.first_gone is None:
+            peer.first_gone = now
+            peer.look_at = now + CONFIRM
+        elif now >= peer.first_gone + CONFIRM:
+            peer.dead = True
+        else:
+            peer.look_at = peer.first_gone + CONFIRM
+
+    def closed_since(self, node: str) -> float | None:
+        """Return when a node's connection closed, None while it is open."""
+        peer = self._peers.get(node)
+        return peer.closed if peer is not None else None
 
     def lost(self, now: float, *, step_over: bool) -> list[NodeLost]:
         """Return the nodes that count as lost from now on, each once.
 
         Args:
             now: the clock.
-            step_over: the step that carries the agents has ended, which closes connections although the
-                nodes live; then only the full limit counts.
+            step_over: the step that carries the agents has just ended, which closes connections although the
+                nodes live; then only the full limit counts, until an agent is heard again.
         """
         found = []
         for node, peer in self._peers.items():
+            if step_over and not peer.lost:
+                peer.excused = True
             if peer.lost or not peer.heard:
                 continue
             reason = ""
             if now >= peer.heard + self._limit:
                 reason = f"no heartbeat for {now - peer.heard:.1f} s"
-            elif peer.closed is not None and now >= peer.closed + self._grace and not step_over:
+            elif peer.excused:
+                continue
+            elif peer.dead:
+                reason = "its agent's connection closed, and the resource manager's daemon has ended"
+            elif peer.closed is not None and now >= peer.closed + self._grace:
                 reason = "its agent's connection closed"
             if reason:
                 peer.lost = True
@@ -114,6 +172,10 @@ class Silence:
         peer = self._peers.get(node)
         return peer is not None and bool(peer.heard) and not peer.lost
 
+    def is_dead(self, node: str) -> bool:
+        """Whether both witnesses agree that nothing runs on a node any more: no lease is waited for."""
+        return self._peers[node].dead
+
     def lease_over(self, node: str, now: float) -> bool:
         """Whether the lease of a node's agent has surely run out, so that it has killed the attempt."""
         return now >= self._peers[node].heard + self._limit + LEASE_MARGIN
@@ -127,11 +189,13 @@ class Silence:
         return tuple(n for n, peer in self._peers.items() if not peer.heard or peer.closed is not None)
 
     def next_deadline(self) -> float | None:
-        """Return when ``lost`` may have something new to say."""
+        """Return when ``lost``, ``doubtful`` or ``lease_over`` may have something new to say."""
         times = []
         for peer in self._peers.values():
+            if peer.look_at is not None and not peer.excused:
+                times.append(peer.look_at)
             if peer.heard and not peer.lost:
                 times.append(peer.heard + self._limit)
-                if peer.closed is not None:
+                if peer.closed is not None and not peer.excused:
                     times.append(peer.closed + self._grace)
         return min(times, default=None)

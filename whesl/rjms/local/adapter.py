@@ -261,7 +261,16 @@ class LocalAllocation:
         }
 
     def gone(self, node: str) -> bool:
-        """Return False: it cannot be told."""
+        """Whether the kernel refuses connections to the node's socket: its daemon ended and left the file.
+
+        A daemon that hangs is still connected to; without the file nothing is known.
+        """
+        try:
+            self._cluster.sockets.connect(node).close()
+        except ConnectionRefusedError:
+            return True
+        except (OSError, ChannelClosedError):
+            return False
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:

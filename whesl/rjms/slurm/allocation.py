@@ -18,6 +18,7 @@ from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import TIMEOUT, SlurmCommands
 from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.scheduler import accounting_kept
+from whesl.rjms.slurm.slurmd import Slurmds
 
 
 class SlurmStep:
@@ -51,6 +52,7 @@ class SlurmAllocation:
         self._nodes = nodes_of(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
         self._background: list[subprocess.Popen[bytes]] = []
+        self._slurmds = Slurmds(self._listening)
 
     def describe(self) -> AllocationInfo:
         """Return what the job was given; needs no slurmctld, except for the end time."""
@@ -80,6 +82,7 @@ class SlurmAllocation:
         ``--overlap`` lets it start while another step holds the same CPUs; a step with a lost node keeps
         them until Slurm has declared that node down. Raises RefusedError when srun cannot be started.
         """
+        self._slurmds.learn()
         name = f"whesl-{secrets.token_hex(6)}"
         environ = for_own_step({**self._environ, **request.environment})
         try:
@@ -147,6 +150,7 @@ class SlurmAllocation:
 
     def node_states(self) -> dict[str, NodeState]:
         """Return Slurm's view of the nodes. One that Slurm took from the job is DOWN for the job."""
+        self._slurmds.learn()
         wanted = hostlist.compress(self._nodes)
         text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", wanted, "-O", records.NODE_FORMAT)
         seen = {node.name: node.state for node in records.nodes(text)}
@@ -167,9 +171,31 @@ class SlurmAllocation:
             raise CouldNotObserveError(f"squeue names no nodes of job {self._job_id}")
         return kept
 
+    def _listening(self) -> dict[str, tuple[str, int]]:
+        """Return where slurmctld reaches the nodes' slurmds."""
+        wanted = hostlist.compress(self._nodes)
+        text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", wanted, "-O", records.ADDRESS_FORMAT)
+        return records.addresses(text)
+
     def gone(self, node: str) -> bool:
-        """Return False: it cannot be told."""
-        return False
+        """Whether the node's slurmd has ended: its port accepted connections once, and now refuses them.
+
+        This alone does not say that the node is dead: slurmd may be restarted or killed while slurmstepd and
+        the tasks live on. It is the second witness only, for a node whose agent's connection closed and
+        did not come back. What has to come together for a wrong answer of both:
+
+        * slurmd is restarted (an update, a new configuration): agents stay connected, nobody asks.
+        * The agent is killed alone (want of memory): its other half starts it again, it reconnects, and
+          slurmd accepts. Both halves killed: slurmd still accepts.
+        * The node is cut off: no answer, or "no route", which is False.
+        * A firewall that refuses with TCP resets starts on a living node: resets may close the agent's
+          connection and refuse slurmd's port. This, and the death of both halves of the agent in the very
+          moments in which slurmd is restarted, is what is left; the caller looks twice, and has the agent
+          end the old attempt when it comes back.
+        * slurmd and everything else of the node is being killed, the tasks last (a shutdown): the same two
+          looks cover what comes between, since a kill of all processes takes milliseconds.
+        """
+        return self._slurmds.ended(node)
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return Slurm's variables for the nodes in use; spares and lost nodes do not appear."""

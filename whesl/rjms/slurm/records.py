@@ -36,6 +36,7 @@ _JOB_FIELDS = (
     "Comment",
 )
 _NODE_FIELDS = ("NodeList", "StateComplete", "Reason")
+_ADDRESS_FIELDS = ("NodeList", "NodeAddr", "Port")
 _STEP_FIELDS = ("StepID", "StepName")
 _ACCOUNTING_FIELDS = (
     "JobID",
@@ -52,6 +53,7 @@ _ACCOUNTING_FIELDS = (
 # A suffix without a width: the field is printed whole. A width, or none of both, cuts it.
 JOB_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _JOB_FIELDS)
 NODE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _NODE_FIELDS)
+ADDRESS_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _ADDRESS_FIELDS)
 STEP_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _STEP_FIELDS)
 ACCOUNTING_FORMAT = ",".join((*_ACCOUNTING_FIELDS, "SubmitLine"))
 
@@ -81,6 +83,15 @@ def nodes(output: str) -> list[NodeRecord]:
         text = "" if reason == "none" else reason
         found[name] = NodeRecord(name=name, state=node_state(state), raw_state=state, reason=text)
     return list(found.values())
+
+
+def addresses(output: str) -> dict[str, tuple[str, int]]:
+    """Return address and port of each node's slurmd, from ``sinfo -h -N -O ADDRESS_FORMAT``."""
+    return {
+        name: (address, int(port))
+        for name, address, port in _rows(output, len(_ADDRESS_FIELDS), "sinfo")
+        if address and port.isdigit()
+    }
 
 
 def steps(output: str) -> dict[str, str]:
