@@ -1,0 +1,338 @@
+"""A throw-away real Flux instance of several nodes on one host, for tests.
+
+Started by root, every broker lives in its own PID, mount and UTS namespace: it has the node's name, and a
+node's whole life can be taken at once, as the namespace's init takes the broker, the job shells and the
+application with it. Nested instances (``flux batch``) have their brokers on these nodes too. Started by
+anybody else, brokers are plain processes that only claim the nodes' names (``flux start --test-hosts``);
+shells on a "node" then see the machine's own name, and killing a node means killing the broker and all below.
+
+Brokers die with the thread that started the bed (``PR_SET_PDEATHSIG``), so a killed test session leaves none
+behind. ``flux start``: man page flux-start(1), "TEST MODE".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import psutil
+
+from whesl.model.errors import WheslError
+
+# A node's first process: an init that reaps. No commas: ``--wrap`` takes a list separated by them.
+_INIT = """\
+mount -t proc proc /proc; hostname "$(printf "$1" $((PMI_RANK + 1)))"; shift; "$@"; exit $?
+"""
+# The instance's initial program keeps it up, and tells the environment that a batch script has.
+_PROGRAM = 'env -0 > "$1.new" && mv "$1.new" "$1"; while :; do sleep 3600; done'
+_OUTER = ("FLUX_", "SLURM", "SBATCH", "SALLOC", "PMI", "WHESL")
+
+
+class FluxBedError(WheslError):
+    """The test instance could not be started or did not do what it was told; its log says why."""
+
+
+def missing() -> list[str]:
+    """Return what is needed for a bed and is not installed."""
+    return [name for name in ("flux", "setpriv", "unshare") if shutil.which(name) is None]
+
+
+class FluxBed:
+    """One instance; a context manager.
+
+    Args:
+        nodes: how many nodes, named n01, n02, ... (``prefix`` instead of ``n``) in the order of their ranks.
+        cores: cores that each node claims to have; this machine's by default. With more than the machine
+            has, job shells complain of it on standard error (``-o cpu-affinity=off`` silences them).
+        attributes: more broker attributes; one given here replaces the default.
+        configuration: more TOML text for the brokers' configuration. Flux sees a dead broker when it next
+            sends it something, which is a heartbeat at the latest: ``[heartbeat]`` with ``period = "0.1s"``
+            makes that quick, where nothing else is sent.
+        directory: where everything lives; a fresh temporary directory by default, removed at the end.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 4,
+        *,
+        cores: int | None = None,
+        prefix: str = "n",
+        attributes: Mapping[str, str] | None = None,
+        configuration: str = "",
+        directory: Path | None = None,
+    ) -> None:
+        self.nodes = tuple(f"{prefix}{number:02d}" for number in range(1, nodes + 1))
+        self.namespaces = os.geteuid() == 0
+        # A Unix socket's path has to stay below 92 bytes, so pytest's long directories will not do.
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="whesl-flux-"))
+        self._prefix = prefix
+        self._cores = cores or os.cpu_count() or 1
+        self._attributes = {
+            # No node routes for another one, so a dead node takes nobody with it but itself.
+            "tbon.topo": "kary:0",
+            "tbon.interface-hint": "lo",
+            "log-filename": str(self.directory / "broker.log"),
+            **(attributes or {}),
+        }
+        self._configuration = configuration
+        self._start: subprocess.Popen[bytes] | None = None
+        self._dead: set[str] = set()
+
+    # Life -------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> FluxBed:
+        try:
+            self.start()
+        except BaseException:  # also a timeout or an interrupt of the test session: nothing may stay behind
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, timeout: float = 60.0) -> None:
+        """Start the instance and return when all nodes are online. Raises FluxBedError."""
+        if lacking := missing():
+            raise FluxBedError(f"not installed: {', '.join(lacking)}")
+        (self.directory / "run").mkdir(parents=True)
+        configuration = self.directory / "bed.toml"
+        names = f"{self._prefix}[{self.nodes[0][len(self._prefix) :]}-{self.nodes[-1][len(self._prefix) :]}]"
+        configuration.write_text(
+            f'[resource]\nnoverify = true\n\n[[resource.config]]\nhosts = "{names}"\n'
+            f'cores = "0-{self._cores - 1}"\n\n{self._configuration}\n'
+        )
+        wrap = ["setpriv", "--pdeathsig", "KILL"]
+        if self.namespaces:
+            init = self.directory / "init.sh"
+            init.write_text(_INIT)
+            wrap += ["unshare", "--pid", "--mount", "--uts", "--fork", "--kill-child=KILL"]
+            wrap += ["sh", str(init), f"{self._prefix}%02d"]
+        command = [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "flux",
+            "start",
+            f"--test-size={len(self.nodes)}",
+            f"--test-rundir={self.directory / 'run'}",
+            # As on real nodes, brokers talk over TCP, nested ones too.
+            "--test-pmi-clique=per-broker",
+            # A dead node must not end the rest after a while.
+            "--test-exit-mode=leader",
+            f"--config-path={configuration}",
+            f"--wrap={','.join(wrap)}",
+            *([] if self.namespaces else [f"--test-hosts={names}"]),
+            *(f"--setattr={name}={value}" for name, value in self._attributes.items()),
+            "sh",
+            "-c",
+            _PROGRAM,
+            "program",
+            str(self._told),
+        ]
+        with (self.directory / "start.out").open("ab") as log:
+            self._start = subprocess.Popen(
+                command,
+                env={k: v for k, v in os.environ.items() if not k.startswith(_OUTER)},
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.wait_for(self._told.exists, "all brokers online", timeout)
+
+    def stop(self) -> None:
+        """End every process of the instance and remove its directory."""
+        if self._start is not None:
+            for node in reversed(self.nodes):
+                with contextlib.suppress(FluxBedError, psutil.NoSuchProcess):
+                    self.kill_node(node)
+            with contextlib.suppress(ProcessLookupError):
+                self._start.kill()
+            self._start.wait()
+            self._start = None
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    # Use --------------------------------------------------------------------------------------------
+
+    @property
+    def _told(self) -> Path:
+        return self.directory / "environment"
+
+    @property
+    def uri(self) -> str:
+        """The URI of the broker on the first node."""
+        return self.uri_of(self.nodes[0])
+
+    def uri_of(self, node: str) -> str:
+        """Return the URI of a node's broker."""
+        return f"local://{self.directory}/run/local-{self.nodes.index(node)}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of a program that the instance itself has started on its first node."""
+        entries = self._told.read_text().split("\0")
+        return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+    @property
+    def outside(self) -> dict[str, str]:
+        """The environment of a login node: Flux's commands reach the instance, and no job is around."""
+        outer = {k: v for k, v in os.environ.items() if not k.startswith(_OUTER)}
+        return {**outer, "FLUX_URI": self.uri}
+
+    def run(
+        self, *command: str, timeout: float = 60.0, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command against this instance and return its result, whatever its status."""
+        return subprocess.run(
+            command,
+            env={**self.outside, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            cwd=self.directory,
+        )
+
+    @contextlib.contextmanager
+    def start_command(self, *command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Run a command against this instance in the background; it is killed at the end."""
+        process = subprocess.Popen(
+            command,
+            env={**self.outside, **environment},
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def batch(self, script: str, *options: str) -> str:
+        """Submit a script's text with flux batch options and return the job's id. Raises FluxBedError."""
+        path = self.directory / f"job-{secrets.token_hex(4)}.sh"
+        path.write_text(script if script.startswith("#!") else "#!/bin/sh\n" + textwrap.dedent(script))
+        path.chmod(0o755)
+        result = self.run("flux", "batch", "--output=/dev/null", *options, str(path))
+        if result.returncode != 0:
+            raise FluxBedError(f"flux batch: {result.stderr}")
+        return result.stdout.strip()
+
+    def nested(self, nodes: int, *options: str, timeout: float = 60.0) -> dict[str, str]:
+        """Start a batch job whose instance stays up, and return the environment that its script has."""
+        told = self.directory / f"nested-{secrets.token_hex(4)}"
+        program = f"set -- {shlex.quote(str(told))}; {_PROGRAM}"
+        survive = ("--setopt=exit-timeout=none", "--broker-opts=-Stbon.topo=kary:0")
+        job_id = self.batch(program, f"--nodes={nodes}", "--exclusive", *survive, *options)
+        self.wait_for(told.exists, f"the instance of job {job_id} is up", timeout)
+        entries = told.read_text().split("\0")
+        return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+    def wait_for(self, condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
+        """Return when the condition holds. Raises FluxBedError after ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            if self._start is None or self._start.poll() is not None:
+                raise FluxBedError(f"the instance ended while waiting for: {what}\n{self.log()}")
+            if time.monotonic() > deadline:
+                raise FluxBedError(f"not within {timeout:g} s: {what}\n{self.log()}")
+            time.sleep(0.02)
+
+    def log(self) -> str:
+        """Return the end of what flux start and the brokers wrote."""
+        files = (self.directory / name for name in ("start.out", "broker.log"))
+        return "\n".join(file.read_text(errors="replace")[-3000:] for file in files if file.exists())
+
+    # Faults -----------------------------------------------------------------------------------------
+
+    def kill_node(self, node: str) -> None:
+        """Crash a node: every process on it dies at once. Returns when they are gone."""
+        if node in self._dead:
+            return
+        first = self._first(node)
+        rest = [] if self.namespaces else self._strays(node)
+        self._dead.add(node)
+        doomed = [first, *first.children(recursive=True), *rest]
+        for process in doomed:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+            if self.namespaces:
+                break  # the kernel takes everything else in the namespace with its init
+        _, alive = psutil.wait_procs(doomed, timeout=20)
+        if left := [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]:
+            raise FluxBedError(f"processes of {node} do not die: {left}")
+
+    def kill_broker(self, node: str) -> None:
+        """Kill only the node's broker of this instance; what runs on the node lives on."""
+        broker = self.broker(node)
+        broker.kill()
+        psutil.wait_procs([broker], timeout=20)
+
+    def freeze(self, node: str) -> None:
+        """Stop a node in its tracks: it lives and does not answer."""
+        for process in [self._first(node), *self.processes(node)]:
+            process.send_signal(signal.SIGSTOP)
+
+    def thaw(self, node: str) -> None:
+        """Let a frozen node go on."""
+        for process in [self._first(node), *self.processes(node)]:
+            process.send_signal(signal.SIGCONT)
+
+    def processes(self, node: str) -> list[psutil.Process]:
+        """Return the processes of a node, without its init; none for a dead one."""
+        if node in self._dead:
+            return []
+        first = self._first(node)
+        below = first.children(recursive=True)
+        return below if self.namespaces else [first, *below]
+
+    def broker(self, node: str) -> psutil.Process:
+        """Return the process of the node's broker of this instance. Raises FluxBedError."""
+        first = self._first(node)
+        for process in [first, *first.children()]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if any("flux-broker" in word for word in process.cmdline()[:1]):
+                    return process
+        raise FluxBedError(f"node {node} has no broker")
+
+    # Parts ------------------------------------------------------------------------------------------
+
+    def _first(self, node: str) -> psutil.Process:
+        """Return a node's init, or its broker where it has no namespace."""
+        if self._start is None or node in self._dead:
+            raise FluxBedError(f"node {node} is not running")
+        rank = str(self.nodes.index(node))
+        for process in psutil.Process(self._start.pid).children():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.environ().get("PMI_RANK") != rank:
+                    continue
+                if not self.namespaces:
+                    return process
+                if below := process.children():
+                    return below[0]
+        raise FluxBedError(f"node {node} is not running")
+
+    def _strays(self, node: str) -> list[psutil.Process]:
+        """Return processes that left a broker's descent, found by the broker that they were told of."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):  # ended meanwhile, or another user's
+                if process.environ().get("FLUX_URI") == self.uri_of(node):
+                    found.append(process)
+        return found
