@@ -334,7 +334,7 @@ def test_replies(output: str, job: str) -> None:
 
 
 def test_what_is_not_ours_goes_to_the_real_one(tmp_path: Path) -> None:
-    from whesl.workflows.submit.command import install
+    from whesl.workflows.submit.install import install
 
     real, front = tmp_path / "real", tmp_path / "a front"
     real.mkdir()

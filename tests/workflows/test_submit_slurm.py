@@ -15,7 +15,7 @@ from whesl.model.workflow import BadNode
 from whesl.testing.slurmbed import SlurmBed
 from whesl.workflows import wrap
 from whesl.workflows.submit import avoid
-from whesl.workflows.submit.command import install
+from whesl.workflows.submit.install import install
 
 pytestmark = pytest.mark.slurm
 

@@ -149,13 +149,24 @@ def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _default_rjms() -> str:
+    """Return the resource manager to submit to when none was named.
+
+    An instance of Flux that this process is in comes first; a ``flux`` command alone says little, as it may
+    be there for use inside jobs of Slurm.
+    """
     if os.environ.get("WHESL_LOCAL"):
         return "local"
-    if shutil.which("sbatch") is None:
-        raise UsageError(
-            "there is no sbatch on PATH", hint="load Slurm's module, or use the embedded one: --rjms local"
-        )
-    return "slurm"
+    has_flux = shutil.which("flux") is not None
+    if has_flux and os.environ.get("FLUX_URI"):
+        return "flux"
+    if shutil.which("sbatch") is not None:
+        return "slurm"
+    if has_flux:
+        return "flux"
+    raise UsageError(
+        "there is neither sbatch nor flux on PATH",
+        hint="load the module of Slurm or Flux, or use the embedded one: --rjms local",
+    )
 
 
 def _scheduler_answers(name: str) -> None:

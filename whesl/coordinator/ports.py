@@ -93,7 +93,7 @@ class InstalledPorts:
         options: dict[str, Any] = {}
         if name == "local" and environment.get("WHESL_LOCAL"):
             options = {"directory": environment["WHESL_LOCAL"]}
-        elif name == "slurm" and environment:
+        elif name in ("slurm", "flux") and environment:
             options = {"environ": {**os.environ, **environment}}
         return rjms.scheduler(name, **options)
 

@@ -17,7 +17,7 @@ from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration, Workflow
 
 WIRE_VERSION = 1
-CLUSTER_VARIABLES = ("PATH", "SLURM_CONF", "WHESL_LOCAL")
+CLUSTER_VARIABLES = ("PATH", "SLURM_CONF", "WHESL_LOCAL", "FLUX_URI")
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,7 +17,8 @@ from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import file_of
 from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step
-from whesl.workflows.submit.command import install
+from whesl.workflows.submit.flux import python_directory
+from whesl.workflows.submit.install import install
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +118,7 @@ def prepare(
         target.write_text(result.text, encoding="utf-8", newline="")
         files.append(str(target))
         notices += result.notices
-    install(directory / "bin")
+    install(directory / "bin", rjms, environment)
     return Prepared(
         plan=RunPlan(
             workflow=workflow,
@@ -151,8 +152,14 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
     """Return the environment of the workflow manager.
 
     ``SBATCH_NO_KILL`` and ``SBATCH_NO_REQUEUE`` reach jobs that are submitted by other ways than the sbatch
-    in front; the first has to be ``set`` (others are refused: "Invalid --no-kill specification").
+    in front; the first has to be ``set`` (others are refused: "Invalid --no-kill specification"). For Flux,
+    its Python bindings are reached through PYTHONPATH as its commands are through PATH.
     """
+    if rjms == "flux":
+        places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
+        own = {"PYTHONPATH": os.pathsep.join(place for place in places if place)}
+    else:
+        own = {"SBATCH_NO_KILL": "set", "SBATCH_NO_REQUEUE": "1"}
     return {
         # Maestro asks `squeue -u $USER` and, without it, for ever.
         "USER": getpass.getuser(),
@@ -160,6 +167,5 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
         "PATH": f"{commands}{os.pathsep}{base.get('PATH', os.defpath)}",
         "WHESL_HOME": str(home),
         "WHESL_RJMS": rjms,
-        "SBATCH_NO_KILL": "set",
-        "SBATCH_NO_REQUEUE": "1",
+        **own,
     }

@@ -127,9 +127,19 @@ def _call(
         nodes=str(nodes),
         spares=spares,
         observe=options.observe,
-        # Its Slurm adapter writes --ntasks beside --nodes only when the batch block has procs.
-        tasks=str(step.run.get("procs") or found.batch["procs"]) if found.batch.get("procs") else "",
+        tasks=_tasks(step, found),
     )
+
+
+def _tasks(step: study.StudyStep, found: study.Study) -> str:
+    """Return what a job asks for as a whole beside its nodes.
+
+    Maestro's Slurm adapter writes --ntasks beside --nodes only when the batch block has procs; a job of Flux
+    shows its script no such number.
+    """
+    if found.scheduler == "flux" or not found.batch.get("procs"):
+        return ""
+    return str(step.run.get("procs") or found.batch["procs"])
 
 
 def _check_labels(found: study.Study) -> None:

@@ -10,15 +10,14 @@ be run once more) or has run on this machine, where nothing stands between it an
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from whesl.model.errors import UsageError
 from whesl.workflows.maestro import study
+from whesl.workflows.maestro.programs import find_program, with_flux
 from whesl.workflows.maestro.storage import Shelter
 from whesl.workflows.port import RunPlan
 
@@ -34,21 +33,6 @@ _DIED = frozenset({1, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGBUS})
 _PAUSES = (2.0, 5.0, 15.0)
 
 
-def find_program(name: str, environment: dict[str, str]) -> str:
-    """Return one of Maestro's programs: the one beside our interpreter, or else the first on PATH.
-
-    Raises UsageError when there is none.
-    """
-    beside = Path(sys.executable).parent / name
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which(name, path=environment.get("PATH"))
-    if not found:
-        raise UsageError(
-            f"Maestro's program '{name}' is not installed",
-            hint="pip install 'whesl[maestro]', or load its module",
-        )
-    return found
-
-
 class Conductor:
     """A running ``maestro run -fg``."""
 
@@ -61,7 +45,13 @@ class Conductor:
         self._again: float | None = None
         self._restarts = 0
         self._stopped = False
-        command = [find_program("maestro", plan.environment), "run", "-y", "-fg", "-s", self._sleep]
+        self._environment = plan.environment
+        if _adapter(plan) == "flux":
+            program, self._environment = with_flux(plan.environment)
+        else:
+            program = find_program("maestro", plan.environment)
+        self._program = program
+        command = [program, "run", "-y", "-fg", "-s", self._sleep]
         self._process = self._start([*command, "-o", plan.workflow.root, *plan.arguments, plan.files[0]])
 
     def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
@@ -71,7 +61,7 @@ class Conductor:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=self._plan.environment,
+                env=self._environment,
                 # A Ctrl-C of the terminal is ours to translate; Maestro would just die of it.
                 start_new_session=True,
             )
@@ -89,7 +79,7 @@ class Conductor:
             if time.monotonic() < self._again and not self._stopped:
                 return None
             self._again = None
-            conductor = find_program("conductor", self._plan.environment)
+            conductor = str(Path(self._program).with_name("conductor"))
             self._process = self._start([conductor, "-t", self._sleep, str(self._root)])
         status = self._process.poll()
         if status is None:
@@ -138,6 +128,18 @@ class Conductor:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+
+def _adapter(plan: RunPlan) -> str:
+    """Return the study's adapter. Raises UsageError when it submits to another resource manager."""
+    adapter = study.load(Path(plan.files[0])).scheduler
+    rjms = plan.environment.get("WHESL_RJMS", "")
+    if adapter != "local" and rjms and (adapter == "flux") != (rjms == "flux"):
+        raise UsageError(
+            f"the study's batch.type is '{adapter}', and the resource manager is '{rjms}'",
+            hint="change the study's batch block, or choose another --rjms",
+        )
+    return adapter
 
 
 def read_status(rows: list[str], names: list[str]) -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""The ``sbatch`` that stands first on a workflow manager's PATH.
+"""What stands first on a workflow manager's PATH: ``sbatch`` or ``flux``, and Flux's Python bindings.
 
-It adds to a wrapped job what the manager does not write (slurm-facts: no kill on node loss, no requeue,
-spare nodes, a token in the comment), and sees to it that every submission happens exactly once.
+It adds to a wrapped job what the manager does not write (no kill on node loss, no requeue, spare nodes, a
+token), and sees to it that every submission happens exactly once.
 """

@@ -1,9 +1,8 @@
-"""The program behind ``<WHESL_HOME>/workflows/<workflow>/bin/sbatch``, and how that file is made."""
+"""The program behind ``<WHESL_HOME>/workflows/<workflow>/bin/sbatch``."""
 
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -22,26 +21,6 @@ from whesl.workflows.submit.rewrite import original_comment, rewrite
 
 # Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
 _TIMEOUT = 120.0
-_START = """import sys
-if sys.path[:1] == [""]:
-    del sys.path[0]
-from whesl.workflows.submit.command import main
-sys.exit(main(sys.argv[1], sys.argv[2:]))"""
-
-
-def install(directory: Path) -> None:
-    """Make a workflow's ``bin`` with the sbatch of this module in it.
-
-    Args:
-        directory: the directory to put in front on the manager's PATH; made when missing.
-    """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = directory / "sbatch"
-    words = [shlex.quote(word) for word in (sys.executable, "-c", _START, str(directory))]
-    beside = directory / ".sbatch.new"
-    beside.write_text(f'#!/bin/sh\nexec {" ".join(words)} "$@"\n')
-    beside.chmod(0o700)
-    beside.replace(target)
 
 
 def main(directory: str, arguments: Sequence[str]) -> int:

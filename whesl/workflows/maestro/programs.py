@@ -1,0 +1,115 @@
+"""Maestro's programs, and for Flux those whose Python has Flux's bindings too.
+
+Maestro's Flux adapter needs the bindings inside its own process. They are compiled for one version of Python,
+so the Maestro beside our interpreter may not be able to use them while the one that the user runs today can.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from whesl.model.errors import UsageError
+
+_TIMEOUT = 60.0  # seconds to import Maestro and the bindings
+_SHEBANG = re.compile(r"#!\s*(\S*python[0-9.]*)\s*$")
+
+
+def find_program(name: str, environment: Mapping[str, str]) -> str:
+    """Return one of Maestro's programs: the one beside our interpreter, or else the first on PATH.
+
+    Raises UsageError when there is none.
+    """
+    found = next(_programs(name, environment), "")
+    if not found:
+        raise UsageError(
+            f"Maestro's program '{name}' is not installed",
+            hint="pip install 'whesl[maestro]', or load its module",
+        )
+    return found
+
+
+def with_flux(environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return a ``maestro`` that can talk to Flux, and the environment in which it can.
+
+    Each Maestro is tried as the environment is, then with the bindings that came with the ``flux`` command
+    on PYTHONPATH. Raises UsageError when none can.
+    """
+    find_program("maestro", environment)
+    why = ""
+    for program in _programs("maestro", environment):
+        interpreter = _interpreter(program)
+        if interpreter is None:
+            return program, dict(environment)  # a wrapper knows what it does
+        for candidate in _environments(environment):
+            why = _import(interpreter, candidate)
+            if not why:
+                return program, candidate
+    raise UsageError(
+        f"no Maestro here can talk to Flux: {why}",
+        hint="install cffi and ply (and maestrowf) for the Python that Flux's bindings are made for"
+        " ('flux python --version'), and have that maestro first on PATH",
+    )
+
+
+def _programs(name: str, environment: Mapping[str, str]) -> Iterator[str]:
+    beside = str(Path(sys.executable).parent / name)
+    if os.access(beside, os.X_OK):
+        yield beside
+    for place in environment.get("PATH", os.defpath).split(os.pathsep):
+        found = shutil.which(name, path=place or os.curdir)
+        if found and found != beside:
+            yield found
+
+
+def _interpreter(program: str) -> str | None:
+    """Return the Python of a console script, None for a program of another kind."""
+    with Path(program).open("rb") as file:
+        found = _SHEBANG.match(file.readline(4096).decode(errors="replace"))
+    return found.group(1) if found else None
+
+
+def _environments(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    yield dict(environment)
+    try:
+        result = subprocess.run(
+            ["flux", "config", "builtin", "python_path"],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    if result.returncode == 0 and result.stdout.strip():
+        places = (environment.get("PYTHONPATH", ""), result.stdout.strip())
+        yield {**environment, "PYTHONPATH": os.pathsep.join(place for place in places if place)}
+
+
+def _import(interpreter: str, environment: Mapping[str, str]) -> str:
+    """Return why Maestro and the bindings cannot be imported together, '' when they can."""
+    try:
+        result = subprocess.run(
+            [interpreter, "-c", "import maestrowf, flux.job"],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except OSError as error:
+        return f"{interpreter}: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return f"{interpreter} did not import them within {_TIMEOUT:g} s"
+    if result.returncode == 0:
+        return ""
+    return f"{interpreter}: {(result.stderr.strip().splitlines() or ['no reason given'])[-1]}"

@@ -1,0 +1,63 @@
+"""Makes what stands first on a workflow manager's PATH and PYTHONPATH."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from whesl.model.errors import UsageError
+from whesl.workflows.submit import bindings
+from whesl.workflows.submit.flux import python_directory
+
+_START = """import sys
+if sys.path[:1] == [""]:
+    del sys.path[0]
+from whesl.workflows.submit.{module} import main
+sys.exit(main({arguments}))"""
+
+
+def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str] | None = None) -> None:
+    """Make a workflow's ``bin`` with the submitting command of its resource manager in it.
+
+    Args:
+        directory: the directory to put in front on the manager's PATH; made when missing.
+        rjms: the resource manager's name; all but ``flux`` have an ``sbatch``.
+        environment: where PATH names the real command; this process's own by default.
+
+    Raises UsageError when a command that has to stand behind is missing.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if rjms == "flux":
+        path = (os.environ if environment is None else environment).get("PATH", os.defpath)
+        real = shutil.which("flux", path=path)
+        if real is None:
+            raise UsageError("there is no flux on PATH", hint="load Flux's module, or choose another --rjms")
+        words = _words("flux", "sys.argv[1], sys.argv[2], sys.argv[3:]", str(directory), real)
+        # Only submissions pay for the start of Python.
+        text = (
+            "#!/bin/sh\n"
+            'case "$1 $2" in\n'
+            f'"batch "*|"submit "*|"run "*|"job submit") exec {words} "$@";;\n'
+            "esac\n"
+            f'exec {shlex.quote(real)} "$@"\n'
+        )
+        _write(directory / "flux", text)
+        bindings.install(python_directory(directory), directory / "flux")
+    else:
+        words = _words("command", "sys.argv[1], sys.argv[2:]", str(directory))
+        _write(directory / "sbatch", f'#!/bin/sh\nexec {words} "$@"\n')
+
+
+def _words(module: str, arguments: str, *given: str) -> str:
+    return shlex.join([sys.executable, "-c", _START.format(module=module, arguments=arguments), *given])
+
+
+def _write(target: Path, text: str) -> None:
+    beside = target.with_name(f".{target.name}.new")
+    beside.write_text(text)
+    beside.chmod(0o700)
+    beside.replace(target)
