@@ -16,6 +16,7 @@ from whesl.esl.spec import (
     DiskMetric,
     ExitDetection,
     HangDetection,
+    JobExceptionDetection,
     LogDetection,
     NodeCondition,
     NodeDetection,
@@ -317,6 +318,40 @@ def test_nodes_raise_once_until_well_again() -> None:
     assert node("n2", NodeState.UP) == []
     (found,) = bench.detectors.node("n2", NodeState.DOWN, "lost", bench.now)
     assert (found.evidence[0].node, found.evidence[0].detail) == ("n2", "n2 is down: lost")
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity", "expected"),
+    [
+        ("exec", 0, ["E0", "E1", "E2"]),
+        ("exec", 2, ["E0", "E2"]),
+        ("exec", 7, ["E0"]),
+        ("Exec", 0, []),
+        ("exec2", 0, []),
+        ("timeout", 0, ["E3"]),
+    ],
+)
+def test_job_exceptions(kind: str, severity: int, expected: list[str]) -> None:
+    bench = Bench(
+        JobExceptionDetection(exception_type="exec", span=SPAN),
+        JobExceptionDetection(exception_type="exec", severity=0, span=SPAN),
+        JobExceptionDetection(exception_type="exec", severity=2, span=SPAN),
+        JobExceptionDetection(exception_type="timeout", severity=7, span=SPAN),
+    )
+    assert bench.detectors.hears_job_exceptions
+    found = bench.detectors.job_exception(kind, severity, "lost n2", ["n2", "n3"], "f1", bench.now)
+    assert [d.exception for d in found] == expected
+    for detected in found:
+        assert [item.node for item in detected.evidence] == ["n2", "n3"]
+        assert detected.evidence[0].kind == "job-exception"
+        assert detected.evidence[0].detail == f"{kind}, severity {severity}, on job f1: lost n2"
+
+
+def test_a_job_exception_that_names_no_node() -> None:
+    bench = Bench(JobExceptionDetection(exception_type="ecc", span=SPAN))
+    (found,) = bench.detectors.job_exception("ecc", 3, "", [], "f1", bench.now)
+    assert (found.evidence[0].node, found.evidence[0].detail) == ("", "ecc, severity 3, on job f1")
+    assert not Bench(ExitDetection(span=SPAN)).detectors.hears_job_exceptions
 
 
 def test_disks_raise_above_and_once() -> None:

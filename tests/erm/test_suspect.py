@@ -49,6 +49,16 @@ def test_a_silent_spare_is_not_to_blame() -> None:
     assert find_suspect([evidence("rank 1")], NODES, ("n01", "n02"), silent=["n04"]).node == "n02"
 
 
+def test_the_node_that_a_job_exception_names() -> None:
+    named = evidence(kind="job-exception", node="n02", detail="exec: node failure on n02 (rank 1)")
+    assert find_suspect([named], NODES, ("n01", "n01", "n01")).node == "n02"
+    assert find_suspect([named, evidence("[n01:7] *** Process received signal ***")], NODES).node == "n02"
+    assert find_suspect([named], NODES, silent=["n01"]).node == "n01"
+    # Its ranks are those of the resource manager's own daemons.
+    unnamed = evidence(kind="job-exception", detail="exec: something on rank 1")
+    assert find_suspect([unnamed], NODES, ("n01", "n02", "n03")).node == ""
+
+
 def test_the_user_s_capture() -> None:
     assert find_suspect([evidence("x", captures={"host": "n03.cluster.local"})], NODES).node == "n03"
     assert find_suspect([evidence("x", captures={"node": "login1"})], NODES).node == ""

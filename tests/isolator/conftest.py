@@ -42,9 +42,11 @@ from whesl.isolator.events import (
     EvidenceCollected,
     Finish,
     Found,
+    JobExceptionRaised,
     Journal,
     KillAttempt,
     KillConfirmed,
+    RaiseJobException,
     RunStep,
     Schedule,
     Send,
@@ -230,6 +232,8 @@ class World:
         elif isinstance(command, CollectEvidence):
             assert self.running == command.attempt, "evidence is taken before the kill"
             self._queue.append(EvidenceCollected(attempt=command.attempt, detail="stack"))
+        elif isinstance(command, RaiseJobException):
+            self._queue.append(JobExceptionRaised(ordinal=command.ordinal, outcome="raised"))
         elif isinstance(command, RunStep):
             self._queue.append(self.step_result(command))
         elif isinstance(command, Send):

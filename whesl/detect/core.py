@@ -27,6 +27,7 @@ from whesl.esl.spec import (
     DiskMetric,
     ExitDetection,
     HangDetection,
+    JobExceptionDetection,
     LogDetection,
     NodeCondition,
     NodeDetection,
@@ -99,6 +100,7 @@ class Detectors:
         }
         self._exits = [(name, d) for name, _, d in pairs if isinstance(d, ExitDetection)]
         self._nodes = {_key(n, i): (n, d) for n, i, d in pairs if isinstance(d, NodeDetection)}
+        self._job_exceptions = [(n, d) for n, _, d in pairs if isinstance(d, JobExceptionDetection)]
         self._disks = {_key(n, i): (n, d) for n, i, d in pairs if isinstance(d, DiskDetection)}
         self._raised: set[str] = set()  # conditions of nodes and disks that have not cleared since
         self._observed = 0.0
@@ -234,6 +236,37 @@ class Detectors:
             elif state is NodeState.UP:
                 self._raised.discard(condition)
         return found
+
+    def job_exception(
+        self, exception_type: str, severity: int, note: str, nodes: Sequence[str], job_id: str, now: float
+    ) -> list[Detected]:
+        """Take an exception of the resource manager's; return what it raises.
+
+        Args:
+            exception_type: its type, as it was raised.
+            severity: 0, the worst, to 7.
+            note: what it says.
+            nodes: the nodes that the note names; each becomes evidence against that node.
+            job_id: the job or step that it was raised on.
+            now: seconds since the epoch.
+        """
+        self._advance(now)
+        covering = [
+            name
+            for name, detection in self._job_exceptions
+            if detection.exception_type == exception_type
+            and (detection.severity is None or severity <= detection.severity)
+        ]
+        detail = f"{exception_type}, severity {severity}, on job {job_id}" + (f": {note}" if note else "")
+        evidence = tuple(
+            Evidence(kind="job-exception", time=now, node=node, detail=detail) for node in nodes or ("",)
+        )
+        return [Detected(exception=name, evidence=evidence) for name in dict.fromkeys(covering)]
+
+    @property
+    def hears_job_exceptions(self) -> bool:
+        """Whether any detection waits for an exception of the resource manager's."""
+        return bool(self._job_exceptions)
 
     def disk(self, usage: Usage, now: float) -> list[Detected]:
         """Take a measurement of a file system; return what it raises."""

@@ -7,7 +7,7 @@ read, so that a line that stands in the file already always wins over the time-o
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +130,17 @@ class Watch:
     def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
         """Take the state of one of the task's nodes; return what it raises."""
         return self._detectors.node(name, state, reason, now)
+
+    def job_exception(
+        self, exception_type: str, severity: int, note: str, nodes: Sequence[str], job_id: str, now: float
+    ) -> list[Detected]:
+        """Take an exception of the resource manager's; arguments as for ``Detectors.job_exception``."""
+        return self._detectors.job_exception(exception_type, severity, note, nodes, job_id, now)
+
+    @property
+    def hears_job_exceptions(self) -> bool:
+        """Whether any detection waits for an exception of the resource manager's."""
+        return self._detectors.hears_job_exceptions
 
     def disk(self, usage: Usage, now: float) -> list[Detected]:
         """Take the use of a file system; return what it raises."""

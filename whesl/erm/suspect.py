@@ -175,6 +175,8 @@ def find_suspect(
     for item in evidence:
         if item.kind in ("heartbeat", "node") and item.node:
             blame(LOST, item.node, f"{item.node} was lost ({item.kind})")
+        elif item.kind == "job-exception" and item.node:
+            blame(FAILED, item.node, f"{item.node} is named by the resource manager: {item.detail[:120]}")
         for name in _NAMES:
             if item.captures.get(name):
                 blame(NAMED, item.captures[name], f"captured as {name}")
@@ -183,7 +185,8 @@ def find_suspect(
             for match in pattern.finditer(text):
                 for host in expand(match.group("host")):
                     blame(wording.level, host, f"{wording.source}: {_line_of(match)}")
-        for rank in _ranks(item, text):
+        # The ranks of a resource manager's exception are those of its own daemons, not of the program.
+        for rank in _ranks(item, text) if item.kind != "job-exception" else ():
             if rank < len(rank_hosts):
                 blame(RANK, rank_hosts[rank], f"rank {rank} runs on {rank_hosts[rank]}")
     for name in silent:

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whesl.isolator import escalation, placing, recovery
+from whesl.isolator import announce, escalation, placing, recovery
 from whesl.isolator.events import (
     AdoptAttempt,
     AttemptExited,
@@ -23,6 +23,8 @@ from whesl.isolator.events import (
     Detections,
     Event,
     EvidenceCollected,
+    JobExceptionRaised,
+    JobExceptionSeen,
     KillConfirmed,
     KillUnconfirmed,
     NodeSeen,
@@ -92,6 +94,7 @@ def _on_started(turn: Turn, event: Started) -> None:
         return
     else:
         turn.record("resumed-isolator", phase=state.phase, attempt=state.attempt)
+        announce.again(turn)
     phase = turn.state.phase
     if phase is Phase.NEW:
         _register(turn)
@@ -341,6 +344,32 @@ def _on_node(turn: Turn, event: NodeSeen) -> None:
         recovery.consider(turn, event.found, node=event.node)
 
 
+def _on_job_exception(turn: Turn, event: JobExceptionSeen) -> None:
+    """An exception of the resource manager's, unless it is our own that comes back.
+
+    One that was raised before the present attempt began, or that names only nodes that this attempt does not
+    use, is the trouble that was recovered from already: a launcher's job outlives its launcher by a while.
+    """
+    state = turn.state
+    if announce.is_ours(state, event):
+        return
+    turn.record(
+        "job-exception",
+        job_id=event.job_id,
+        exception_type=event.exception_type,
+        severity=event.severity,
+        note=event.note,
+        nodes=event.nodes,
+    )
+    past = 0 < event.time < state.attempt_started
+    elsewhere = bool(event.nodes) and not set(event.nodes) & set(state.nodes.active)
+    if past or elsewhere:
+        for item in event.found:
+            turn.record("dropped", exception=item.exception, of=state.ordinal, evidence=item.evidence)
+    else:
+        recovery.consider(turn, event.found)
+
+
 def _on_tick(turn: Turn, _event: Event) -> None:
     state = turn.state
     if state.setup.coordinator and state.connected and turn.now >= state.next_heartbeat:
@@ -395,6 +424,8 @@ _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     AttemptExited: _on_attempt_exited,
     EvidenceCollected: _on_evidence,
     NodeSeen: _on_node,
+    JobExceptionSeen: _on_job_exception,
+    JobExceptionRaised: announce.on_raised,
     KillConfirmed: recovery.on_kill_confirmed,
     KillUnconfirmed: recovery.on_kill_unconfirmed,
     StepDone: recovery.on_step_done,

@@ -38,6 +38,7 @@ from whesl.isolator.events import (
     Finish,
     Journal,
     KillAttempt,
+    RaiseJobException,
     RunStep,
     Say,
     Schedule,
@@ -50,6 +51,7 @@ from whesl.isolator.events import (
     Tick,
     WriteReconfigure,
 )
+from whesl.isolator.news import News
 from whesl.isolator.nodes import Nodes
 from whesl.isolator.outlook import Outlook
 from whesl.isolator.release import Release
@@ -107,6 +109,7 @@ class Daemon:
         self._steps = Steps(directory, job, os.environ)
         self._outlook = Outlook(directory, job, self._worker)
         self._nodes = Nodes(directory, job, allocation, self._worker, self._asker, self._feed_nodes)
+        self._news = News(allocation, self._asker, self._feed_nodes, self._nodes.hear)
         self._attempt: Attempt | None = None
         self._attempt_began = 0.0
         self._exit_seen = False
@@ -160,7 +163,8 @@ class Daemon:
         wall = time.time()
         times = [now + LONGEST_WAIT]
         times += [time - wall + now for time in (self._alarm, self._outlook.next_deadline(wall)) if time]
-        times += [time for time in (self._nodes.next_deadline(now),) if time is not None]
+        deadlines = (self._nodes.next_deadline(now), self._news.next_deadline(now))
+        times += [time for time in deadlines if time is not None]
         if self._client is not None:
             times.append(self._client.next_deadline())
         if self._outlook.changed:
@@ -173,8 +177,9 @@ class Daemon:
             self._poller.poll(int(timeout * 1000) + 1 if timeout else 0)
 
     def _follow_descriptors(self) -> None:
-        """Poll exactly the descriptors that the present attempt has."""
-        wanted = {descriptor for descriptor in (self._outlook.fileno(),) if descriptor is not None}
+        """Poll exactly the descriptors that the present attempt and the news have."""
+        descriptors = (self._outlook.fileno(), self._news.fileno())
+        wanted = {descriptor for descriptor in descriptors if descriptor is not None}
         if self._attempt is not None and self._attempt.pidfd is not None and not self._exit_seen:
             wanted.add(self._attempt.pidfd)
         for descriptor in self._watched - wanted:
@@ -192,6 +197,7 @@ class Daemon:
                     self._feed(Signalled(signum=signum))
         self._hear_coordinator()
         self._nodes.poll(time.monotonic())
+        self._news.poll(time.monotonic())
         self._look()
         now = time.time()
         if self._alarm is not None and now >= self._alarm:
@@ -224,7 +230,7 @@ class Daemon:
             return
         number = self._attempt.number
         ended = not self._attempt.running
-        if ended and self._attempt.exit_code() and self._nodes.may_tell_more(number, time.monotonic()):
+        if ended and self._attempt.exit_code() and self._may_be_explained(number):
             return
         found = self._outlook.drain() if ended else self._outlook.poll()
         if ended:
@@ -238,8 +244,14 @@ class Daemon:
         elif found:
             self._feed(Detections(attempt=number, found=tuple(found)))
 
+    def _may_be_explained(self, number: int) -> bool:
+        """Whether an attempt's failure waits for the resource manager's word on what caused it; bounded."""
+        now = time.monotonic()
+        explained = self._outlook.hears_job_exceptions and self._news.may_tell_more(number, now)
+        return self._nodes.may_tell_more(number, now) or explained
+
     def _feed_nodes(self, event: Event) -> None:
-        """Take the nodes' events; what detectors make of a node's state is added here."""
+        """Take the resource manager's word; what detectors make of it is added here."""
         self._feed(self._outlook.with_detections(event))
 
     # What is done -----------------------------------------------------------------------------------
@@ -354,6 +366,9 @@ class Daemon:
     def _reconfigure(self, command: WriteReconfigure) -> None:
         self._starter.write_reconfigure(command.configuration)
 
+    def _raise_on_job(self, command: RaiseJobException) -> None:
+        self._news.raise_on_job(command)
+
     def _say(self, command: Say) -> None:
         LOG.info("%s", command.text)
 
@@ -375,6 +390,7 @@ class Daemon:
             code=finish.code, state=finish.state, reason=finish.reason, claim=self._job.setup.claim
         )
         taskdir.replace(self._directory.result_file, msgspec.json.encode(result))
+        self._news.finish()
         self._nodes.close()
         gives = may_give_back(finish, observe=self._job.setup.observe)
         giving_back = Release(self._allocation, self._nodes.lost if gives else ())
@@ -417,6 +433,7 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     KillAttempt: Daemon._kill,
     CollectEvidence: Daemon._collect,
     SignalAttempt: Daemon._signal,
+    RaiseJobException: Daemon._raise_on_job,
     RunStep: Daemon._step,
     Send: Daemon._send,
     WriteReconfigure: Daemon._reconfigure,

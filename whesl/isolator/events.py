@@ -102,6 +102,33 @@ class NodeSeen(Event, frozen=True, kw_only=True):
     found: tuple[Found, ...] = ()
 
 
+class JobExceptionSeen(Event, frozen=True, kw_only=True):
+    """The resource manager raised an exception on the job or on one of its steps.
+
+    ``time`` is when it was raised (seconds since the epoch, 0 when not known), ``nodes`` are those that its
+    note names.
+    """
+
+    job_id: str
+    exception_type: str
+    severity: int
+    note: str = ""
+    time: float = 0.0
+    nodes: tuple[str, ...] = ()
+    found: tuple[Found, ...] = ()
+
+
+class JobExceptionRaised(Event, frozen=True, kw_only=True):
+    """An exception was raised on the job, or could not be. ``outcome`` is one of raised, none, failed.
+
+    ``none``: there is nothing to raise it on. The words are in ``reason``.
+    """
+
+    ordinal: int
+    outcome: str
+    reason: str = ""
+
+
 class KillConfirmed(Event, frozen=True, kw_only=True):
     """No process of the attempt is left on any reachable node.
 
@@ -197,6 +224,15 @@ class SignalAttempt(Command, frozen=True, kw_only=True):
     attempt: int
     signum: int
     whom: str
+
+
+class RaiseJobException(Command, frozen=True, kw_only=True):
+    """Raise an exception on the job; nothing waits for it, and JobExceptionRaised follows."""
+
+    ordinal: int
+    exception_type: str
+    severity: int
+    note: str
 
 
 class RunStep(Command, frozen=True, kw_only=True):

@@ -29,7 +29,7 @@ from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
-from whesl.rjms.port import Allocation
+from whesl.rjms.port import Allocation, NodeEvent
 
 if TYPE_CHECKING:
     from whesl.isolator.agents import Agents
@@ -99,6 +99,7 @@ class Nodes:
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._down: set[str] = set()
         self._states: dict[str, NodeState] = {}
+        self._heard: set[str] = set()  # since the resource manager was last asked
         self._asking = False
         self._ask_at = time.monotonic() + ASK_EVERY
         self._check_at: float | None = None
@@ -197,6 +198,7 @@ class Nodes:
 
     def _ask(self, now: float) -> None:
         self._asking = True
+        self._heard.clear()
         lost = any(self._silence.is_lost(node) for node in self._remote)
         self._ask_at = now + (ASK_WHEN_LOST if lost and self._fence is not None else ASK_EVERY)
         self._asker.submit(self._node_states, self._told)
@@ -211,19 +213,31 @@ class Nodes:
     def _told(self, states: dict[str, NodeState]) -> None:
         self._asking = False
         for node, state in states.items():
-            before = self._states.get(node, NodeState.UP)
-            if state is NodeState.UNKNOWN or state is before:
-                continue
-            self._states[node] = state
-            if state is NodeState.DOWN:
-                self._down.add(node)
-            else:
-                self._down.discard(node)
-            if state is NodeState.UP and self._silence.is_lost(node):
-                # The resource manager is slower than the agents: their word stands until it changes.
-                continue
-            self._feed(NodeSeen(node=node, state=state, reason="resource manager", source="rjms"))
+            # An answer may be older than what was told meanwhile.
+            if node not in self._heard:
+                self._take_word(node, state, "resource manager")
         self._check_fence(time.monotonic())
+
+    def hear(self, event: NodeEvent) -> None:
+        """Take what the resource manager told of a node without being asked."""
+        if event.node in self._job.setup.nodes:
+            self._heard.add(event.node)
+            self._take_word(event.node, event.state, event.reason or "resource manager")
+            self._check_fence(time.monotonic())
+
+    def _take_word(self, node: str, state: NodeState, reason: str) -> None:
+        before = self._states.get(node, NodeState.UP)
+        if state is NodeState.UNKNOWN or state is before:
+            return
+        self._states[node] = state
+        if state is NodeState.DOWN:
+            self._down.add(node)
+        else:
+            self._down.discard(node)
+        if state is NodeState.UP and self._silence.is_lost(node):
+            # The resource manager is slower than the agents: their word stands until it changes.
+            return
+        self._feed(NodeSeen(node=node, state=state, reason=reason, source="rjms"))
 
     # Fencing -----------------------------------------------------------------------------------------
 

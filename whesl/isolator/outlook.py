@@ -21,7 +21,7 @@ from whesl.esl.spec import (
     Stream,
 )
 from whesl.isolator import output, taskdir
-from whesl.isolator.events import Event, Found, NodeSeen
+from whesl.isolator.events import Event, Found, JobExceptionSeen, NodeSeen
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
@@ -158,11 +158,23 @@ class Outlook:
         return output.lost_words(self._job, outputs, time.time())
 
     def with_detections(self, event: Event) -> Event:
-        """Return a node's event with what detectors make of it; other events as they are."""
-        if not isinstance(event, NodeSeen) or self._watch is None:
+        """Return the resource manager's word with what detectors make of it; other events as they are."""
+        if self._watch is None:
             return event
-        found = self._watch.node(event.node, event.state, event.reason, time.time())
-        return msgspec.structs.replace(event, found=tuple(words(found)))
+        now = time.time()
+        if isinstance(event, NodeSeen):
+            found = self._watch.node(event.node, event.state, event.reason, now)
+            return msgspec.structs.replace(event, found=tuple(words(found)))
+        if isinstance(event, JobExceptionSeen):
+            kind, nodes = event.exception_type, event.nodes
+            found = self._watch.job_exception(kind, event.severity, event.note, nodes, event.job_id, now)
+            return msgspec.structs.replace(event, found=tuple(words(found)))
+        return event
+
+    @property
+    def hears_job_exceptions(self) -> bool:
+        """Whether any detection waits for an exception of the resource manager's."""
+        return self._watch is not None and self._watch.hears_job_exceptions
 
     def _measure(self, now: float) -> None:
         assert self._watch is not None

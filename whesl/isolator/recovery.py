@@ -13,7 +13,7 @@ import msgspec
 
 from whesl.detect.transform import Transformed
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator import escalation, placing, rules
+from whesl.isolator import announce, escalation, placing, rules
 from whesl.isolator.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.events import (
     CollectEvidence,
@@ -35,7 +35,7 @@ from whesl.wire.messages import NodeSuspect, RecoveryGrant, RecoveryRequest
 LAST_WORDS = 1.0
 FENCE_RETRY = 5.0
 FENCE_LIMIT = 120.0
-_ABOUT_NODES = frozenset({"node", "heartbeat"})
+_ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception"})
 _TIMERS = frozenset({"hang", "silence", "progress"})
 _WAITS = (Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Phase.PAUSED, Phase.ESCALATED)
 
@@ -134,6 +134,7 @@ def _decide(turn: Turn, spec: ExceptionSpec, raised: Raised) -> None:
     )
     because = f", {decision.reason}" if decision.reason else ""
     turn.say(f"raised {raised.exception} ({_why(raised)}): {decision.action}{because}")
+    announce.announce(turn, spec, raised)
     if request:
         request_grant(turn)
     if state.alive and any(item.kind in _TIMERS for item in raised.evidence):

@@ -6,7 +6,8 @@ the state before it, by construction. What is volatile (contact with the coordin
 
 Records, in the order of a recovery: raised, decided, requested, fenced, granted, step-begun, step-done,
 relaunched, confirmed; beside them begun, nodes, attempt, launched, exited, dropped, queued, observed, node,
-otherwise, reconfigured, control, paused, resumed, escalated, stopping, finished.
+job-exception, job-raise, job-raised, otherwise, reconfigured, control, paused, resumed, escalated, stopping,
+finished.
 """
 
 from __future__ import annotations
@@ -80,6 +81,17 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class JobRaise(msgspec.Struct, frozen=True, kw_only=True):
+    """An exception to be raised on the job for the task's exception ``ordinal``; no outcome: not yet."""
+
+    ordinal: int
+    exception_type: str
+    severity: int
+    note: str
+    outcome: str = ""
+    reason: str = ""
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """The whole state. Fields below ``connected`` are volatile."""
 
@@ -109,6 +121,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     queued: tuple[Found, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
+    job_raises: tuple[JobRaise, ...] = ()
     controls: tuple[str, ...] = ()
     paused: str = ""
     since: float = 0.0  # when the present phase was entered
@@ -345,6 +358,20 @@ def _node(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
     return {"down": (*others, data["node"]) if data["state"] == "down" else others}
 
 
+def _job_raise(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"job_raises": (*state.job_raises, msgspec.convert(data, JobRaise))}
+
+
+def _job_raised(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    outcome = {"outcome": data["outcome"], "reason": data["reason"]}
+    return {
+        "job_raises": tuple(
+            msgspec.structs.replace(item, **outcome) if item.ordinal == data["ordinal"] else item
+            for item in state.job_raises
+        )
+    }
+
+
 def _reconfigured(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "configuration": msgspec.convert(data["configuration"], Configuration),
@@ -411,6 +438,8 @@ _CHANGES: dict[str, Any] = {
     "confirmed": _confirmed,
     "queued": _queued,
     "node": _node,
+    "job-raise": _job_raise,
+    "job-raised": _job_raised,
     "reconfigured": _reconfigured,
     "control": _control,
     "paused": _paused,

@@ -1,0 +1,79 @@
+"""Exceptions of the resource manager's own: ours raised on the job, and its told apart from ours.
+
+What is to be raised is written down first and raised by the shell; a restarted isolator raises again what
+was not confirmed. That may show an exception twice in the job's record, with the same note; both are known
+as ours. No recovery waits for any of it. Source of types, severities and notes: Flux RFC 21.
+"""
+
+from __future__ import annotations
+
+from whesl.esl.spec import ExceptionSpec
+from whesl.isolator.events import JobExceptionRaised, JobExceptionSeen, RaiseJobException
+from whesl.isolator.state import JobRaise, State
+from whesl.isolator.turn import Turn
+from whesl.model.evidence import Raised, explain
+
+MOST_CHARACTERS = 400
+_SIGN = "whesl"
+
+
+def announce(turn: Turn, spec: ExceptionSpec, raised: Raised) -> None:
+    """Have an exception raised on the job as well, when its declaration says so.
+
+    Args:
+        turn: the present turn.
+        spec: the exception's declaration.
+        raised: this occurrence of it.
+    """
+    if spec.raises is None or turn.state.setup.observe:
+        return
+    turn.record(
+        "job-raise",
+        ordinal=raised.ordinal,
+        exception_type=spec.raises.exception_type,
+        severity=spec.raises.severity,
+        note=note_of(raised),
+    )
+    turn.do(_command(turn.state.job_raises[-1]))
+
+
+def note_of(raised: Raised) -> str:
+    """Return what the job's record says of an exception: its name, the attempt, the evidence; one line."""
+    why = ""
+    if raised.evidence:
+        last = raised.evidence[-1]
+        why = f": {last.kind}: {explain(last.kind, last.line, last.detail) or last.pattern}"
+    text = f"{_SIGN} {raised.task} #{raised.ordinal}: {raised.exception} in attempt {raised.attempt}{why}"
+    shown = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return shown if len(shown) <= MOST_CHARACTERS else shown[: MOST_CHARACTERS - 3] + "..."
+
+
+def again(turn: Turn) -> None:
+    """Raise what an earlier isolator wrote down and did not see raised."""
+    for item in turn.state.job_raises:
+        if not item.outcome:
+            turn.do(_command(item))
+
+
+def _command(item: JobRaise) -> RaiseJobException:
+    return RaiseJobException(
+        ordinal=item.ordinal, exception_type=item.exception_type, severity=item.severity, note=item.note
+    )
+
+
+def is_ours(state: State, seen: JobExceptionSeen) -> bool:
+    """Whether this task's isolator raised an exception itself."""
+    return any(
+        (item.exception_type, item.note) == (seen.exception_type, seen.note) for item in state.job_raises
+    )
+
+
+def on_raised(turn: Turn, event: JobExceptionRaised) -> None:
+    """The shell did it, or could not; said once for each reason."""
+    pending = any(item.ordinal == event.ordinal and not item.outcome for item in turn.state.job_raises)
+    if not pending:
+        return
+    known = {(item.outcome, item.reason) for item in turn.state.job_raises}
+    turn.record("job-raised", ordinal=event.ordinal, outcome=event.outcome, reason=event.reason)
+    if event.outcome != "raised" and (event.outcome, event.reason) not in known:
+        turn.say(f"RAISE: not raised on the job: {event.reason}")
