@@ -18,7 +18,7 @@ from whesl.workflows.wrap import TaskCall
 
 
 class Batch:
-    """Scripts that ``sbatch`` takes."""
+    """Scripts that ``sbatch`` or ``flux batch`` takes."""
 
     name = "batch"
 

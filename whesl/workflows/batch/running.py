@@ -24,6 +24,7 @@ class Chain:
     def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
         self._plan = plan
         self._scheduler = scheduler
+        self._rjms = plan.environment.get("WHESL_RJMS", "slurm")
         self._tasks: dict[str, Task] = {}  # by job id
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}
@@ -52,12 +53,17 @@ class Chain:
         return chain
 
     def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
-        command = ["sbatch", "--parsable", *self._plan.arguments]
-        conditions = [
-            ":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs
-        ]
-        if conditions:
-            command.append(f"--dependency={','.join(conditions)}")
+        if self._rjms == "flux":
+            command = ["flux", "batch", *self._plan.arguments]
+            conditions = [("afterok", job) for job in after] + [("after", job) for job in beside]
+            command += [f"--dependency={word}:{job}" for word, job in conditions]
+        else:
+            command = ["sbatch", "--parsable", *self._plan.arguments]
+            lists = [
+                ":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs
+            ]
+            if lists:
+                command.append(f"--dependency={','.join(lists)}")
         result = subprocess.run(
             [*command, file],
             env=self._plan.environment,
@@ -69,7 +75,7 @@ class Chain:
         )
         with Path(self._plan.log).open("a") as log:
             log.write(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
-        job = job_id(result.stdout)
+        job = result.stdout.strip() if self._rjms == "flux" else job_id(result.stdout)
         if result.returncode != 0 or not job:
             reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
             raise RefusedError(f"{Path(file).name} was not submitted: {reason}")

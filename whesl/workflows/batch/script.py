@@ -9,6 +9,7 @@ import msgspec
 
 from whesl.model.errors import UsageError
 from whesl.workflows import wrap
+from whesl.workflows.submit import directives
 from whesl.workflows.submit.options import header_lines, parse_header
 
 _LARGEST_ARRAY = 100_000
@@ -17,8 +18,8 @@ _LARGEST_ARRAY = 100_000
 class Script(msgspec.Struct, frozen=True, kw_only=True):
     """A script and its place in a chain.
 
-    ``after`` are the names of those that have to succeed before, ``beside`` of those that it reads from
-    while they run: it starts when they have started.
+    ``for_flux`` says that its header has directives for Flux. ``after`` are the names of those that have to
+    succeed before, ``beside`` of those that it reads from while they run: it starts when they have started.
     """
 
     path: str
@@ -28,6 +29,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     tasks: str = ""
     gpus: str = ""
     array: tuple[int, ...] = ()
+    for_flux: bool = False
     after: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
@@ -75,15 +77,18 @@ def read_script(path: Path) -> Script:
 def parse_script(text: str, path: Path) -> Script:
     """Return what a script's text says. Raises UsageError when it is none."""
     interpreter(text, str(path))
-    header = dict(parse_header(text))
+    for_flux = directives.present(text)
+    header = directives.parse(text) if for_flux else dict(parse_header(text))
     nodes = re.match(r"\d+", header.get("nodes") or "")
     return Script(
         path=str(path),
         step=(header.get("job-name") or path.stem).replace(" ", "_").replace("/", "_"),
         nodes=max(1, int(nodes.group())) if nodes else 1,
         chdir=header.get("chdir") or "",
-        tasks=header.get("ntasks") or "",
-        gpus=header.get("gpus") or "",
+        # Flux shows a script no numbers of the whole job that spare nodes would change.
+        tasks="" if for_flux else header.get("ntasks") or "",
+        gpus="" if for_flux else header.get("gpus") or "",
+        for_flux=for_flux,
         array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ import msgspec
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.workflows import wrap
-from whesl.workflows.submit import avoid, jobspec, once
+from whesl.workflows.submit import avoid, directives, jobspec, once
 from whesl.workflows.submit.jobspec import Jobspec
 
 _TIMEOUT = 120.0  # seconds for one command of Flux
@@ -35,8 +34,6 @@ _UNCLEAR = re.compile(
     r"|function not implemented|lost connection",
     re.IGNORECASE,
 )
-# RFC 36: any prefix without letters, then the tag.
-_DIRECTIVE = re.compile(r"^[^\w]*(?:flux|FLUX):(.*)$")
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,11 +54,10 @@ def main(directory: str, real: str, arguments: Sequence[str]) -> int:
         arguments: what the caller wrote behind ``flux``.
     """
     hidden = (directory, str(python_directory(Path(directory))))
-    environment = {**os.environ, "PATH": jobspec.without(os.environ.get("PATH", os.defpath), hidden)}
-    if "PYTHONPATH" in environment:
-        environment["PYTHONPATH"] = jobspec.without(environment["PYTHONPATH"], hidden)
-    os.environ.clear()  # the adapters start Flux's commands too; those must be the real ones
-    os.environ.update(environment)
+    # From here on, for the adapters' commands too, the real ones.
+    for name in ("PATH", "PYTHONPATH"):
+        if name in os.environ:
+            os.environ[name] = jobspec.without(os.environ[name], hidden)
     call, text = None, ""
     try:
         if tuple(arguments[:2]) == ("job", "submit"):
@@ -170,30 +166,11 @@ def options_outside(words: Sequence[str], script_text: str) -> tuple[str, tuple[
 
     The command line overrides a script's directives.
     """
-    urgency = ""
-    flags: tuple[str, ...] = ()
-    for line in script_text.splitlines():
-        found = _DIRECTIVE.match(line)
-        if found:
-            try:
-                given = shlex.split(found.group(1), comments=True)
-            except ValueError:
-                continue
-            urgency, flags = _outside(given, urgency, flags)
-    return _outside(words, urgency, flags)
-
-
-def _outside(words: Sequence[str], urgency: str, flags: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    for index, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name not in ("--urgency", "--flags"):
-            continue
-        value = value if equals else (words[index + 1] if index + 1 < len(words) else "")
-        if name == "--urgency":
-            urgency = _NAMED_URGENCY.get(value, value)
-        else:
-            flags = (*flags, *(flag for flag in value.split(",") if flag))
-    return urgency, flags
+    found = directives.parse(script_text)
+    directives.take(list(words), found)
+    urgency = found.get("urgency") or ""
+    flags = (found.get("flags") or "").split(",")
+    return _NAMED_URGENCY.get(urgency, urgency), tuple(flag for flag in flags if flag)
 
 
 def _concerns_us(words: Sequence[str]) -> bool:

@@ -1,0 +1,74 @@
+"""The submission directives in a script for Flux (``#flux: -N4``), as far as they concern us. Pure.
+
+RFC 36 and flux-batch(1), "SUBMISSION DIRECTIVES". Flux itself reads all of them when the job is submitted;
+here only what a workflow needs to know before that: names, nodes, directory, urgency, flags.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+# Any prefix without letters or digits, then the tag.
+_SENTINEL = re.compile(r"^[^\w]*(?:flux|FLUX):(.*)$")
+# A triple quote that is alone on its line: the rest of a value stands on the lines that follow.
+_OPEN = ('"""', "'''")
+_LONG = {"nodes": "nodes", "job-name": "job-name", "cwd": "chdir", "urgency": "urgency", "flags": "flags"}
+
+
+def present(text: str) -> bool:
+    """Whether a script has a directive."""
+    return any(_SENTINEL.match(line) for line in text.splitlines())
+
+
+def parse(text: str) -> dict[str, str | None]:
+    """Return the options that matter here, by long names, with the values that Flux would use.
+
+    ``chdir`` is what Flux calls ``cwd``. ``flags`` are joined with commas, as they add up.
+    """
+    found: dict[str, str | None] = {}
+    for words in _words(text):
+        take(words, found)
+    return found
+
+
+def take(words: list[str], found: dict[str, str | None]) -> None:
+    """Take the options that matter here out of a command line into ``found``; later ones override."""
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        name, equals, value = word.partition("=")
+        if word.startswith("-N") and not word.startswith("--"):
+            name, equals, value = "--nodes", word[2:], word[2:]
+        known = _LONG.get(name[2:]) if name.startswith("--") else None
+        if known is None:
+            continue
+        if not equals and index < len(words):
+            value = words[index]
+            index += 1
+        if known == "flags" and found.get("flags"):
+            value = f"{found['flags']},{value}"
+        found[known] = value
+
+
+def _words(text: str) -> Iterator[list[str]]:
+    inside = ""
+    for line in text.splitlines():
+        match = _SENTINEL.match(line)
+        if match is None:
+            continue
+        value = match.group(1).rstrip()
+        if inside:
+            # A value over several lines (a configuration, mostly) is none of those that matter.
+            inside = "" if value.endswith(inside) else inside
+            continue
+        opened = next((quotes for quotes in _OPEN if value.endswith(quotes) and value.count(quotes) == 1), "")
+        if opened:
+            inside = opened
+            continue
+        try:
+            yield shlex.split(value, comments=True)
+        except ValueError:
+            continue  # Flux will say what is wrong with it
