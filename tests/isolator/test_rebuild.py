@@ -10,10 +10,19 @@ from hypothesis import strategies as st
 from tests.isolator.conftest import CrashError, World, exception, found, make_setup, step
 from whesl.esl.spec import Level, Otherwise, ResourceKind
 from whesl.isolator import core
-from whesl.isolator.events import CoordinatorMessage, Detections, RunStep, StartAttempt
+from whesl.isolator.events import CoordinatorMessage, Detections, RunStep, StartAttempt, StepDone
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase
-from whesl.wire.messages import Control, EscalationDecision, RecoveryGrant, RecoveryRequest, Welcome
+from whesl.model.pathmap import PathMap
+from whesl.model.workflow import Configuration
+from whesl.wire.messages import (
+    Control,
+    EscalationDecision,
+    RecoveryDone,
+    RecoveryGrant,
+    RecoveryRequest,
+    Welcome,
+)
 
 # What each attempt does: exceptions that it raises, or the status that it exits with.
 Behaviour = list["str | int"]
@@ -125,3 +134,24 @@ def test_the_state_is_the_fold_of_the_journal() -> None:
     again = core.rebuild(world.setup, world.records)
     for field in ("phase", "attempt", "configuration", "raised", "budget", "history", "ended", "nodes"):
         assert getattr(again, field) == getattr(world.state, field), field
+
+
+def test_the_end_of_a_recovery_is_told_again_by_the_next_isolator() -> None:
+    """Killed between the record and the network: dependents' path maps hang on these words."""
+    world = World(SETUPS[1])
+    world.start().feed(CoordinatorMessage(message=Welcome(task="wf/app", admitted=True)))
+    rules = Configuration(path_map=PathMap().with_rule("/old", "/new"))
+    world.step_result = lambda run: StepDone(
+        ordinal=run.ordinal, index=run.index, outcome="continue", dependents=rules
+    )
+    world.feed(Detections(attempt=1, found=(found("CRASH"),)))
+    assert world.kinds()[-1] == "confirmed"
+    for _ in range(2):
+        world.messages.clear()  # nothing of it has left the machine
+        world.restart()
+        (told,) = world.sent(RecoveryDone)
+        assert (told.ordinal, told.outcome, told.dependents_map) == (1, "relaunched", rules)
+    world.exits(0)
+    world.messages.clear()
+    world.restart()
+    assert [message.ordinal for message in world.sent(RecoveryDone)] == [1]

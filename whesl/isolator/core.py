@@ -90,11 +90,13 @@ def _on_started(turn: Turn, event: Started) -> None:
     if state.claim != setup.claim:
         turn.record("begun", claim=setup.claim, rjms=setup.rjms, job_id=setup.job_id, observe=setup.observe)
     elif state.phase is Phase.FINISHED:
+        _tell_again(turn)
         turn.send_finished()
         return
     else:
         turn.record("resumed-isolator", phase=state.phase, attempt=state.attempt)
         announce.again(turn)
+    _tell_again(turn)
     phase = turn.state.phase
     if phase is Phase.NEW:
         _register(turn)
@@ -129,6 +131,15 @@ def _on_started(turn: Turn, event: Started) -> None:
         recovery.launch_when_due(turn)
     elif phase is Phase.ESCALATED:
         escalation.send(turn)
+
+
+def _tell_again(turn: Turn) -> None:
+    """Say again how recoveries ended: what an isolator before this one said may have died with it, unsent.
+
+    Dependents find their files by these words alone; the coordinator recognises repeats.
+    """
+    for done in turn.state.told:
+        turn.report_recovery(done, "relaunched")
 
 
 def _register(turn: Turn) -> None:

@@ -118,6 +118,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     attempt_ended: float = 0.0
     recovery: Recovery | None = None
     pending: tuple[Recovery, ...] = ()  # done but for the relaunched attempt being seen to run
+    told: tuple[Recovery, ...] = ()  # confirmed: the coordinator may not have heard of them before a crash
     queued: tuple[Found, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
@@ -345,8 +346,8 @@ def _relaunched(state: State, data: dict[str, Any], _time: float) -> dict[str, A
     return {"phase": Phase.BACKOFF, "recovery": None, "pending": (*state.pending, done)}
 
 
-def _confirmed(_state: State, _data: dict[str, Any], _time: float) -> dict[str, Any]:
-    return {"pending": ()}
+def _confirmed(state: State, _data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"pending": (), "told": (*state.told, *state.pending)}
 
 
 def _queued(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
