@@ -153,7 +153,9 @@ class Agent:
         if isinstance(message, BeatAnswer):
             self._lease.answered(message.number)
         elif isinstance(message, Kill):
-            self._beside(f"kill {message.token}", self._killed, message.token)
+            number = message.number
+            name = f"kill {message.token} {number}"
+            self._beside(name, lambda token: self._killed(token, number), message.token)
         elif isinstance(message, ReadStacks):
             self._beside(f"stacks {message.token}", self._stacks, message.token)
         elif isinstance(message, SignalProcesses):
@@ -186,9 +188,9 @@ class Agent:
             self._under_way.discard(name)
             self._client.send(answer)
 
-    def _killed(self, token: str) -> FromAgent:
-        count, left = self._kill(token)
-        return Killed(token=token, count=count, left=left)
+    def _killed(self, token: str, number: int) -> FromAgent:
+        done = self._kill(token)
+        return Killed(token=token, number=number, count=done.count, left=len(done.left))
 
     def _stacks(self, token: str) -> FromAgent:
         pids = [process.pid for process in self._processes(token)]
@@ -200,11 +202,8 @@ class Agent:
     def _processes(self, token: str) -> list[processes.Process]:
         return processes.of_attempt(token, spare=self._spared(), node=self._node)
 
-    def _kill(self, token: str) -> tuple[int, int]:
-        count, left = processes.kill_all(
-            token, spare=self._spared(), node=self._node, timeout=self._file.limit
-        )
-        return count, len(left)
+    def _kill(self, token: str) -> processes.Killing:
+        return processes.kill_all(token, spare=self._spared(), node=self._node, timeout=self._file.limit)
 
 
 def main() -> int:

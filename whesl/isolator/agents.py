@@ -184,14 +184,20 @@ class Agents:
         if isinstance(message, Beat):
             self._server.send(node, BeatAnswer(number=message.number))
         elif isinstance(message, Killed):
-            back.append(NodeFenced(node, message.token, message.count, message.left))
+            back.append(NodeFenced(node, message.token, message.count, message.left, message.number))
         elif isinstance(message, Stacks):
             back.append(NodeStacks(node, message.token, message.text))
         return back
 
-    def kill(self, node: str, token: str) -> bool:
-        """Ask a node's agent to end an attempt; False when it cannot be asked now."""
-        return self._server.send(node, Kill(token=token))
+    def kill(self, node: str, token: str, number: int = 0) -> bool:
+        """Ask a node's agent to end an attempt; False when it cannot be asked now.
+
+        Args:
+            node: which.
+            token: the attempt's.
+            number: of this request; its answer has the same one.
+        """
+        return self._server.send(node, Kill(token=token, number=number))
 
     def read_stacks(self, node: str, token: str) -> bool:
         """Ask for stacks."""

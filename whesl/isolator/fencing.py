@@ -55,7 +55,10 @@ class Fence:
         self.unreachable: list[str] = []
         self.failed: list[str] = []
         self.here = False
-        self._waiting = dict.fromkeys(nodes)
+        self.number = 0  # of the request that counts
+        self.asked = now  # when that was made
+        self._nodes = tuple(nodes)
+        self._waiting = dict.fromkeys(self._nodes)
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -69,9 +72,19 @@ class Fence:
         self.open_files = open_files
         self.failed += left
 
-    def answered(self, node: str, count: int, left: int) -> None:
-        """Note an agent's answer."""
-        if node in self._waiting:
+    def again(self, now: float) -> tuple[str, ...]:
+        """Ask all nodes once more, since a launcher may have started something after they had answered.
+
+        Returns the nodes; only answers to requests with the new ``number`` count.
+        """
+        self.number += 1
+        self.asked = now
+        self._waiting = {node: None for node in self._nodes if node not in self.unreachable}
+        return self.waiting
+
+    def answered(self, node: str, count: int, left: int, number: int = 0) -> None:
+        """Note an agent's answer to a numbered request."""
+        if node in self._waiting and number == self.number:
             del self._waiting[node]
             self.killed += count
             if left:

@@ -18,9 +18,10 @@ class BeatAnswer(ToAgent, frozen=True, kw_only=True, tag="beat-answer"):
 
 
 class Kill(ToAgent, frozen=True, kw_only=True, tag="kill"):
-    """Kill every process of an attempt on the node, and say so."""
+    """Kill every process of an attempt on the node, and say so; ``number`` tells repeated requests apart."""
 
     token: str
+    number: int = 0
 
 
 class ReadStacks(ToAgent, frozen=True, kw_only=True, tag="read-stacks"):
@@ -54,6 +55,7 @@ class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):
     """No process of the attempt is left on the node, or ``left`` of them could not be killed."""
 
     token: str
+    number: int = 0
     count: int
     left: int = 0
 

@@ -41,6 +41,9 @@ ASK_EVERY = 5.0
 # While a node is under suspicion, the resource manager may know more any moment.
 ASK_WHEN_LOST = 0.5
 RETRY = 0.25
+REPEAT = 0.05
+# How long a launcher may take to end after its ranks were killed, seconds; some 30 ms are usual.
+LAUNCHER_PATIENCE = 0.5
 # How long an attempt's failure waits for the resource manager's word on the nodes, seconds.
 ANSWER_LIMIT = 3.0
 
@@ -60,6 +63,7 @@ class _Killed(msgspec.Struct, frozen=True):
     count: int
     left: list[str]
     open_files: tuple[bytes, ...]
+    spared: bool
 
 
 class Nodes:
@@ -163,7 +167,7 @@ class Nodes:
                 self._came_back(fact.node)
             elif isinstance(fact, NodeFenced):
                 if self._fence is not None and fact.token == self._fence.token:
-                    self._fence.answered(fact.node, fact.count, fact.left)
+                    self._fence.answered(fact.node, fact.count, fact.left, fact.number)
             else:
                 self._took_stacks(fact)
         if self._stacks is not None and now >= self._stacks.deadline:
@@ -177,7 +181,7 @@ class Nodes:
         if self._agents is None:
             return
         if self._fence is not None and node in self._fence.waiting:
-            self._agents.kill(node, self._fence.token)
+            self._agents.kill(node, self._fence.token, self._fence.number)
         for token in self._owed.pop(node, ()):
             self._agents.kill(node, token)
 
@@ -262,11 +266,21 @@ class Nodes:
 
         def then(result: _Killed) -> None:
             fence.local(result.count, result.left, result.open_files)
-            self._check_fence(time.monotonic())
+            now = time.monotonic()
+            if result.spared:
+                self._fence_again(fence, now)
+            self._check_fence(now)
 
         # Without agents the launcher has to be given the chance to end its ranks on the other nodes.
         gentle = bool(self._remote) and self._agents is None
-        self._worker.submit(lambda: _kill_here(token, runner, command.open_below, gentle=gentle), then)
+        # It would wait for the ranks of a lost node.
+        patience = 0.0 if self.lost else LAUNCHER_PATIENCE
+        self._worker.submit(lambda: _kill_here(token, runner, command.open_below, gentle, patience), then)
+
+    def _fence_again(self, fence: Fence, now: float) -> None:
+        if self._agents is not None:
+            for node in fence.again(now):
+                self._agents.kill(node, fence.token, fence.number)
 
     def _check_fence(self, now: float) -> None:
         fence = self._fence
@@ -275,7 +289,10 @@ class Nodes:
             return
         fence.check(self._silence, self._down, now)
         if not fence.over:
-            self._check_at = now + RETRY
+            if not fence.here and now >= fence.asked + REPEAT:
+                # What a launcher that is let end was about to start has to die, or it would not end.
+                self._fence_again(fence, now)
+            self._check_at = now + (RETRY if fence.here else REPEAT)
             return
         self._fence = None
         self._check_at = None
@@ -357,7 +374,9 @@ class Nodes:
             self._agents.close()
 
 
-def _kill_here(token: str, runner: int | None, open_below: tuple[str, ...], *, gentle: bool) -> _Killed:
+def _kill_here(
+    token: str, runner: int | None, open_below: tuple[str, ...], gentle: bool, patience: float
+) -> _Killed:
     files: dict[bytes, None] = {}
     if open_below:
         pids = [process.pid for process in processes.of_attempt(token, runner)]
@@ -365,8 +384,9 @@ def _kill_here(token: str, runner: int | None, open_below: tuple[str, ...], *, g
             files.update(dict.fromkeys(open_for_writing(pids, root).paths))
     if gentle:
         processes.end(token, runner)
-    count, left = processes.kill_all(token, runner)
-    return _Killed(count, [f"{process.name} ({process.pid})" for process in left], tuple(files))
+    done = processes.kill_all(token, runner, patience=patience)
+    left = [f"{process.name} ({process.pid})" for process in done.left]
+    return _Killed(done.count, left, tuple(files), done.spared)
 
 
 def _stacks_here(node: str, token: str, runner: int | None) -> str:

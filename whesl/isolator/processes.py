@@ -18,6 +18,9 @@ import msgspec
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
 _NODE_NAME = b"\0SLURMD_NODENAME="
+# Slurm's launcher ends by itself when its ranks have been killed. Killed first, it leaves slurmstepd calling
+# it for seconds, and for so long Slurm counts the nodes as busy for the next step.
+_ENDS_BY_ITSELF = frozenset({"srun"})
 _LAUNCHERS = frozenset({"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux"})
 
 
@@ -33,11 +36,18 @@ class Process(msgspec.Struct, frozen=True):
     name: str
 
 
+class Killing(msgspec.Struct, frozen=True, kw_only=True):
+    """How many processes were killed, what is left, and whether launchers were given time to end."""
+
+    count: int
+    left: list[Process]
+    spared: bool = False
+
+
 def read(pid: int) -> Process | None:
     """Return a process, None when there is none."""
-    try:
-        content = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
+    content = _content(f"/proc/{pid}/stat")
+    if content is None:
         return None
     # The name may contain anything, parentheses and spaces included: the last one ends it.
     before, _, after = content.rpartition(b")")
@@ -51,6 +61,23 @@ def read(pid: int) -> Process | None:
         started=int(fields[19]),
         name=before.partition(b"(")[2].decode(errors="replace"),
     )
+
+
+def _content(path: str) -> bytes | None:
+    """Return a small file of /proc, None when it cannot be read; pathlib would take twice as long."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    parts = []
+    try:
+        while part := os.read(descriptor, 1 << 17):
+            parts.append(part)
+    except OSError:
+        return None  # ended meanwhile
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def alive(pid: int, started: int) -> bool:
@@ -101,10 +128,10 @@ def of_attempt(
 
 
 def _holds(pid: int, wanted: bytes, node: str) -> bool:
-    try:
-        environment = b"\0" + Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
-    except OSError:
+    content = _content(f"/proc/{pid}/environ")
+    if content is None:
         return False  # another user's, or gone: neither can be the attempt's
+    environment = b"\0" + content + b"\0"
     if wanted not in environment:
         return False
     told = environment.partition(_NODE_NAME)[2].partition(b"\0")[0] if node else b""
@@ -117,32 +144,38 @@ def kill_all(
     *,
     spare: Iterable[int] = (),
     node: str = "",
+    patience: float = 0.0,
     timeout: float = FENCE_TIMEOUT,
     clock: Callable[[], float] = time.monotonic,
-) -> tuple[int, list[Process]]:
+) -> Killing:
     """Kill an attempt's processes until a pass over all processes finds none.
 
     SIGKILL also ends stopped ones. Between two passes a process may fork, so only an empty pass counts.
 
     Args:
         token, session, spare, node: as ``of_attempt``.
+        patience: seconds for which launchers that end by themselves are let do so.
         timeout: seconds; a process that waits inside the kernel does not die before it comes back.
         clock: monotonic seconds.
-
-    Returns how many were killed, and those that are left.
     """
-    deadline = clock() + timeout
+    began = clock()
     killed: set[tuple[int, int]] = set()
     pause = 0.001
+    spared = False
     while True:
         left = of_attempt(token, session, spare=spare, node=node)
-        if not left or clock() > deadline:
-            return len(killed - {(process.pid, process.started) for process in left}), left
+        if not left or clock() > began + timeout:
+            count = len(killed - {(process.pid, process.started) for process in left})
+            return Killing(count=count, left=left, spared=spared)
+        patient = clock() < began + patience
         for process in left:
+            if patient and process.name in _ENDS_BY_ITSELF:
+                spared = True
+                continue
             send(process.pid, signal.SIGKILL)
             killed.add((process.pid, process.started))
         time.sleep(pause)
-        pause = min(pause * 2, 0.1)
+        pause = min(pause * 2, 0.01 if patient else 0.1)
 
 
 def end(token: str, session: int | None, *, patience: float = 2.0) -> None:

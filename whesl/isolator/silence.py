@@ -36,6 +36,7 @@ class NodeFenced(msgspec.Struct, frozen=True):
     token: str
     count: int
     left: int
+    number: int = 0
 
 
 class NodeStacks(msgspec.Struct, frozen=True):
