@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from whesl.coordinator.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
+from whesl.testing import fluxbed
 from whesl.testing.slurmbed import SlurmBed
 from whesl.testing.slurminstall import SlurmBedError, install
 
@@ -67,3 +70,23 @@ def slurm_bed() -> Iterator[Callable[..., SlurmBed]]:
     need_slurm()
     with ExitStack() as stack:
         yield lambda *args, **kwargs: stack.enter_context(SlurmBed(*args, **kwargs))
+
+
+def need_flux() -> None:
+    """Skip the test where no real Flux can be started: it is in no package registry."""
+    if lacking := fluxbed.missing():
+        pytest.skip(f"a real Flux needs {', '.join(lacking)}")
+
+
+@pytest.fixture(scope="session")
+def flux_bindings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory for PYTHONPATH in which our Python finds what Flux's own bindings import."""
+    need_flux()
+    place = tmp_path_factory.mktemp("bindings")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--target", str(place), "cffi", "ply"],
+        check=True,
+        capture_output=True,
+        timeout=100,
+    )
+    return place

@@ -1,6 +1,6 @@
 """A parallel heat equation: Jacobi iterations on a square plate, rows shared out over the ranks.
 
-It runs under any launcher that sets SLURM_PROCID and SLURM_NTASKS. Ranks find each other through a
+It runs under any launcher that sets the variables of Slurm, Flux or PMI. Ranks find each other through a
 file in the working directory and exchange their border rows over TCP by way of rank 0, so that a rank
 that dies or stops stops all, as in MPI. Every ``--checkpoint`` cycles rank 0 writes the whole plate; a start
 continues from the last checkpoint, with any number of ranks. The result does not depend on the number
@@ -71,9 +71,23 @@ def share(size: int, ranks: int) -> list[tuple[int, int]]:
     return [(size * rank // ranks, size * (rank + 1) // ranks) for rank in range(ranks)]
 
 
+def identity() -> tuple[int, int]:
+    """Return the rank and the number of ranks. Flux comes first: a job of Slurm may hold an instance of it."""
+    for rank, ranks in (
+        ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+        ("SLURM_PROCID", "SLURM_NTASKS"),
+        ("PMI_RANK", "PMI_SIZE"),
+    ):
+        if rank in os.environ and ranks in os.environ:
+            return int(os.environ[rank]), int(os.environ[ranks])
+    return 0, 1
+
+
 def meet(rank: int, ranks: int) -> list[socket.socket]:
     """Connect: rank 0 returns its peers in order of rank, the others the connection to rank 0."""
-    key = os.environ.get("WHESL_ATTEMPT_TOKEN") or os.environ.get("SLURM_STEP_ID", "0")
+    key = os.environ.get("WHESL_ATTEMPT_TOKEN") or os.environ.get(
+        "FLUX_JOB_ID", os.environ.get("SLURM_STEP_ID", "0")
+    )
     place = Path(f".ranks.{hashlib.sha256(key.encode()).hexdigest()[:16]}")
     if rank == 0:
         server = socket.create_server(("127.0.0.1", 0))
@@ -179,8 +193,7 @@ def main() -> int:
     parser.add_argument("--pace", type=float, default=0.02, help="seconds added to each cycle")
     parser.add_argument("--result", default="result.json")
     options = parser.parse_args()
-    rank = int(os.environ.get("SLURM_PROCID", "0"))
-    ranks = int(os.environ.get("SLURM_NTASKS", "1"))
+    rank, ranks = identity()
     node = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
     Path(f"rank-{rank}.pid").write_text(f"{node} {os.getpid()}\n")
     try:

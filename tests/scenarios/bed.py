@@ -1,6 +1,6 @@
-"""A cluster for the scenarios: the embedded one or a real Slurm, with one interface.
+"""A cluster for the scenarios: the embedded one, a real Slurm or a real Flux, with one interface.
 
-What the scheduler knows is read through commands of Slurm's forms, which both have; what users would see
+What the scheduler knows is read through its own commands, and given in Slurm's words; what users would see
 is read through the command line of the product.
 """
 
@@ -70,6 +70,7 @@ class Bed:
         self, study: Path, rules: Path, *options: str, more: tuple[str, ...] = ()
     ) -> subprocess.Popen[str]:
         """Start ``whesl run``; its root is the study's name beside it. ``more``: further batch scripts."""
+        self.adapt(study, *(Path(script.split(":")[0]) for script in more))
         process = subprocess.Popen(
             [
                 WHESL, "run", str(study), *more, "-e", str(rules), "--rjms", self.rjms,
@@ -129,6 +130,7 @@ class Bed:
     def plain(self, study: Path, timeout: float = 100) -> int:
         """Run the same study by Maestro alone; return its exit status."""
         root = study.with_name(study.stem + ".plain")
+        self.adapt(study)
         return subprocess.run(
             [str(BIN / "maestro"), "run", "-y", "-fg", "-s", "1", "-o", str(root), str(study)],
             env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=timeout,
@@ -137,14 +139,40 @@ class Bed:
 
     # The scheduler's own records ----------------------------------------------------------------------
 
+    def adapt(self, *files: Path) -> None:
+        """Make studies and scripts that are written for Slurm ones for this bed's resource manager."""
+        if self.rjms != "flux":
+            return
+        for file in files:
+            text = file.read_text().replace("  type: slurm\n", "  type: flux\n")
+            text = re.sub(r"^#SBATCH --time=(\d+)$", r"#flux: --time-limit=\1m", text, flags=re.MULTILINE)
+            text = text.replace("#SBATCH --ntasks=", "#flux: --nslots=").replace("#SBATCH", "#flux:")
+            file.write_text(text)
+
     def jobs(self) -> list[dict[str, str]]:
-        """Every job that the scheduler ever had, with the fields of ``scontrol show job``."""
+        """Every job that the scheduler ever had, oldest first, with the fields of ``scontrol show job``."""
+        if self.rjms == "flux":
+            return self._flux_jobs()
         ids = self.call("squeue", "-h", "-t", "all", "-o", "%i").stdout.split()
         records = []
         for job in dict.fromkeys(ids):
             text = self.call("scontrol", "-o", "show", "job", job).stdout
             records.append(dict(re.findall(r"(\w[\w/:]*)=(\S*)", text)))
         return records
+
+    def _flux_jobs(self) -> list[dict[str, str]]:
+        listed = json.loads(self.call("flux", "jobs", "-a", "--json").stdout)
+        # Of one job alone the command prints the job itself.
+        jobs = listed["jobs"] if "jobs" in listed else [listed] if listed else []
+        return [
+            {
+                "JobId": str(job["id"]),
+                "JobName": job["name"],
+                "JobState": "RUNNING" if job["state"] == "RUN" else job["result"] or job["state"],
+                "Restarts": "0",
+            }
+            for job in sorted(jobs, key=lambda job: job["t_submit"])
+        ]
 
     def check_each_job_once(self, tasks: int) -> None:
         """One job per task, all completed, none requeued."""
@@ -173,7 +201,10 @@ class Bed:
 
     def rank(self, number: int, word: str = "solver.py", timeout: float = 40) -> psutil.Process:
         """The process of one rank of a running parallel program."""
-        return self.wait(lambda: self.processes(word, SLURM_PROCID=str(number)), f"rank {number}", timeout)[0]
+        variable = "FLUX_TASK_RANK" if self.rjms == "flux" else "SLURM_PROCID"
+        return self.wait(lambda: self.processes(word, **{variable: str(number)}), f"rank {number}", timeout)[
+            0
+        ]
 
     def wait(self, condition: Callable[[], Any], what: str, timeout: float = 40) -> Any:
         """Return the condition's value once it is true; fails after ``timeout`` seconds."""
@@ -185,7 +216,8 @@ class Bed:
 
     def evidence(self) -> str:
         """What helps to understand a scenario that went wrong."""
-        parts = [self.call("squeue", "-t", "all").stdout, self.whesl("status").stdout]
+        listing = ("flux", "jobs", "-a") if self.rjms == "flux" else ("squeue", "-t", "all")
+        parts = [self.call(*listing).stdout, self.whesl("status").stdout]
         parts.append("\n".join(self.whesl("events").stdout.splitlines()[-60:]))
         for log in sorted(Path(self.environment["WHESL_HOME"]).rglob("log")):
             if log.is_file():
@@ -206,7 +238,7 @@ class Bed:
 
 def base_environment(home: Path) -> dict[str, str]:
     """An environment without any trace of an enclosing job or of the user's own WHESL."""
-    outer = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "WHESL"))}
+    outer = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "WHESL", "FLUX_"))}
     home.mkdir(mode=0o700)
     return {
         **outer,
@@ -254,6 +286,21 @@ def slurm_bed(directory: Path, nodes: int = 8) -> Iterator[Bed]:
         environment = {**cluster.environment, **{k: own[k] for k in ("WHESL_HOME", "USER")}}
         environment["PATH"] = f"{BIN}:{environment['PATH']}"
         bed = Bed("slurm", directory, environment, cluster.kill_node)
+        try:
+            yield bed
+        finally:
+            bed.close()
+
+
+@contextlib.contextmanager
+def flux_bed(directory: Path, bindings: Path, nodes: int = 8) -> Iterator[Bed]:
+    """A real Flux instance whose nodes can be crashed; ``bindings``: what its Python bindings need."""
+    from whesl.testing.fluxbed import FluxBed
+
+    with FluxBed(nodes, cores=2) as cluster:
+        environment = {**base_environment(directory / "home"), "FLUX_URI": cluster.uri}
+        environment["PYTHONPATH"] = str(bindings)
+        bed = Bed("flux", directory, environment, cluster.kill_node)
         try:
             yield bed
         finally:

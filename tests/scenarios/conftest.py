@@ -1,4 +1,4 @@
-"""Fixtures of the scenarios: each runs on the embedded cluster and on a real Slurm."""
+"""Fixtures of the scenarios: each runs on the embedded cluster, on a real Slurm and on a real Flux."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
-from tests.scenarios.bed import Bed, local_bed, slurm_bed
+from tests.scenarios.bed import Bed, flux_bed, local_bed, slurm_bed
 
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--")
 
@@ -94,7 +94,13 @@ def filesystems(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path
             subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
-@pytest.fixture(params=["local", pytest.param("slurm", marks=pytest.mark.slurm)])
+@pytest.fixture(
+    params=[
+        "local",
+        pytest.param("slurm", marks=pytest.mark.slurm),
+        pytest.param("flux", marks=pytest.mark.flux),
+    ]
+)
 def bed(request: pytest.FixtureRequest, tmp_path: Path, filesystems: Path) -> Iterator[Bed]:
     """A cluster of eight nodes with two CPUs each; the small file systems are mounted before it starts."""
     if held_in_a_namespace(request.node):
@@ -102,6 +108,9 @@ def bed(request: pytest.FixtureRequest, tmp_path: Path, filesystems: Path) -> It
     elif request.param == "slurm":
         need_slurm()
         with slurm_bed(tmp_path) as made:
+            yield made
+    elif request.param == "flux":
+        with flux_bed(tmp_path, request.getfixturevalue("flux_bindings")) as made:
             yield made
     else:
         with local_bed(tmp_path) as made:
