@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from whesl.isolator import output, processes, taskdir
@@ -69,6 +70,20 @@ class Attempt:
             code = self._child.returncode
             return 128 - code if code < 0 else code
         return UNKNOWN_EXIT
+
+    def settle(self, limit: float) -> None:
+        """Wait until the runner has become the task's command, or has ended, at most ``limit`` seconds.
+
+        Before, a signal would reach nobody, or a shell that does not know of it yet.
+        """
+        deadline = time.monotonic() + limit
+        own = processes.command_line(self.pid)
+        while self.running and time.monotonic() < deadline:
+            below = (process.pid for process in processes.everything() if process.parent == self.pid)
+            # Between fork and exec, the command is still the runner's copy.
+            if any(processes.command_line(pid) not in (own, b"") for pid in below):
+                return
+            time.sleep(0.002)
 
     def close(self) -> None:
         """Give the descriptor back."""

@@ -342,8 +342,8 @@ class Daemon:
         if self._attempt is None or self._attempt.number != command.attempt or not self._attempt.pid:
             return
         runner = self._attempt.pid
-        # The runner has to have become the task first: a signal in its first moments would reach nobody.
-        time.sleep(max(0.0, self._attempt_began + SETTLED - time.monotonic()))
+        if time.monotonic() < self._attempt_began + SETTLED:
+            self._attempt.settle(SETTLED)
         processes.signal_attempt(self._state.token, runner, command.signum, command.whom)
         if command.whom == "catching":
             self._nodes.signal(self._state.token, command.signum)

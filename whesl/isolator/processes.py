@@ -80,6 +80,11 @@ def _content(path: str) -> bytes | None:
     return b"".join(parts)
 
 
+def command_line(pid: int) -> bytes:
+    """Return a process's command line as the kernel has it, empty when it is gone."""
+    return _content(f"/proc/{pid}/cmdline") or b""
+
+
 def alive(pid: int, started: int) -> bool:
     """Whether the very process that was started then still runs (a zombie does not)."""
     process = read(pid)
