@@ -11,19 +11,23 @@ TYPE_CHECKING = False  # the launcher imports this module at every start: typing
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("srun", "mpirun", "mpiexec")
+COMMANDS = ("srun", "flux", "mpirun", "mpiexec")
 # A directory with this file is skipped in the search for the real command: nested tasks have several.
 MARKER = ".whesl-shims"
 
 
-def install(directory: Path, python: str = "") -> None:
+def install(directory: Path, python: str = "", path: str | None = None) -> None:
     """Write the shims into a directory (made with mode 0700 when missing), replacing older ones.
+
+    One for ``flux`` only where there is a ``flux``: scripts look whether they find it.
 
     Args:
         directory: what to put in front on PATH; on a file system that the nodes share.
         python: the interpreter they start; this process's own by default.
+        path: where commands are looked up; PATH by default.
     """
     import shlex
+    import shutil
     import sys
     from pathlib import Path
 
@@ -31,6 +35,9 @@ def install(directory: Path, python: str = "") -> None:
     (directory / MARKER).touch(mode=0o600)
     start = shlex.join((python or sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))))
     for name in COMMANDS:
+        if name == "flux" and shutil.which(name, path=path) is None:
+            (directory / name).unlink(missing_ok=True)
+            continue
         text = f'#!/bin/sh\n# Becomes the real {name}; see whesl.rjms.shims.\nexec {start} {name} "$@"\n'
         beside = directory / f".{name}.new"
         beside.write_text(text)

@@ -14,6 +14,8 @@ TYPE_CHECKING = False  # importing typing for this constant would cost milliseco
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from whesl.rjms.shims.translating import Run
+
 _ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, os.pardir)
 sys.path.insert(0, _ROOT)
 
@@ -76,22 +78,73 @@ def _read(path: str) -> str:
         return file.read()
 
 
+def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
+    """Take in the Flux instance inside the job, where there is one; return the ``flux run`` for an srun.
+
+    Args:
+        name: ``srun`` or ``flux``.
+        argv: its arguments.
+        ordinal: number of the step within the task.
+    """
+    from whesl.rjms.shims import instance
+    from whesl.rjms.shims.flux_rewriting import INSTANCE, RANKS
+    from whesl.rjms.shims.translating import flux_run
+
+    directory = os.environ[instance.DIRECTORY]
+    # In an instance that the task itself made inside this one, all is as that one says.
+    if os.environ.get("FLUX_URI") != os.environ.get(INSTANCE):
+        return None
+    uri = instance.uri(directory)
+    if not uri:
+        return None
+    os.environ["FLUX_URI"] = os.environ[INSTANCE] = uri
+    try:
+        facts, ranks = instance.facts(directory)
+    except ValueError:
+        return None
+    os.environ[RANKS] = ranks
+    return flux_run(argv, os.environ, facts, read=_read, ordinal=ordinal) if name == "srun" else None
+
+
+def become_flux(run: Run) -> None:
+    """Become the ``flux run``, on the files that the user named; return when it cannot be."""
+    real = find_real("flux", os.environ.get("PATH", os.defpath))
+    if real is None:
+        return
+    beginning = os.O_WRONLY | os.O_CREAT
+    files = [(0, run.input, os.O_RDONLY)] if run.input else []
+    for descriptor, target in ((1, run.output), (2, run.error)):
+        if target is not None:
+            path, append = target
+            files.append((descriptor, path, beginning | (os.O_APPEND if append else os.O_TRUNC)))
+    for descriptor, path, flags in files:
+        try:
+            opened = os.open(path, flags, 0o666)
+        except OSError as error:
+            sys.stderr.write(f"srun: {path}: {error.strerror}\n")
+            sys.exit(1)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+        if descriptor == 1 and run.error is None:
+            os.dup2(1, 2)  # as srun does: what names no file of its own follows the output
+    os.execv(real, ["flux", "run", *run.words])  # noqa: S606 - no shell is what is wanted
+
+
 def main(arguments: list[str]) -> NoReturn:
     """Become the real launcher; end with status 127 when there is none."""
     name, *argv = arguments
+    inside = bool(os.environ.get("WHESL_NODELIST"))
+    steps = os.environ.get("WHESL_HOSTFILE", "")
+    ordinal = next_ordinal(steps) if inside and name == "srun" else 0
+    if inside and name in ("srun", "flux") and os.environ.get("WHESL_FLUX_INSTANCE"):
+        run = inner(name, argv, ordinal)
+        if run is not None:
+            become_flux(run)
     real = find_real(name, os.environ.get("PATH", os.defpath))
     if real is None:
         sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
         sys.exit(NOT_FOUND)
-    inside = bool(os.environ.get("WHESL_NODELIST"))
-    words = rewrite(
-        name,
-        argv,
-        os.environ,
-        read=_read,
-        flavour=lambda: mpi_flavour(real),
-        ordinal=next_ordinal(os.environ.get("WHESL_HOSTFILE", "")) if inside and name == "srun" else 0,
-    )
+    words = rewrite(name, argv, os.environ, read=_read, flavour=lambda: mpi_flavour(real), ordinal=ordinal)
     os.execv(real, [name, *words])  # noqa: S606 - no shell is what is wanted
 
 

@@ -95,7 +95,19 @@ _SRUN_SHORT = {
     "w": "nodelist",
     "x": "exclude",
 }
-_SRUN_SHORT_SWITCHES = {"V": "version", "Z": "no-allocate", "h": "help"}
+_SRUN_SHORT_SWITCHES = {
+    "E": "preserve-env",
+    "O": "overcommit",
+    "Q": "quiet",
+    "V": "version",
+    "X": "disable-status",
+    "Z": "no-allocate",
+    "h": "help",
+    "l": "label",
+    "s": "oversubscribe",
+    "u": "unbuffered",
+    "v": "verbose",
+}
 _SRUN_SHORT_OPTIONAL = {"I": "immediate", "K": "kill-on-bad-exit", "k": "no-kill"}
 
 

@@ -12,16 +12,15 @@ Reads of the environment:
 from __future__ import annotations
 
 from whesl.rjms.hostlist import compress, expand
+from whesl.rjms.shims.nodes import TOKEN, Nodes
 from whesl.rjms.shims.options import MPI_HOSTFILES, MPI_HOSTS, Line, parse_mpi, parse_srun
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
-
 # With these, srun starts no step in this job, or prints something and ends.
-_SRUN_UNTOUCHED = ("help", "usage", "version", "no-allocate", "het-group", "pack-group")
+UNTOUCHED = ("help", "usage", "version", "no-allocate", "het-group", "pack-group")
 _NODE_OPTIONS = ("nodes", "nodelist", "nodefile", "exclude", "relative")
 
 
@@ -37,7 +36,7 @@ def rewrite(
     """Return the arguments (without the command's name) that reach the nodes in use.
 
     Args:
-        name: ``srun``, ``mpirun`` or ``mpiexec``.
+        name: ``srun``, ``flux``, ``mpirun`` or ``mpiexec``.
         argv: the arguments that the user's script gave.
         environ: the environment (module docstring).
         read: returns a file's text (node files and host files); raises OSError.
@@ -51,40 +50,15 @@ def rewrite(
         nodes = Nodes(environ)
         if not nodes.active:
             return list(argv)
+        if name == "flux":
+            from whesl.rjms.shims.flux_rewriting import rewrite_flux
+
+            return rewrite_flux(argv, environ)
         if name == "srun":
             return _srun(list(argv), nodes, environ, read, ordinal)
         return _mpi(list(argv), nodes, environ, read, flavour)
     except (OSError, ValueError):
         return list(argv)
-
-
-class Nodes:
-    """The nodes of a task as its environment tells them."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self.active = _names(environ.get("WHESL_NODELIST", ""))
-        self.hidden = _names(environ.get("WHESL_HIDDEN_NODES", ""))
-        self._swapped: dict[str, str] = {}
-        swapped = environ.get("WHESL_SWAPPED")
-        if swapped:
-            import json  # costs milliseconds, and most attempts have no swapped node
-
-            parsed = json.loads(swapped) if swapped.startswith("{") else {}
-            self._swapped = {str(old): str(new) for old, new in parsed.items()}
-        told = swapped is not None or "WHESL_LOST_NODES" in environ
-        lost = bool(self._swapped) or bool(environ.get("WHESL_LOST_NODES"))
-        # A step that had a lost node keeps its CPUs on the others until the resource manager has given that
-        # node up.
-        self.overlap = lost if told else environ.get("WHESL_RESTART_COUNT", "0") not in ("", "0")
-
-    def translate(self, names: Sequence[str]) -> list[str]:
-        """Return the nodes in use that stand for these; spares, lost nodes and strangers are left out."""
-        current = (self._swapped.get(name, name) for name in names)
-        return [name for name in current if name in self.active]
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.replace("\n", ",").split(",") if name)
 
 
 # srun ------------------------------------------------------------------------------------------
@@ -95,7 +69,7 @@ def _srun(
 ) -> list[str]:
     line = parse_srun(argv)
     job = environ.get("SLURM_JOB_ID", "")
-    if not job or line.has(*_SRUN_UNTOUCHED) or line.value("jobid") not in (None, job):
+    if not job or line.has(*UNTOUCHED) or line.value("jobid") not in (None, job):
         return argv
     if line.value("mpi") == "list" or environ.get("SLURM_HET_SIZE"):
         return argv
@@ -105,18 +79,18 @@ def _srun(
     if export is not None:
         added.append(f"--export={export}")
         dropped.add("export")
-    placement = _placement(line, nodes, environ, read, ordinal)
-    if placement is not None:
-        added += placement
+    placed = placement(line, nodes, environ, read, ordinal)
+    if placed is not None:
+        added += placed
         dropped.update(_NODE_OPTIONS)
     return [*added, *line.without(*dropped), *line.rest]
 
 
-def _placement(
+def placement(
     line: Line, nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
 ) -> list[str] | None:
     """Return the options that name the step's nodes exactly, None where Slurm's own choice is as good."""
-    named = _named(line, environ, read)
+    named = named_nodes(line, environ, read)
     exclude = line.value("exclude")
     excluded = nodes.translate(_host_list(exclude, read)) if exclude is not None else []
     available = [node for node in nodes.active if node not in excluded]
@@ -127,7 +101,7 @@ def _placement(
         # One word per task, in the order of the tasks: repeats and order are the meaning.
         tasks = [node for node in nodes.translate(named) if node in available]
         return [f"--nodes={len(set(tasks))}", f"--nodelist={','.join(tasks)}"] if tasks else None
-    wanted = _count(line, environ, named, len(available))
+    wanted = node_count(line, environ, named, len(available))
     relative = line.value("relative")
     if relative is not None:
         named = tuple((available[int(relative) :] + available)[: len(available)])
@@ -142,7 +116,7 @@ def _placement(
     return [f"--nodes={wanted}", f"--nodelist={compress(chosen)}"]
 
 
-def _named(line: Line, environ: Mapping[str, str], read: Callable[[str], str]) -> tuple[str, ...] | None:
+def named_nodes(line: Line, environ: Mapping[str, str], read: Callable[[str], str]) -> tuple[str, ...] | None:
     """Return the nodes that the user named, None when none."""
     nodelist, nodefile = line.value("nodelist"), line.value("nodefile")
     if nodelist is not None:
@@ -157,7 +131,7 @@ def _host_list(text: str, read: Callable[[str], str]) -> tuple[str, ...]:
     return expand(",".join(read(text).split()) if "/" in text else text)
 
 
-def _count(line: Line, environ: Mapping[str, str], named: tuple[str, ...] | None, available: int) -> int:
+def node_count(line: Line, environ: Mapping[str, str], named: tuple[str, ...] | None, available: int) -> int:
     """Return how many nodes the step uses: what was asked for, what there is, and never more than tasks."""
     given = line.value("nodes")
     if given is not None:

@@ -1,0 +1,41 @@
+"""The nodes of a task as its environment tells them to launchers. Pure; standard library only."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
+
+
+class Nodes:
+    """The nodes of a task as its environment tells them."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.active = _names(environ.get("WHESL_NODELIST", ""))
+        self.hidden = _names(environ.get("WHESL_HIDDEN_NODES", ""))
+        self._swapped: dict[str, str] = {}
+        swapped = environ.get("WHESL_SWAPPED")
+        if swapped:
+            import json  # costs milliseconds, and most attempts have no swapped node
+
+            parsed = json.loads(swapped) if swapped.startswith("{") else {}
+            self._swapped = {str(old): str(new) for old, new in parsed.items()}
+        told = swapped is not None or "WHESL_LOST_NODES" in environ
+        lost = bool(self._swapped) or bool(environ.get("WHESL_LOST_NODES"))
+        # A step that had a lost node keeps its CPUs on the others until the resource manager has given that
+        # node up.
+        self.overlap = lost if told else environ.get("WHESL_RESTART_COUNT", "0") not in ("", "0")
+
+    def current(self, name: str) -> str:
+        """Return the node in a node's place, the node itself where it was not replaced."""
+        return self._swapped.get(name, name)
+
+    def translate(self, names: Sequence[str]) -> list[str]:
+        """Return the nodes in use that stand for these; spares, lost nodes and strangers are left out."""
+        return [name for name in map(self.current, names) if name in self.active]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.replace("\n", ",").split(",") if name)
