@@ -72,7 +72,7 @@ def share(size: int, ranks: int) -> list[tuple[int, int]]:
 
 
 def identity() -> tuple[int, int]:
-    """Return the rank and the number of ranks. Flux comes first: a job of Slurm may hold an instance of it."""
+    """Return rank and number of ranks. Flux comes first: a job of Slurm may hold an instance of it."""
     for rank, ranks in (
         ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
         ("SLURM_PROCID", "SLURM_NTASKS"),

@@ -131,9 +131,13 @@ class Bed:
         """Run the same study by Maestro alone; return its exit status."""
         root = study.with_name(study.stem + ".plain")
         self.adapt(study)
+        environment = self.environment
+        if self.rjms == "flux":
+            own = self.call("flux", "config", "builtin", "python_path").stdout.strip()
+            environment = {**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}:{own}"}
         return subprocess.run(
             [str(BIN / "maestro"), "run", "-y", "-fg", "-s", "1", "-o", str(root), str(study)],
-            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=timeout,
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=timeout,
             check=False,
         ).returncode  # fmt: skip
 
@@ -163,7 +167,7 @@ class Bed:
     def _flux_jobs(self) -> list[dict[str, str]]:
         listed = json.loads(self.call("flux", "jobs", "-a", "--json").stdout)
         # Of one job alone the command prints the job itself.
-        jobs = listed["jobs"] if "jobs" in listed else [listed] if listed else []
+        jobs = listed.get("jobs", [listed] if listed else [])
         return [
             {
                 "JobId": str(job["id"]),
