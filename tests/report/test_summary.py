@@ -255,7 +255,7 @@ def test_the_command(tmp_path: Path) -> None:
     environment = {**os.environ, "WHESL_HOME": str(home(tmp_path, coordinator=True))}
     run = CliRunner().invoke(command, ["--json"], env=environment, catch_exceptions=False)
     assert json.loads(run.output)["exceptions"][0]["line"].startswith("An error in MPI_Send")
-    run = CliRunner().invoke(command, ["w", "--markdown"], env=environment, catch_exceptions=False)
+    run = CliRunner().invoke(command, ["w", "--markdown", "-"], env=environment, catch_exceptions=False)
     assert "1 of 2 tasks completed" in run.output
     assert "n05 takes its place" in run.output
     run = CliRunner().invoke(command, ["w"], env=environment, catch_exceptions=False)

@@ -31,22 +31,26 @@ def seconds(value: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def _why(row: ExceptionRow) -> str:
+def why(row: ExceptionRow) -> str:
+    """Return in one line why an exception was raised, cut to what a table holds."""
     text = explain(row.kind, row.line, row.detail) or row.kind
     return text if len(text) <= _LINE else text[: _LINE - 1] + "…"
 
 
-def _where(row: ExceptionRow) -> str:
+def where(row: ExceptionRow) -> str:
+    """Return where it was seen: ``file:offset, node``; a dash where that is not known."""
     place = f"{row.file}:{row.offset}" if row.file and row.offset >= 0 else row.file
     return ", ".join(part for part in (place, row.node) if part) or "-"
 
 
-def _done(row: ExceptionRow) -> str:
+def done(row: ExceptionRow) -> str:
+    """Return what was done about it, with the reason when it was not the rule's first word."""
     steps = "; ".join(row.steps) or row.action or "-"
     return f"{steps} [{row.reason}]" if row.reason else steps
 
 
-def _headline(report: Report) -> str:
+def headline(report: Report) -> str:
+    """Return the report in one sentence."""
     totals = report.totals
     return (
         f"{totals.completed} of {totals.tasks} tasks completed, {totals.failed} failed;"
@@ -54,7 +58,8 @@ def _headline(report: Report) -> str:
     )
 
 
-def _worth(report: Report) -> list[str]:
+def worth(report: Report) -> list[str]:
+    """Return what the recoveries took and what resubmission would have cost, in sentences."""
     totals, given = report.totals, report.assumptions
     if not totals.recovered:
         return []
@@ -75,9 +80,9 @@ def _exception_cells(row: ExceptionRow) -> list[str]:
     return [
         row.task.partition("/")[2],
         f"{name} (attempt {row.attempt})",
-        _why(row),
-        _where(row),
-        _done(row),
+        why(row),
+        where(row),
+        done(row),
         seconds(row.seconds),
         seconds(row.resubmission),
         row.outcome,
@@ -102,7 +107,8 @@ def _task_cells(row: TaskRow) -> list[str]:
     ]
 
 
-def _bad_node_lines(report: Report) -> list[str]:
+def bad_node_lines(report: Report) -> list[str]:
+    """Return a line for each node that the site's administrators should hear of."""
     return [
         f"{bad.node}: {bad.reason} (seen by {bad.task},"
         f" {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(bad.time))})"
@@ -110,7 +116,8 @@ def _bad_node_lines(report: Report) -> list[str]:
     ]
 
 
-def _again_lines(report: Report) -> list[str]:
+def again_lines(report: Report) -> list[str]:
+    """Return a line for each time that the scheduler was asked to run a job again."""
     return [
         f"{row.task.partition('/')[2]}: job {row.jobs[-1] if row.jobs else '-'} was to run again: {because}"
         for row in report.tasks
@@ -121,15 +128,15 @@ def _again_lines(report: Report) -> list[str]:
 def terminal(report: Report) -> RenderableType:
     """Return the report for a terminal."""
     parts: list[RenderableType] = [
-        Text(f"{report.workflow}: {_headline(report)}", style="bold"),
-        *(Text(line) for line in _worth(report)),
+        Text(f"{report.workflow}: {headline(report)}", style="bold"),
+        *(Text(line) for line in worth(report)),
     ]
     for row in report.exceptions:
         parts += _block(row)
-    parts += [Text(f"\n{line}") for line in _again_lines(report)]
+    parts += [Text(f"\n{line}") for line in again_lines(report)]
     parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, report.tasks)))
     if report.bad_nodes:
-        parts += [Text("\nNodes to report", style="bold"), *(Text(line) for line in _bad_node_lines(report))]
+        parts += [Text("\nNodes to report", style="bold"), *(Text(line) for line in bad_node_lines(report))]
     parts += [Text(f"not read: {line}", style="red") for line in report.damaged]
     return Group(*parts)
 
@@ -142,7 +149,7 @@ def _block(row: ExceptionRow) -> list[Text]:
     head.append(row.outcome, style=style)
     if row.seconds is not None:
         head.append(f" in {seconds(row.seconds)}")
-    lines = [head, Text(f"  why   {_why(row)}  ({_where(row)})"), Text(f"  done  {_done(row)}")]
+    lines = [head, Text(f"  why   {why(row)}  ({where(row)})"), Text(f"  done  {done(row)}")]
     if row.stacks:
         lines.append(Text(f"  see   {row.stacks}", style="dim"))
     if row.saved is not None:
@@ -168,15 +175,15 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[list[str]]) -> Tab
 
 def markdown(report: Report) -> str:
     """Return the report as Markdown."""
-    lines = [f"# {report.workflow}", "", _headline(report) + ".", ""]
-    lines += [f"- {line}" for line in _worth(report)]
+    lines = [f"# {report.workflow}", "", headline(report) + ".", ""]
+    lines += [f"- {line}" for line in worth(report)]
     if report.exceptions:
         lines += ["", "## Exceptions", ""]
         lines += _markdown_table(_EXCEPTION_COLUMNS, map(_exception_cells, report.exceptions))
-    lines += [f"\n{line}" for line in _again_lines(report)]
+    lines += [f"\n{line}" for line in again_lines(report)]
     lines += ["", "## Tasks", "", *_markdown_table(_TASK_COLUMNS, map(_task_cells, report.tasks))]
     if report.bad_nodes:
-        lines += ["", "## Nodes to report", "", *(f"- {line}" for line in _bad_node_lines(report))]
+        lines += ["", "## Nodes to report", "", *(f"- {line}" for line in bad_node_lines(report))]
     if report.damaged:
         lines += ["", "## Not read", "", *(f"- {line}" for line in report.damaged)]
     return "\n".join(lines) + "\n"

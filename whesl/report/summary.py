@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.model.evidence import Evidence, Raised, kept
+from whesl.model.evidence import Evidence, Raised, explain, kept
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.report.happenings import Gathered, Happening
@@ -31,12 +31,21 @@ POLL_INTERVAL = 60.0
 _SECONDS_PER_HOUR = 3600.0
 # Outcomes with which the task went on, so that its manager never saw the failure.
 _SAVED = "relaunched"
+_OTHERS = 8
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One attempt of a task. Times are seconds since the epoch; ``ended`` is None while it runs."""
+
+    attempt: int
+    started: float
+    ended: float | None = None
 
 
 class ExceptionRow(msgspec.Struct, kw_only=True):
     """One exception. Times are seconds; ``time`` is since the epoch; None: did not happen or not known.
 
-    ``stacks``: the file with the stacks of what hung.
+    ``stacks``: the file with the stacks of what hung. ``others``: evidence beside the main one, in words.
     """
 
     task: str
@@ -45,12 +54,14 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
     attempt: int
     time: float
     kind: str = ""
+    pattern: str = ""
     line: str = ""
     file: str = ""
     offset: int = -1
     node: str = ""
     detail: str = ""
     stacks: str = ""
+    others: list[str] = []
     transformed_from: tuple[str, ...] = ()
     action: str = ""
     reason: str = ""
@@ -64,7 +75,10 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
 
 
 class TaskRow(msgspec.Struct, kw_only=True):
-    """One task. ``run_again``: why the scheduler was asked to run the same job again, and what it said."""
+    """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
+
+    ``run_again``: why the scheduler was asked to run the same job again, and what it said.
+    """
 
     task: str
     step: str
@@ -76,6 +90,8 @@ class TaskRow(msgspec.Struct, kw_only=True):
     nodes: int = 1
     jobs: list[str] = []
     run_again: list[str] = []
+    runs: list[Run] = []
+    submitted: float | None = None
     queue_wait: float | None = None
     started: float | None = None
     ended: float | None = None
@@ -103,12 +119,17 @@ class Assumptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole report; its JSON is what ``whesl report --json`` prints."""
+    """A whole report; its JSON is what ``whesl report --json`` prints.
+
+    ``began`` is the first submission or record, ``until`` the last record (seconds since the epoch).
+    """
 
     workflow: str
     name: str
     wms: str
     root: str
+    began: float | None = None
+    until: float | None = None
     totals: Totals
     assumptions: Assumptions
     exceptions: tuple[ExceptionRow, ...]
@@ -144,10 +165,12 @@ class Summary:
     def __init__(self, workflow: Workflow, submitted: dict[str, float]) -> None:
         self._workflow = workflow
         self._submitted = submitted
+        self._until: float | None = None
         self._folds = {task.id: _Fold(task, submitted) for task in workflow.tasks}
 
     def take(self, item: Happening) -> None:
         """Take one record, in the order of time."""
+        self._until = item.time if self._until is None else max(self._until, item.time)
         fold = self._folds.get(item.task)
         if fold is None:
             step = item.task.partition("/")[2]
@@ -174,6 +197,8 @@ class Summary:
             name=self._workflow.name,
             wms=self._workflow.wms,
             root=self._workflow.root,
+            began=_began(tasks, rows),
+            until=self._until,
             totals=_totals(tasks, rows),
             assumptions=Assumptions(
                 queue_wait=wait, waits=len(waits) if queue_wait is None else 0, poll_interval=poll_interval
@@ -199,6 +224,11 @@ def _totals(tasks: tuple[TaskRow, ...], rows: list[ExceptionRow]) -> Totals:
     )
 
 
+def _began(tasks: tuple[TaskRow, ...], rows: list[ExceptionRow]) -> float | None:
+    times = [time for row in tasks for time in (row.submitted, row.started) if time is not None]
+    return min((*times, *(row.time for row in rows)), default=None)
+
+
 def _bad_nodes(found: Iterable[list[BadNode]]) -> tuple[BadNode, ...]:
     latest: dict[str, BadNode] = {}
     for bad in sorted((bad for nodes in found for bad in nodes), key=lambda bad: bad.time):
@@ -211,7 +241,13 @@ class _Fold:
 
     def __init__(self, task: Task, submitted: dict[str, float]) -> None:
         self.row = TaskRow(
-            task=task.id, step=task.step, instance=task.instance, nodes=task.nodes, jobs=[], run_again=[]
+            task=task.id,
+            step=task.step,
+            instance=task.instance,
+            nodes=task.nodes,
+            jobs=[],
+            run_again=[],
+            runs=[],
         )
         self.rows: dict[int, ExceptionRow] = {}
         self.bad_nodes: list[BadNode] = []
@@ -251,7 +287,8 @@ class _Fold:
             self.row.jobs.append(job)
             asked = self._submitted.get(job.partition("_")[0])
             if asked is not None and self.row.queue_wait is None:
-                self.row.queue_wait = max(0.0, time - asked)
+                self.row.submitted = min(asked, time)
+                self.row.queue_wait = time - self.row.submitted
 
     def _on_nodes(self, data: dict[str, Any], time: float) -> None:
         nodes = data.get("nodes")
@@ -265,9 +302,20 @@ class _Fold:
 
     def _on_launched(self, data: dict[str, Any], time: float) -> None:
         self._attempt_started = time
+        self._stop(time)
+        attempt = int(data.get("attempt") or len(self.row.runs) + 1)
+        self.row.runs.append(Run(attempt=attempt, started=time))
         if self.row.started is None:
             self.row.started = time
         self._state(TaskState.RUNNING)
+
+    def _stop(self, time: float) -> None:
+        """Note the attempt's end: its exit, its fencing or the task's end, what comes first."""
+        if self.row.runs and self.row.runs[-1].ended is None:
+            self.row.runs[-1].ended = time
+
+    def _on_exited(self, data: dict[str, Any], time: float) -> None:
+        self._stop(time)
 
     def _on_raised(self, data: dict[str, Any], time: float) -> None:
         try:
@@ -281,7 +329,6 @@ class _Fold:
             attempt=raised.attempt,
             time=raised.time,
             transformed_from=raised.transformed_from,
-            steps=[],
         )
         _explain(row, raised.evidence)
         if self._attempt_started is not None:
@@ -314,6 +361,7 @@ class _Fold:
             row.steps = [f"{step} (not done)" for step in self._planned[row.ordinal]]
 
     def _on_fenced(self, data: dict[str, Any], time: float) -> None:
+        self._stop(time)
         for row in self.rows.values():
             if row.outcome == "open":
                 added = msgspec.convert(data.get("evidence") or (), tuple[Evidence, ...])
@@ -380,6 +428,7 @@ class _Fold:
         self._state(TaskState.ESCALATED)
 
     def _on_finished(self, data: dict[str, Any], time: float) -> None:
+        self._stop(time)
         state = TaskState(data.get("state") or TaskState.FAILED)
         self._state(state)
         self.row.exit_code = data.get("code")
@@ -427,7 +476,11 @@ def _explain(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
     if not evidence:
         return
     main = next((item for item in evidence if item.line), evidence[0])
-    row.kind, row.line, row.file, row.offset = main.kind, main.line.rstrip("\n"), main.file, main.offset
-    about = next((item.node for item in evidence if item.node and item.kind in ("node", "heartbeat")), "")
+    row.kind, row.pattern, row.line = main.kind, main.pattern, main.line.rstrip("\n")
+    row.file, row.offset = main.file, main.offset
+    others = (item for item in evidence if item is not main)
+    row.others = [text for item in others if (text := explain(item.kind, item.line, item.detail))][:_OTHERS]
+    told_of = ("node", "heartbeat", "job-exception")
+    about = next((item.node for item in evidence if item.node and item.kind in told_of), "")
     row.node = about or main.node
     row.detail = next((item.detail for item in evidence if item.detail), "")[:2000]

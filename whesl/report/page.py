@@ -1,0 +1,274 @@
+"""A report as one HTML file that needs nothing else: no network, no script, no font of its own.
+
+The page's own policy (a Content-Security-Policy in its head) forbids everything but its one style sheet, by
+digest. All that comes from logs is put in as text, never as markup; see ``whesl.report.markup``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from xml.etree.ElementTree import Element
+
+from whesl import __version__
+from whesl.model.states import TaskState
+from whesl.report import render
+from whesl.report.markup import Child, document, el
+from whesl.report.render import seconds
+from whesl.report.summary import ExceptionRow, Report, TaskRow
+from whesl.report.timeline import FOLD, timeline
+
+# Exceptions whose details are open at first; beyond, one line each tells enough to choose.
+_OPEN = 12
+_TONES = {
+    "relaunched": "good",
+    "completed": "good",
+    "skipped": "good",
+    "observed": "calm",
+    "transformed": "calm",
+    "registered": "calm",
+    "running": "calm",
+    "failed": "bad",
+    "cancelled": "bad",
+}
+
+
+def html(report: Report) -> str:
+    """Return the report as a page.
+
+    Args:
+        report: as summed up; its texts may hold anything.
+    """
+    style = resources.files("whesl.report").joinpath("page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="generator", content=f"WHESL {__version__}"),
+        el("title", f"{report.workflow}: report"),
+        el("style", style),
+    )
+    body = el("body", el("main", *_parts(report)), _footer(report))
+    return document(el("html", head, body, lang="en"))
+
+
+def _parts(report: Report) -> Iterable[Child]:
+    yield _header(report)
+    yield _tiles(report)
+    yield _section("Timeline", timeline(report), name="timeline")
+    yield _section("Exceptions", *_exceptions(report))
+    if again := render.again_lines(report):
+        yield _section("Jobs that ran again", _list(again))
+    if report.bad_nodes:
+        yield _section("Nodes to report", *_bad_nodes(report))
+    yield _section("Tasks", _tasks(report))
+    if report.totals.recovered:
+        yield _section("How the savings are computed", *_method(report))
+    if report.damaged:
+        yield _section("Not read", _list(report.damaged))
+
+
+def _section(title: str, *children: Child, name: str = "") -> Element | None:
+    if not any(isinstance(child, Element) for child in children):
+        return None
+    return el("section", el("h2", title, id=name or title.lower().replace(" ", "-")), *children)
+
+
+def _list(lines: Iterable[str]) -> Element:
+    return el("ul", *(el("li", line) for line in lines), class_="plain")
+
+
+def _stamp(when: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(when))
+
+
+def _header(report: Report) -> Element:
+    totals = report.totals
+    moving = sum(not TaskState(row.state).final for row in report.tasks)
+    tone = "bad" if totals.failed else "calm" if moving else "good"
+    said = [f"{totals.completed} of {_count(totals.tasks, 'task')} completed"]
+    if totals.failed:
+        said.append(f"{totals.failed} failed")
+    if moving:
+        said.append(f"{moving} not ended yet")
+    if not totals.exceptions:
+        told = "No exception was raised."
+    elif totals.recovered == totals.exceptions:
+        told = f"{_count(totals.exceptions, 'exception')}, all recovered in place."
+    else:
+        told = f"{_count(totals.exceptions, 'exception')}, {totals.recovered} recovered in place."
+    facts = [report.wms, report.root]
+    if report.began is not None and report.until is not None:
+        facts.append(f"{_stamp(report.began)}, for {seconds(report.until - report.began)}")
+    return el(
+        "header",
+        el("p", "WHESL report", class_="kicker"),
+        el("h1", report.workflow),
+        el("p", f"{', '.join(said)}. {told}", class_=f"verdict {tone}"),
+        el("p", " · ".join(fact for fact in facts if fact), class_="facts"),
+    )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _tiles(report: Report) -> Element:
+    totals = report.totals
+    tiles = [("tasks completed", f"{totals.completed:,}", f"of {totals.tasks:,}")]
+    tiles.append(("exceptions", f"{totals.exceptions:,}", f"{totals.recovered:,} recovered in place"))
+    if totals.recovered:
+        mean = seconds(totals.recovery_seconds / totals.recovered)
+        waits = seconds(report.assumptions.queue_wait)
+        tiles += [
+            ("from raised to running", mean, f"on average; {seconds(totals.recovery_seconds)} in all"),
+            ("queue waits avoided", f"{totals.recovered:,}", f"of {waits} each"),
+            ("node-hours saved", f"{totals.node_hours:,.2f}", f"{seconds(totals.saved_seconds)} of delay"),
+        ]
+    cells = ((name, (el("strong", value), el("span", more))) for name, value, more in tiles)
+    return el("dl", *(el("div", el("dt", n), el("dd", *cell)) for n, cell in cells), class_="tiles")
+
+
+def _definitions(known: Iterable[tuple[str, Child]]) -> Element:
+    return el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in known))
+
+
+# Exceptions ------------------------------------------------------------------------------------------------
+
+
+def _exceptions(report: Report) -> Iterable[Element]:
+    unfolded = len(report.exceptions) <= _OPEN
+    for number, row in enumerate(report.exceptions, 1):
+        yield _exception(number, row, unfolded)
+
+
+def _exception(number: int, row: ExceptionRow, unfolded: bool) -> Element:
+    details = el(
+        "details",
+        el(
+            "summary",
+            el("strong", row.exception),
+            " in ",
+            el("span", row.task.partition("/")[2] or row.task, class_="task"),
+            " ",
+            _badge(row.outcome),
+            el("span", f" in {seconds(row.seconds)}") if row.seconds is not None else None,
+        ),
+        # The target lies inside, so that a link to it opens what is closed.
+        el("div", *_evidence(row), id=f"e{number}"),
+        class_=f"exception {_TONES.get(row.outcome, 'warn')}",
+    )
+    if unfolded:
+        details.set("open", "")
+    return details
+
+
+def _badge(word: str, code: int | None = None) -> Element:
+    return el("span", f"{word} ({code})" if code else word, class_=f"badge {_TONES.get(word, 'warn')}")
+
+
+def _evidence(row: ExceptionRow) -> Iterable[Child]:
+    if row.line:
+        yield el("pre", el("code", row.line), tabindex="0", aria_label="the line that was seen")
+    place = f"{row.file}, byte {row.offset}" if row.file and row.offset >= 0 else row.file
+    known: list[tuple[str, Child]] = [
+        ("what", row.detail.strip().split("\n", 1)[0] if row.detail else ""),
+        ("pattern", el("code", row.pattern) if row.pattern else ""),
+        ("where", place),
+        ("node", row.node),
+        ("when", f"{_stamp(row.time)}, attempt {row.attempt}"),
+        ("instead of", ", ".join(row.transformed_from)),
+        ("also seen", _list(row.others) if row.others else ""),
+        ("stacks", row.stacks),
+        ("done", el("ol", *(el("li", step) for step in row.steps)) if row.steps else row.action),
+        ("because", row.reason),
+        ("took", seconds(row.seconds) if row.seconds is not None else ""),
+        ("saved", _saved(row)),
+    ]
+    yield _definitions((name, value) for name, value in known if value != "")
+
+
+def _saved(row: ExceptionRow) -> str:
+    if row.saved is None or row.node_hours is None:
+        return ""
+    against = f"{seconds(row.saved)} against a resubmission of {seconds(row.resubmission)}"
+    return f"{against}; {row.node_hours:.3f} node-hours"
+
+
+# Nodes and tasks -------------------------------------------------------------------------------------------
+
+
+def _bad_nodes(report: Report) -> Iterable[Element]:
+    yield el("p", "For the site's administrators: recoveries took these nodes out of use.")
+    rows = (
+        [el("strong", bad.node), bad.reason, bad.task.partition("/")[2], _stamp(bad.time)]
+        for bad in report.bad_nodes
+    )
+    yield _table("nodes to report", ("node", "why", "task", "seen"), rows)
+
+
+def _tasks(report: Report) -> Element:
+    columns = ("task", "state", "attempts", "exceptions", "nodes", "jobs", "queue wait", "ran", "reason")
+    raised: dict[str, list[int]] = {}
+    for number, row in enumerate(report.exceptions, 1):
+        raised.setdefault(row.task, []).append(number)
+    table = _table("tasks", columns, (_task(row, raised.get(row.task, [])) for row in report.tasks))
+    if len(report.tasks) <= FOLD:
+        return table
+    return el("details", el("summary", f"All {len(report.tasks):,} tasks"), table, class_="all")
+
+
+def _task(row: TaskRow, raised: list[int]) -> list[Child]:
+    ran = row.ended - row.started if row.started is not None and row.ended is not None else None
+    links: list[Child] = []
+    for number in raised:
+        links += [" " if links else None, el("a", f"no. {number}", href=f"#e{number}")]
+    return [
+        row.task.partition("/")[2] or row.task,
+        _badge(row.state, row.exit_code),
+        str(row.attempts),
+        el("span", *links) if links else "-",
+        str(row.nodes),
+        ", ".join(row.jobs) or "-",
+        seconds(row.queue_wait),
+        seconds(ran),
+        row.reason or "-",
+    ]
+
+
+def _table(name: str, columns: Sequence[str], rows: Iterable[Sequence[Child]]) -> Element:
+    """Return a table that scrolls by itself where it is wider than the page."""
+    head = el("thead", el("tr", *(el("th", column, scope="col") for column in columns)))
+    body = el("tbody", *(el("tr", *(el("td", cell) for cell in cells)) for cells in rows))
+    return el("div", el("table", head, body), class_="wide", role="region", aria_label=name, tabindex="0")
+
+
+def _method(report: Report) -> Iterable[Element]:
+    given = report.assumptions
+    measured = (
+        f"the mean of {_count(given.waits, 'wait')} measured in this workflow" if given.waits else "as given"
+    )
+    poll = f"{seconds(given.poll_interval)}: how long a manager takes at most to see that a job has ended"
+    words = {
+        "resubmission": "queue wait + poll interval + work lost by the failed attempt",
+        "in place": "time from raised to running again + work lost by the failed attempt",
+        "saved": "resubmission - in place; the lost work is on both sides and cancels out",
+        "node-hours": "what was saved times the task's nodes: the delay of results, weighted by size",
+        "queue wait": f"{seconds(given.queue_wait)}, {measured}",
+        "poll interval": poll,
+    }
+    yield _definitions(words.items())
+
+
+def _footer(report: Report) -> Element:
+    return el(
+        "footer",
+        el("p", f"Made by WHESL {__version__} at {_stamp(time.time())} from the workflow's own journals."),
+    )
