@@ -87,6 +87,23 @@ class TestAdmission:
         assert world.task("a").state is TaskState.RUNNING
         assert world.task("a").exit_code is None
 
+    def test_an_end_heard_without_a_registration_does_not_close_the_task_to_the_next_job(
+        self, world: World
+    ) -> None:
+        peer = "w/a#job-a.0"
+        world.tell(peer, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
+        assert world.task("a").state is TaskState.FAILED
+        assert world.register("a", peer=peer) == peer  # its registration comes after its last words
+        assert world.task("a").state is TaskState.FAILED
+
+    def test_the_next_job_takes_a_task_over_whose_owner_never_registered(self, world: World) -> None:
+        gone = Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1)
+        world.tell("w/a#job-a.0", gone)
+        peer = world.register("a", job="job-again")
+        assert world.task("a").live
+        world.tell(peer, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+        assert world.task("a").state is TaskState.COMPLETED
+
     def test_an_isolator_that_was_started_again_keeps_its_task(self, world: World) -> None:
         world.register("a")
         again = world.register("a", peer="w/a#second", attempt=1, state=TaskState.RECOVERING)

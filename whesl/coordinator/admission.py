@@ -76,6 +76,8 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
         # It runs again: from here on that is nobody's decision but ours.
         turn.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
     revived = entry is not None and entry.told_by == "scheduler"
+    # An isolator whose registration was lost has said how it ended; this is another one.
+    unregistered = entry is not None and not entry.claim and entry.peer not in ("", peer)
     if entry is not None and new:
         turn.record("fenced", task=task, claim=entry.claim, peer=entry.peer)
         if entry.live and entry.peer != peer:
@@ -100,7 +102,7 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
         peer=peer,
         attempt=message.attempt,
         state=message.state,
-        fresh=entry is not None and entry.state.final and (new or revived),
+        fresh=entry is not None and entry.state.final and (new or revived or unregistered),
     )
 
 

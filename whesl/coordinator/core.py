@@ -161,6 +161,7 @@ def _on_finished(turn: Turn, peer: str, message: Finished) -> None:
         attempts=message.attempts,
         reason=entry.reason,
         told_by="isolator",
+        peer=peer,
     )
     for known in list(turn.state.recoveries.values()):
         if known.task == entry.id and not known.closed:

@@ -381,6 +381,7 @@ def _finished(state: State, data: Data, time: float) -> State:
         attempt=max(entry.attempt, data["attempts"]),
         reason=data["reason"],
         told_by=data["told_by"],
+        peer=entry.peer or data.get("peer", ""),
     )
 
 
