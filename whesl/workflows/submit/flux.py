@@ -222,7 +222,8 @@ def _submit(real: str, spec: Jobspec, options: Sequence[str]) -> str:
     if result.returncode != 0:
         raise _failure("flux job submit", result)
     sys.stderr.write(result.stderr)
-    job = result.stdout.strip()
+    # In ASCII, as all our records have it; Flux takes both forms.
+    job = result.stdout.strip().replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
     if not job:
         raise CouldNotObserveError("the reply of flux job submit has no job id")
     return job

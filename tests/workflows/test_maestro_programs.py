@@ -1,0 +1,77 @@
+"""Which Maestro talks to Flux: one whose Python has Flux's bindings, as it is or with those of the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whesl.model.errors import UsageError
+from whesl.workflows.maestro import programs
+
+# A Python that imports Flux only where PYTHONPATH names the bindings' directory.
+PYTHON = """\
+#!/bin/sh
+echo "$PYTHONPATH" >> {place}/tried
+case "$PYTHONPATH" in *{word}*) exit 0 ;; esac
+echo "ModuleNotFoundError: No module named 'flux'" >&2
+exit 1
+"""
+
+
+def maestro(place: Path, first_line: str) -> Path:
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "maestro").write_text(f"{first_line}\n")
+    (place / "maestro").chmod(0o755)
+    return place
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place where the interpreter of this session has no Maestro beside it."""
+    monkeypatch.setattr("sys.executable", str(tmp_path / "none" / "python"))
+    return tmp_path
+
+
+def python(place: Path, word: str) -> str:
+    place.mkdir(parents=True, exist_ok=True)
+    program = place / "python3"
+    program.write_text(PYTHON.format(place=place, word=word))
+    program.chmod(0o755)
+    return f"#!{program}"
+
+
+def flux(place: Path) -> None:
+    (place / "flux").write_text("#!/bin/sh\necho /site/python3\n")
+    (place / "flux").chmod(0o755)
+
+
+def test_the_first_that_can(alone: Path) -> None:
+    cannot = maestro(alone / "a", python(alone / "a", "never"))
+    can = maestro(alone / "b", python(alone / "b", "site"))
+    flux(can)
+    environment = {"PATH": f"{cannot}:{can}:/usr/bin:/bin", "PYTHONPATH": "/own"}
+    program, found = programs.with_flux(environment)
+    assert program == str(can / "maestro")
+    assert found["PYTHONPATH"] == "/own:/site/python3"
+    assert (can / "tried").read_text().splitlines() == ["/own", "/own:/site/python3"]
+
+
+def test_as_the_environment_is(alone: Path) -> None:
+    can = maestro(alone / "b", python(alone / "b", "own"))
+    environment = {"PATH": f"{can}:/usr/bin:/bin", "PYTHONPATH": "/own"}
+    assert programs.with_flux(environment) == (str(can / "maestro"), environment)
+
+
+def test_a_wrapper_is_trusted(alone: Path) -> None:
+    wrapper = maestro(alone / "b", "#!/bin/sh")
+    environment = {"PATH": str(wrapper)}
+    assert programs.with_flux(environment) == (str(wrapper / "maestro"), environment)
+
+
+def test_none_says_why(alone: Path) -> None:
+    cannot = maestro(alone / "a", python(alone / "a", "never"))
+    with pytest.raises(UsageError, match="No module named 'flux'"):
+        programs.with_flux({"PATH": f"{cannot}:/usr/bin:/bin"})
+    with pytest.raises(UsageError, match="not installed"):
+        programs.with_flux({"PATH": str(alone)})
