@@ -242,6 +242,22 @@ def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Clust
 
 
 @pytest.mark.slow
+def test_a_dead_node_s_lease_is_not_waited_for(cluster: Cluster) -> None:
+    """With a lease of an hour, recovery comes because the node's daemon is seen to have ended."""
+    cluster.submit(f"cd {cluster.place}\n{RANKS}", "--heartbeat-limit 3600")
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    cluster.agents_up()
+    cluster.whesl("local", "kill-node", "n02")
+    until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
+    (cluster.place / "done").touch()
+    until(lambda: "status 0" in cluster.text(), "the end")
+    reasons = [data["reason"] for kind, data in cluster.records() if kind == "node"]
+    assert any("closed" in reason for reason in reasons)
+    fenced = next(data for kind, data in cluster.records() if kind == "fenced")
+    assert fenced["unreachable"] == ["n02"]
+
+
+@pytest.mark.slow
 def test_a_node_that_hangs_is_lost_by_its_silence(cluster: Cluster) -> None:
     cluster.submit(f"cd {cluster.place}\n{RANKS}", "--heartbeat 0.2 --heartbeat-limit 1.5")
     until(lambda: cluster.text().count("rank on") == 2, "both ranks")

@@ -41,7 +41,7 @@ done; exit 1'
 class Protected:
     """A job of three nodes on a real Slurm, one of them spare."""
 
-    def __init__(self, bed: SlurmBed, place: Path) -> None:
+    def __init__(self, bed: SlurmBed, place: Path, *options: str) -> None:
         self.bed = bed
         self.place = place
         self.directory = TaskDir(place / "task")
@@ -52,7 +52,7 @@ class Protected:
         home.mkdir(mode=0o700)
         command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
         command += ["--no-coordinator", "--task-dir", str(self.directory.path), "-e", str(rules)]
-        command += ["--nodes", "2", "--script", "-"]
+        command += ["--nodes", "2", *options, "--script", "-"]
         self.job = bed.submit(
             f"#!/bin/bash\nexport WHESL_HOME={home}\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
             f"{RANKS.format(place=place)}\nEOT\necho status $?\n",
@@ -102,6 +102,40 @@ def test_a_killed_node_is_replaced_long_before_slurm_knows(
     assert (tmp_path / "alive-0-n01").stat().st_size == old, "a rank of the old attempt lived on"
     confirmed = next(data for kind, data in made.records() if kind == "confirmed")
     print(json.dumps(confirmed))
+
+
+def test_a_dead_node_s_lease_is_not_waited_for(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
+    """With a lease of an hour, recovery comes because the node's slurmd is seen to have ended."""
+    made = Protected(slurm_bed(nodes=4), tmp_path, "--heartbeat-limit", "3600")
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    made.bed.kill_node("n02")
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    (reason,) = (data["reason"] for kind, data in made.records() if kind == "node")
+    assert "closed" in reason
+    fenced = next(data for kind, data in made.records() if kind == "fenced")
+    assert fenced["unreachable"] == ["n02"]
+
+
+def test_a_node_that_is_cut_off_is_fenced_by_its_lease(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """It does not answer, which is no refusal: nobody knows whether it lives, and it does."""
+    bed = slurm_bed(4, "net")
+    made = Protected(bed, tmp_path, "--heartbeat", "0.3", "--heartbeat-limit", "2")
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    bed.cut("n02")
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    old = (tmp_path / "alive-0-n02").stat().st_size
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    reasons = [data["reason"] for kind, data in made.records() if kind == "node"]
+    assert any("no heartbeat" in reason for reason in reasons)
+    assert not any("daemon" in reason for reason in reasons)
+    assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
 
 
 def test_a_busy_slurmctld_does_not_hold_up_the_fencing(

@@ -413,7 +413,12 @@ class AllocationContract:
         if len(nodes) < 2:
             pytest.skip("one node has no spares")
         active = (nodes[-1], nodes[0])
-        environment = allocation.launch_environment(active, os.environ)
+        self.check_hidden(allocation.launch_environment(active, os.environ), allocation, active)
+
+    def check_hidden(
+        self, environment: dict[str, str], allocation: Allocation, active: tuple[str, ...]
+    ) -> None:
+        """Check the variables that make launchers see ``active`` alone."""
         assert hostlist.expand(environment["SLURM_JOB_NODELIST"]) == active
         assert environment["SLURM_JOB_NODELIST"] == environment["SLURM_NODELIST"]
         assert environment["SLURM_NNODES"] == environment["SLURM_JOB_NUM_NODES"] == "2"
@@ -427,6 +432,13 @@ class NodeLossContract:
 
     # False: ``kill_node`` only cuts the node off, and what runs on it lives on, which the agents have to end.
     dies = True
+    # How a shell on a node tells the node's name.
+    node_name = "$SLURMD_NODENAME"
+    # The adapter can tell that the resource manager's own daemon on a node has ended.
+    tells_gone = False
+
+    def prepare(self, allocation: Allocation) -> None:
+        """Wait for what the adapter finds out in the background before it can tell that."""
 
     @pytest.fixture
     def allocation(self) -> Allocation:
@@ -451,7 +463,7 @@ class NodeLossContract:
         mark = secrets.token_hex(8)
         old = allocation.launch(
             StepRequest(
-                command=("sh", "-c", f"touch {shared}/$SLURMD_NODENAME; while :; do sleep 0.1; done"),
+                command=("sh", "-c", f"touch {shared}/{self.node_name}; while :; do sleep 0.1; done"),
                 nodes=(first, second),
                 tasks=4,
                 environment={MARK: mark},
@@ -461,7 +473,7 @@ class NodeLossContract:
         kill_node(second)
         new = allocation.launch(
             StepRequest(
-                command=("sh", "-c", "echo $SLURMD_NODENAME"),
+                command=("sh", "-c", f"echo {self.node_name}"),
                 nodes=(first, spare),
                 output=str(shared / "out"),
             )
@@ -473,6 +485,20 @@ class NodeLossContract:
         wait_until(lambda: old.poll() is not None, "the old step has ended for us", 5)
         if self.dies:
             wait_until(lambda: not marked(mark), "nothing of the old step is left", 20)
+
+    def test_a_daemon_that_has_ended_is_gone_and_no_other(
+        self, allocation: Allocation, kill_node: Callable[[str], None]
+    ) -> None:
+        first, second, spare = allocation.describe().nodes
+        self.prepare(allocation)
+        assert not any(allocation.gone(node) for node in (first, second, spare, "no-such-node"))
+        kill_node(second)
+        if self.tells_gone and self.dies:
+            wait_until(lambda: allocation.gone(second), "the node's daemon is gone", 10)
+        else:
+            assert not any(allocation.gone(second) for _ in range(5)), "what cannot be seen is not gone"
+        assert not allocation.gone(first)
+        assert not allocation.gone(spare)
 
     @pytest.mark.slow
     def test_the_loss_is_told(self, allocation: Allocation, kill_node: Callable[[str], None]) -> None:

@@ -51,6 +51,8 @@ class TestAllocation(AllocationContract):
 
 
 class TestNodeLoss(NodeLossContract):
+    tells_gone = True
+
     @pytest.fixture
     def own(self, make_bed: MakeBed) -> Bed:
         return make_bed(3, node_timeout=3.0)

@@ -9,7 +9,12 @@ import pytest
 
 from tests.rjms.slurm.conftest import job_environment
 from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
-from whesl.testing.contract_rjms import AllocationContract, NodeLossContract, SchedulerContract
+from whesl.testing.contract_rjms import (
+    AllocationContract,
+    NodeLossContract,
+    SchedulerContract,
+    wait_until,
+)
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
@@ -45,7 +50,18 @@ class TestAllocation(AllocationContract):
         return SlurmAllocation(inside)
 
 
-class TestNodeLoss(NodeLossContract):
+class Told:
+    """The slurmds' addresses are found out in the background."""
+
+    tells_gone = True
+
+    def prepare(self, allocation: SlurmAllocation) -> None:
+        allocation.slurmds.learn()
+        nodes = frozenset(allocation.describe().nodes)
+        wait_until(lambda: allocation.slurmds.known == nodes, "the slurmds are known", 30)
+
+
+class TestNodeLoss(Told, NodeLossContract):
     @pytest.fixture
     def bed(self, slurm_bed: Callable[..., SlurmBed]) -> SlurmBed:
         return slurm_bed(nodes=3, slurmd_timeout=5)
@@ -59,7 +75,7 @@ class TestNodeLoss(NodeLossContract):
         return bed.kill_node
 
 
-class TestNodeCutOff(NodeLossContract):
+class TestNodeCutOff(Told, NodeLossContract):
     """The same when the node lives on behind a broken network."""
 
     dies = False

@@ -52,7 +52,7 @@ class SlurmAllocation:
         self._nodes = nodes_of(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
         self._background: list[subprocess.Popen[bytes]] = []
-        self._slurmds = Slurmds(self._listening)
+        self.slurmds = Slurmds(self._listening)
 
     def describe(self) -> AllocationInfo:
         """Return what the job was given; needs no slurmctld, except for the end time."""
@@ -82,7 +82,7 @@ class SlurmAllocation:
         ``--overlap`` lets it start while another step holds the same CPUs; a step with a lost node keeps
         them until Slurm has declared that node down. Raises RefusedError when srun cannot be started.
         """
-        self._slurmds.learn()
+        self.slurmds.learn()
         name = f"whesl-{secrets.token_hex(6)}"
         environ = for_own_step({**self._environ, **request.environment})
         try:
@@ -150,7 +150,7 @@ class SlurmAllocation:
 
     def node_states(self) -> dict[str, NodeState]:
         """Return Slurm's view of the nodes. One that Slurm took from the job is DOWN for the job."""
-        self._slurmds.learn()
+        self.slurmds.learn()
         wanted = hostlist.compress(self._nodes)
         text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", wanted, "-O", records.NODE_FORMAT)
         seen = {node.name: node.state for node in records.nodes(text)}
@@ -195,7 +195,7 @@ class SlurmAllocation:
         * slurmd and everything else of the node is being killed, the tasks last (a shutdown): the same two
           looks cover what comes between, since a kill of all processes takes milliseconds.
         """
-        return self._slurmds.ended(node)
+        return self.slurmds.ended(node)
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return Slurm's variables for the nodes in use; spares and lost nodes do not appear."""

@@ -41,6 +41,11 @@ class Slurmds:
         self._known: dict[str, _Address] = {}
         self._thread: threading.Thread | None = None
 
+    @property
+    def known(self) -> frozenset[str]:
+        """The nodes whose slurmd was found."""
+        return frozenset(self._known)
+
     def learn(self) -> None:
         """Begin to find the slurmds, in the background; when that is done or under way, do nothing."""
         if self._thread is None or not (self._thread.is_alive() or self._known):

@@ -1,0 +1,85 @@
+"""Ending an attempt's processes: launchers that end by themselves, and tokens that begin alike."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from whesl.isolator import processes
+from whesl.isolator.processes import TOKEN_VARIABLE
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def token() -> str:
+    return f"{secrets.token_hex(16)}.1"
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a shell script under a token; ``name`` is what its process is called."""
+    shutil.copy("/bin/sh", tmp_path / "srun")
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(script: str, token: str, name: str = "sh") -> subprocess.Popen[bytes]:
+        shell = str(tmp_path / "srun") if name == "srun" else "/bin/sh"
+        started.append(
+            subprocess.Popen(
+                [shell, "-c", f"echo ready; {script}"],
+                env={**os.environ, TOKEN_VARIABLE: token},
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        )
+        stream = started[-1].stdout
+        assert stream is not None and stream.readline() == b"ready\n"
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_a_launcher_ends_by_itself_when_its_ranks_were_killed(
+    start: Start, token: str, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "rank"
+    os.mkfifo(pipe)
+    launcher = start(f"read x < {pipe}; exit 7", token, "srun")
+    rank = start(f"exec sleep 300 > {pipe}", token)
+    done = processes.kill_all(token, patience=60.0)
+    assert (done.count, done.left, done.spared) == (1, [], True)
+    assert launcher.wait(30) == 7
+    assert rank.wait(30) == -9
+
+
+def test_a_launcher_that_waits_for_ever_is_killed(start: Start, token: str) -> None:
+    launcher = start("while :; do :; done", token, "srun")
+    done = processes.kill_all(token, patience=0.1)
+    assert (done.count, done.left, done.spared) == (1, [], True)
+    assert launcher.wait(30) == -9
+
+
+def test_without_patience_all_are_killed_at_once(start: Start, token: str) -> None:
+    launcher = start("sleep 300", token, "srun")
+    assert not processes.kill_all(token).spared
+    assert launcher.wait(30) == -9
+
+
+def test_the_tenth_attempt_is_not_the_first(start: Start, token: str) -> None:
+    tenth = start("sleep 300", f"{token}0")
+    assert processes.of_attempt(token) == []
+    assert processes.kill_all(token).count == 0
+    assert tenth.poll() is None
+    everyone = processes.of_attempt(f"{token.partition('.')[0]}.")
+    assert tenth.pid in [process.pid for process in everyone]

@@ -1,0 +1,264 @@
+"""When a node counts as lost, and when nothing has to be waited for any more: on a virtual clock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whesl.isolator.agents import Agents
+from whesl.isolator.fencing import Fence
+from whesl.isolator.link import TO_AGENT, Beat, Kill, LinkFile
+from whesl.isolator.silence import CONFIRM, GRACE, LEASE_MARGIN, LOOKS, NodeLost, NodeUp, Silence
+from whesl.isolator.taskdir import TaskDir, load
+from whesl.model.errors import CouldNotObserveError
+from whesl.wire.link import LinkClient
+
+LIMIT = 3.0
+
+
+class Watched:
+    """One node, its silence, and a fence around an attempt on it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.silence = Silence(["n2"], LIMIT)
+        self.silence.heard("n2", self.now)
+        self.fence = Fence(1, "t", ["n2"], self.now)
+        self.fence.local(1, [], ())
+        self.lost: list[NodeLost] = []
+
+    def pass_time(self, seconds: float, gone: Callable[[], bool] | None = None) -> None:
+        """Let time pass in milliseconds; ``gone`` answers looks at once, None never answers."""
+        for _ in range(round(seconds * 1000)):
+            self.now += 0.001
+            self.lost += self.silence.lost(self.now, step_over=False)
+            for node in self.silence.doubtful(self.now):
+                if gone is not None:
+                    self.silence.witnessed(node, gone(), self.silence.closed_since(node), self.now)
+            self.fence.check(self.silence, [], self.now)
+
+
+def test_with_both_witnesses_nothing_is_waited_for() -> None:
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    watched.pass_time(CONFIRM + 0.01, gone=lambda: True)
+    assert "daemon has ended" in watched.lost[0].reason
+    assert watched.fence.over and watched.fence.unreachable == ["n2"]
+
+
+@pytest.mark.parametrize("gone", [lambda: False, None], ids=["lives", "hangs"])
+def test_with_one_witness_the_lease_is_waited_for(gone: Callable[[], bool] | None) -> None:
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    watched.pass_time(GRACE + 0.01, gone)
+    assert [fact.node for fact in watched.lost] == ["n2"]
+    watched.pass_time(LIMIT + LEASE_MARGIN - GRACE - 0.02, gone)
+    assert not watched.fence.over
+    watched.pass_time(0.02, gone)
+    assert watched.fence.over
+    assert len(watched.lost) == 1
+
+
+def test_a_silent_node_is_not_even_asked_about() -> None:
+    watched = Watched()
+    asked = []
+    watched.pass_time(LIMIT + 0.01, gone=lambda: bool(asked.append(1)) or True)
+    assert "no heartbeat" in watched.lost[0].reason
+    assert not asked and not watched.fence.over
+    watched.pass_time(LEASE_MARGIN, gone=lambda: True)
+    assert watched.fence.over
+
+
+def test_a_daemon_that_is_only_restarted_is_no_witness() -> None:
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    answers = iter([True])
+    watched.pass_time(GRACE + 0.1, gone=lambda: next(answers, False))
+    assert [fact.reason for fact in watched.lost] == ["its agent's connection closed"]
+    assert not watched.fence.over
+
+
+def test_a_daemon_that_dies_after_the_agent_is_still_seen() -> None:
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    watched.pass_time(1.0, gone=lambda: False)
+    assert watched.lost and not watched.fence.over
+    watched.pass_time(LOOKS[-1], gone=lambda: True)
+    assert watched.fence.over
+
+
+def test_looks_are_few() -> None:
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    asked: list[int] = []
+    watched.pass_time(60.0, gone=lambda: bool(asked.append(1)))
+    assert len(asked) == len(LOOKS)
+
+
+def test_an_agent_that_comes_back_takes_the_word_from_the_witness() -> None:
+    watched = Watched()
+    silence = watched.silence
+    silence.closed("n2", watched.now)
+    (node,) = silence.doubtful(watched.now)
+    first = silence.closed_since("n2")
+    assert not silence.heard("n2", watched.now + 0.01), "it was never lost"
+    silence.closed("n2", watched.now + 0.02)
+    for late in (0.03, 0.03 + CONFIRM):
+        silence.witnessed(node, True, first, watched.now + late)
+    assert not silence.is_dead("n2"), "an answer about an earlier closing counted"
+
+
+def test_connections_that_close_with_the_agents_step_are_no_loss_later_either() -> None:
+    silence = Silence(["n2", "n3"], LIMIT)
+    silence.heard("n2", 100.0)
+    silence.heard("n3", 100.0)
+    silence.closed("n2", 100.1)
+    assert silence.lost(100.1, step_over=True) == []
+    silence.closed("n3", 100.2)
+    assert silence.doubtful(101.0) == []
+    assert silence.lost(101.0, step_over=False) == []
+    silence.heard("n2", 101.5)
+    assert [fact.node for fact in silence.lost(103.1, step_over=False)] == ["n3"]
+
+
+def test_only_answers_to_the_last_request_end_a_fence() -> None:
+    """A launcher that was let end may have started something after a node had answered."""
+    silence = Silence(["n2"], LIMIT)
+    silence.heard("n2", 100.0)
+    fence = Fence(1, "t", ["n2"], 100.0)
+    fence.answered("n2", 1, 0)
+    assert fence.again(100.1) == ("n2",)
+    fence.local(2, [], ())
+    assert not fence.over
+    fence.answered("n2", 1, 0, 0)
+    assert not fence.over
+    fence.answered("n2", 1, 0, 1)
+    assert fence.over
+
+
+# The same with real connections ---------------------------------------------------------------------
+
+
+class Carrier:
+    """An allocation that starts nothing: the test plays the agents."""
+
+    name = "none"
+
+    def __init__(self, gone: Callable[[str], bool]) -> None:
+        self.gone = gone
+
+    def launch(self, _request: Any) -> Any:
+        return self
+
+    def poll(self) -> None:
+        return None
+
+    def signal(self, *_: Any) -> None:
+        return None
+
+
+class Played:
+    """The isolator's side, and one agent that speaks when it is told to."""
+
+    def __init__(self, directory: TaskDir, gone: Callable[[str], bool]) -> None:
+        directory.make()
+        allocation: Any = Carrier(gone)
+        self.agents = Agents(
+            directory, allocation, ("n2",), "n1", "c", "p.", heartbeat=0.5, limit=LIMIT, now=100.0
+        )
+        file = load(directory.link, LinkFile)
+        assert file is not None
+        self._file = file
+        self.facts: list[Any] = []
+        self.connect()
+
+    def connect(self) -> None:
+        self.agent: LinkClient[Any] = LinkClient(
+            f"tcp://127.0.0.1:{self._file.port}", self._file.keys, "n2", TO_AGENT
+        )
+
+    def until(self, condition: Callable[[], Any], now: float) -> Any:
+        """Poll at one moment of the virtual clock until something real has happened."""
+        deadline = time.monotonic() + 30
+        while not (value := condition()):
+            assert time.monotonic() < deadline
+            self.agents.sockets[0].poll(5)  # type: ignore[union-attr]
+            self.facts += self.agents.poll(now)
+        return value
+
+    def close_agent(self, now: float) -> None:
+        self.agent.close()
+        self.until(lambda: self.agents.silence.closed_since("n2"), now)
+
+    def die(self, now: float) -> None:
+        """The agent's connection closes, and both looks find the daemon ended."""
+        silence = self.agents.silence
+        self.close_agent(now)
+        self.until(lambda: silence.next_deadline() == now + CONFIRM, now)
+        assert not silence.is_dead("n2")
+        self.until(lambda: silence.is_dead("n2"), now + CONFIRM)
+
+    def hear(self, now: float) -> None:
+        self.until(lambda: self.agent.changes() or self.agent.connected, now)
+        self.agent.send(Beat(number=1))
+        self.until(lambda: any(isinstance(fact, NodeUp) for fact in self.facts), now)
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Iterator[Callable[[Callable[[str], bool]], Played]]:
+    made: list[Played] = []
+
+    def make(gone: Callable[[str], bool]) -> Played:
+        made.append(Played(TaskDir(tmp_path / "task"), gone))
+        made[-1].hear(100.0)
+        return made[-1]
+
+    yield make
+    for played in made:
+        played.agent.close()
+        played.agents.close()
+
+
+def test_two_looks_make_a_closed_connection_a_dead_node(play: Callable[..., Played]) -> None:
+    played = play(lambda node: node == "n2")
+    played.die(101.0)
+    played.until(lambda: isinstance(played.facts[-1], NodeLost), 101.0 + CONFIRM)
+
+
+def test_a_witness_that_fails_or_hangs_says_nothing(play: Callable[..., Played]) -> None:
+    asked = threading.Event()
+    release = threading.Event()
+
+    def fails_then_hangs(_node: str) -> bool:
+        if not asked.is_set():
+            asked.set()
+            raise CouldNotObserveError("no answer")
+        release.wait(30)
+        return True
+
+    played = play(fails_then_hangs)
+    played.close_agent(101.0)
+    silence = played.agents.silence
+    played.until(asked.is_set, 101.0)
+    played.until(lambda: silence.is_lost("n2"), 101.0 + GRACE)
+    assert played.agents.poll(101.0 + LOOKS[-1]) == [], "the event loop was held up"
+    assert not silence.is_dead("n2")
+    assert silence.lease_over("n2", 100.0 + LIMIT + LEASE_MARGIN)
+    release.set()
+
+
+def test_a_node_that_comes_back_can_be_told_to_kill(play: Callable[..., Played]) -> None:
+    played = play(lambda _node: True)
+    played.die(101.0)
+    played.facts.clear()
+    played.connect()
+    played.hear(102.0)
+    assert not played.agents.silence.is_dead("n2")
+    assert played.agents.kill("n2", "p.1", 2)
+    told = played.until(lambda: [m for m in played.agent.receive() if isinstance(m, Kill)], 102.0)
+    assert told == [Kill(token="p.1", number=2)]
