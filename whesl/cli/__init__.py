@@ -29,6 +29,7 @@ COMMANDS = {
     "nodes": ("nodes", "Show or change the memory of bad nodes."),
     "coordinator": ("coordinator", "Start, stop or look at the coordinator."),
     "local": ("local", "The embedded resource manager."),
+    "doctor": ("doctor", "Find out what this machine has and what is wrong with it."),
 }
 
 

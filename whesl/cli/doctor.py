@@ -1,0 +1,82 @@
+"""whesl doctor: what this machine has, what of it works, and what to do about the rest."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+from rich.markup import escape
+from rich.text import Text
+
+from whesl import __version__
+from whesl.cli.display import Screen
+from whesl.cli.probes import flux, machine, managers, software, workflows
+from whesl.cli.probes.findings import Finding, Probe, State, examine
+from whesl.wire import keys
+
+PROBES: tuple[tuple[str, str, Probe], ...] = (
+    (software.GROUP, "Python", software.python),
+    (software.GROUP, "libraries", software.libraries),
+    (software.GROUP, "pattern engine", software.engine),
+    (software.GROUP, "stacks", software.stacks),
+    (managers.GROUP, "Slurm", managers.slurm),
+    (managers.GROUP, "Slurm accounting", managers.accounting),
+    (flux.GROUP, "Flux", flux.commands),
+    (flux.GROUP, "Flux instance", flux.instance),
+    (flux.GROUP, "Flux bindings", flux.bindings),
+    (managers.GROUP, "local", managers.local),
+    (managers.LAUNCHERS, "launchers", managers.launchers),
+    (machine.GROUP, "inotify", machine.inotify),
+    (machine.GROUP, "user namespaces", machine.namespaces),
+    (machine.HOME, keys.HOME_VARIABLE, machine.home),
+    (machine.HOME, "interpreter", machine.interpreter),
+    (machine.HOME, "coordinator", machine.coordinator),
+    (workflows.GROUP, "Maestro", workflows.maestro),
+    (workflows.GROUP, "batch scripts", workflows.batch),
+    (workflows.GROUP, "Snakemake", workflows.snakemake),
+    (workflows.GROUP, "Parsl", workflows.parsl),
+    (workflows.GROUP, "Nextflow", workflows.nextflow),
+)
+_STYLES = {State.OK: "green", State.WARN: "yellow", State.MISSING: "dim", State.FAILED: "bold red"}
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """All findings; ``healthy`` when nothing failed."""
+
+    whesl: str
+    healthy: bool
+    findings: tuple[Finding, ...]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> int:
+    """Look at what WHESL needs and can use here: software, resource managers, launchers, files.
+
+    Changes nothing. Exit status 0: all that is here and needed works (what is optional may be missing);
+    1: something has failed.
+    """
+    findings = tuple(examine(PROBES))
+    healthy = all(finding.state is not State.FAILED for finding in findings)
+    if as_json:
+        body = Diagnosis(whesl=__version__, healthy=healthy, findings=findings)
+        click.echo(msgspec.json.encode(body).decode())
+    else:
+        _show(findings, healthy=healthy)
+    return 0 if healthy else 1
+
+
+def _show(findings: tuple[Finding, ...], *, healthy: bool) -> None:
+    screen = Screen(soft_wrap=True, highlight=False)
+    width = max((len(finding.name) for finding in findings), default=0)
+    for group in dict.fromkeys(finding.group for finding in findings):
+        screen.print(Text(group, style="bold"))
+        for finding in (item for item in findings if item.group == group):
+            said = " ".join(part for part in (finding.version, finding.detail) if part)
+            line = Text("  ")
+            line.append(f"{finding.state.value:<8}", style=_STYLES[finding.state])
+            line.append(f"{finding.name:<{width}}  {said}".rstrip())
+            screen.print(line)
+            if finding.advice and finding.state is not State.OK:
+                screen.print(f"{'':<{width + 12}}[dim]{escape('-> ' + finding.advice)}[/dim]")
+    failed = [finding.name for finding in findings if finding.state is State.FAILED]
+    screen.print("everything that is needed works" if healthy else f"failed: {', '.join(failed)}")

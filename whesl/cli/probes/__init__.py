@@ -1,0 +1,1 @@
+"""What ``whesl doctor`` looks at. Every probe is a function without arguments that returns findings."""

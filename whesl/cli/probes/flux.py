@@ -1,0 +1,106 @@
+"""Flux: its commands, whether this is inside an instance, and its Python."""
+
+from __future__ import annotations
+
+import os
+
+from whesl.cli.probes.findings import Finding, State, ask, version_tuple
+
+GROUP = "resource managers"
+# What the tests are run with; see docs/flux.md.
+TESTED = (0, 88)
+
+
+def commands() -> list[Finding]:
+    """Look for the flux command and its version."""
+    answer = ask("flux", "--version")
+    if answer is None:
+        return [_finding("Flux", State.MISSING, detail="no flux command is on PATH")]
+    version = version_of(answer.output)
+    if answer.status != 0 or not version:
+        return [
+            _finding(
+                "Flux",
+                State.FAILED,
+                detail=f"flux --version: {answer.why or 'tells no version'}",
+                advice="load the Flux module again, or ask the site",
+            )
+        ]
+    tested = ".".join(map(str, TESTED))
+    if version_tuple(version)[:2] < TESTED:
+        return [
+            _finding(
+                "Flux",
+                State.WARN,
+                version=version,
+                detail=f"older than {tested}, which WHESL is tested with",
+                advice="see docs/flux.md; use a newer flux-core if anything about nodes or exceptions fails",
+            )
+        ]
+    return [_finding("Flux", State.OK, version=version)]
+
+
+def version_of(text: str) -> str:
+    """Return the version in what ``flux --version`` prints, "" when there is none."""
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "commands" and value.strip():
+            return value.split()[0]
+    return ""
+
+
+def instance() -> list[Finding]:
+    """Look whether there is a Flux instance here, and whether it answers."""
+    answer = ask("flux", "getattr", "size")
+    if answer is None:
+        return []
+    if answer.status == 0:
+        parent = ask("flux", "getattr", "instance-level")
+        level = parent.output.strip() if parent is not None and parent.status == 0 else "?"
+        return [
+            _finding(
+                "Flux instance",
+                State.OK,
+                detail=f"{answer.output.strip()} nodes, level {level} (the first is 0)",
+            )
+        ]
+    if os.environ.get("FLUX_URI"):
+        return [
+            _finding(
+                "Flux instance",
+                State.FAILED,
+                detail=f"FLUX_URI is set, but its broker does not answer: {answer.why}",
+                advice="unset FLUX_URI, or start a new shell: that instance has ended",
+            )
+        ]
+    return [
+        _finding(
+            "Flux instance",
+            State.MISSING,
+            detail="this shell is in none, and there is no instance of the system",
+            advice="flux start, or flux alloc inside another instance",
+        )
+    ]
+
+
+def bindings() -> list[Finding]:
+    """Look whether Flux's own Python can talk to it; that is how events are heard."""
+    answer = ask(
+        "flux", "python", "-c", "import flux, flux.job, flux.kvs, sys; print(sys.version.split()[0])"
+    )
+    if answer is None:
+        return []
+    if answer.status != 0:
+        return [
+            _finding(
+                "Flux bindings",
+                State.FAILED,
+                detail=f"flux python cannot import flux: {answer.why.rpartition('Error: ')[2]}",
+                advice="install the Python bindings of this very flux-core, with cffi and pyyaml",
+            )
+        ]
+    return [_finding("Flux bindings", State.OK, detail=f"flux python runs Python {answer.output.strip()}")]
+
+
+def _finding(name: str, state: State, *, version: str = "", detail: str = "", advice: str = "") -> Finding:
+    return Finding(group=GROUP, name=name, state=state, version=version, detail=detail, advice=advice)

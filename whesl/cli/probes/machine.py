@@ -1,0 +1,219 @@
+"""The machine: inotify, user namespaces, and where WHESL keeps its files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+import msgspec
+from inotify_simple import INotify, flags
+
+from whesl.cli.probes.findings import Finding, State, ask
+from whesl.coordinator.start import running
+from whesl.model.errors import WheslError
+from whesl.wire.keys import HOME_VARIABLE
+
+GROUP = "machine"
+HOME = "files"
+_INOTIFY = Path("/proc/sys/fs/inotify")
+FEW_WATCHES = 1024
+FEW_INSTANCES = 16
+LITTLE_ROOM = 100 * 1024 * 1024
+# File systems that several machines mount; whatever else a site has may be shared too.
+_SHARED = (
+    *("nfs", "nfs4", "lustre", "gpfs", "beegfs", "fhgfs", "ceph", "panfs", "pvfs2", "orangefs", "wekafs"),
+    *("afs", "cifs", "smb3", "9p", "ocfs2", "gfs2", "daos", "virtiofs"),
+)
+_LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "ramfs", "vfat", "f2fs")
+
+
+def inotify() -> list[Finding]:
+    """Look at the limits of inotify, and try it."""
+    watches, instances = (_limit(name) for name in ("max_user_watches", "max_user_instances"))
+    limits = f"{_shown(watches)} watches, {_shown(instances)} instances for each user"
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            tried = INotify()
+            try:
+                tried.add_watch(place, flags.MODIFY)
+            finally:
+                tried.close()
+    except OSError as error:
+        return [
+            Finding(
+                group=GROUP,
+                name="inotify",
+                state=State.WARN,
+                detail=f"cannot be used ({error.strerror}); {limits}; logs are polled instead",
+                advice="end what watches many files, or have fs.inotify.max_user_instances raised",
+            )
+        ]
+    few = (watches is not None and watches < FEW_WATCHES) or (
+        instances is not None and instances < FEW_INSTANCES
+    )
+    return [
+        Finding(
+            group=GROUP,
+            name="inotify",
+            state=State.WARN if few else State.OK,
+            detail=limits + ("; what does not fit is polled" if few else ""),
+            advice="have fs.inotify.max_user_watches raised for many tasks on one node" if few else "",
+        )
+    ]
+
+
+def _limit(name: str) -> int | None:
+    try:
+        return int((_INOTIFY / name).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _shown(limit: int | None) -> str:
+    return "unknown" if limit is None else str(limit)
+
+
+def namespaces() -> list[Finding]:
+    """Try user namespaces, which only WHESL's own tests and demonstrations use."""
+    answer = ask("unshare", "--user", "--map-root-user", "true")
+    if answer is not None and answer.status == 0:
+        return [Finding(group=GROUP, name="user namespaces", state=State.OK)]
+    why = "no unshare command" if answer is None else answer.why
+    return [
+        Finding(
+            group=GROUP,
+            name="user namespaces",
+            state=State.MISSING,
+            detail=f"{why}; only tests with nodes and file systems of their own use them",
+        )
+    ]
+
+
+# Where WHESL keeps its files -------------------------------------------------------------------------
+
+
+def home_path() -> Path:
+    """Return the WHESL home, without making it."""
+    chosen = os.environ.get(HOME_VARIABLE)
+    return (Path(chosen) if chosen else Path.home() / ".whesl").expanduser().absolute()
+
+
+def home() -> list[Finding]:
+    """Look at the WHESL home: its mode, its file system, its room."""
+    path = home_path()
+    present = path
+    while not present.exists() and present != present.parent:
+        present = present.parent
+    advice = f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share"
+    if problem := _private(path) if present == path else _makeable(path, present):
+        return [
+            Finding(group=HOME, name=HOME_VARIABLE, state=State.FAILED, detail=problem[0], advice=problem[1])
+        ]
+    if problem := _private(path / "keys"):
+        return [Finding(group=HOME, name="keys", state=State.FAILED, detail=problem[0], advice=problem[1])]
+    free = shutil.disk_usage(present).free
+    kind = file_system(present)
+    detail = f"{path} ({kind}), {free / 1e9:.1f} GB free"
+    if present != path:
+        detail += "; made at first use"
+    if free < LITTLE_ROOM:
+        return [_home(State.WARN, detail, f"make room: a full disk stops journals; or {advice}")]
+    cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
+    if kind in _LOCAL and cluster and not os.environ.get("WHESL_LOCAL"):
+        return [_home(State.WARN, f"{detail}; this is a file system of this machine alone", advice)]
+    return [_home(State.OK, detail, "")]
+
+
+def _home(state: State, detail: str, advice: str) -> Finding:
+    return Finding(group=HOME, name=HOME_VARIABLE, state=state, detail=detail, advice=advice)
+
+
+def _private(path: Path) -> tuple[str, str] | None:
+    """Return what is wrong with a directory of ours and what to do; None for nothing, or no directory."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"{path}: {error.strerror}", f"set {HOME_VARIABLE} to a directory of your own"
+    mode = stat.S_IMODE(found.st_mode)
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{path} is no directory", f"set {HOME_VARIABLE} to a directory of your own"
+    if found.st_uid != os.geteuid():
+        return f"{path} belongs to uid {found.st_uid}", f"set {HOME_VARIABLE} to a directory of your own"
+    if mode & 0o077:
+        return f"{path} is open to others (mode {mode:04o})", f"chmod 700 {path}"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return f"{path} cannot be written to", f"chmod 700 {path}, or is its file system mounted read-only?"
+    return None
+
+
+def _makeable(path: Path, present: Path) -> tuple[str, str] | None:
+    if present.is_dir() and os.access(present, os.W_OK | os.X_OK):
+        return None
+    return f"{path} cannot be made below {present}", f"set {HOME_VARIABLE} to a directory of your own"
+
+
+def file_system(path: Path, mounts: str | None = None) -> str:
+    """Return the type of the file system that holds a path, "?" when that cannot be told.
+
+    Args:
+        path: an existing path.
+        mounts: what ``/proc/self/mountinfo`` says (proc(5)); read by default.
+    """
+    try:
+        text = Path("/proc/self/mountinfo").read_text() if mounts is None else mounts
+        wanted = path.resolve() if mounts is None else path
+    except OSError:
+        return "?"
+    best, kind = -1, "?"
+    for line in text.splitlines():
+        fields, mark, rest = line.partition(" - ")
+        words = fields.split()
+        if not mark or len(words) < 5 or not rest.split():
+            continue
+        point = Path(words[4].replace("\\040", " "))
+        # A later mount on the same place hides the earlier one.
+        if wanted.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), rest.split()[0]
+    return kind
+
+
+def interpreter() -> list[Finding]:
+    """Look whether other nodes can start the interpreter, which agents and shims run with."""
+    import sys
+
+    kind = file_system(Path(sys.executable))
+    cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
+    if kind in _SHARED or not cluster or os.environ.get("WHESL_LOCAL"):
+        return [Finding(group=HOME, name="interpreter", state=State.OK, detail=f"{sys.executable} ({kind})")]
+    return [
+        Finding(
+            group=HOME,
+            name="interpreter",
+            state=State.WARN,
+            detail=f"{sys.executable} ({kind}): agents on other nodes start this very path",
+            advice="install WHESL on a file system that the nodes share, or at the same path on each node",
+        )
+    ]
+
+
+def coordinator() -> list[Finding]:
+    """Look whether the coordinator runs; it is started when it is needed."""
+    path = home_path()
+    name = "coordinator"
+    if not (path / "coordinator").is_dir():
+        return [Finding(group=HOME, name=name, state=State.OK, detail="never started; whesl run starts it")]
+    try:
+        health = running(path, timeout=1.5)
+    except (WheslError, OSError, msgspec.MsgspecError) as error:
+        detail = f"cannot be asked: {error}"
+        advice = "whesl coordinator stop, then start"
+        return [Finding(group=HOME, name=name, state=State.FAILED, detail=detail, advice=advice)]
+    if health is None:
+        return [Finding(group=HOME, name=name, state=State.OK, detail="does not run; whesl run starts it")]
+    detail = f"process {health.get('pid')} on {health.get('host')}, {health.get('tasks')} tasks"
+    return [Finding(group=HOME, name=name, state=State.OK, detail=detail)]

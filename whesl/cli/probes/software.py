@@ -1,0 +1,137 @@
+"""Python, the libraries that WHESL needs, the pattern engine, and what stacks are read with."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from whesl.cli.probes.findings import Finding, State, ask
+
+GROUP = "software"
+LEAST_PYTHON = (3, 10)
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+# One of them is enough, so their wheels may be missing; the engine is looked at by itself.
+_ENGINES = {"hyperscan": "hyperscan", "google-re2": "re2"}
+_PTRACE = Path("/proc/sys/kernel/yama/ptrace_scope")
+
+
+def python() -> list[Finding]:
+    """Look at the interpreter."""
+    good = sys.version_info >= LEAST_PYTHON
+    return [
+        Finding(
+            group=GROUP,
+            name="Python",
+            state=State.OK if good else State.FAILED,
+            version=platform.python_version(),
+            detail=sys.executable,
+            advice="" if good else "WHESL needs Python 3.10 or newer",
+        )
+    ]
+
+
+def libraries() -> list[Finding]:
+    """Look for the libraries that the installed package names; all that is well is one finding."""
+    try:
+        required = metadata.requires("whesl") or []
+    except metadata.PackageNotFoundError:
+        return [
+            Finding(
+                group=GROUP,
+                name="libraries",
+                state=State.WARN,
+                detail="WHESL is not installed as a package, so what it needs is not known",
+                advice="pip install whesl",
+            )
+        ]
+    found: list[str] = []
+    missing: list[Finding] = []
+    for requirement in required:
+        match = _NAME.match(requirement)
+        if match is None or "extra ==" in requirement or match.group() in _ENGINES:
+            continue
+        try:
+            found.append(f"{match.group()} {metadata.version(match.group())}")
+        except metadata.PackageNotFoundError:
+            missing.append(
+                Finding(
+                    group=GROUP,
+                    name=match.group(),
+                    state=State.FAILED,
+                    detail="not installed",
+                    advice=f"pip install '{requirement.partition(';')[0].strip()}'",
+                )
+            )
+    if missing:
+        return missing
+    return [Finding(group=GROUP, name="libraries", state=State.OK, detail=", ".join(found))]
+
+
+def engine() -> list[Finding]:
+    """Find a pattern engine that can be loaded; in a process of its own, since it is compiled code."""
+    why = []
+    for package, module in _ENGINES.items():
+        answer = ask(sys.executable, "-c", f"import {module}")
+        if answer is not None and answer.status == 0:
+            slow = package != "hyperscan"
+            return [
+                Finding(
+                    group=GROUP,
+                    name="pattern engine",
+                    state=State.OK,
+                    version=_version(package),
+                    detail=f"{package}{'; hyperscan, which is faster, is not there' if slow else ''}",
+                )
+            ]
+        why.append(f"{package}: {answer.why.rpartition('Error: ')[2] if answer is not None else 'no Python'}")
+    return [
+        Finding(
+            group=GROUP,
+            name="pattern engine",
+            state=State.FAILED,
+            detail="; ".join(why),
+            advice="pip install google-re2",
+        )
+    ]
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def stacks() -> list[Finding]:
+    """Look at what reads the stacks of hung programs."""
+    tools = [name for name in ("py-spy", "gdb") if shutil.which(name)]
+    try:
+        scope = int(_PTRACE.read_text())
+    except (OSError, ValueError):
+        scope = 0
+    if not tools:
+        return [
+            Finding(
+                group=GROUP,
+                name="stacks",
+                state=State.MISSING,
+                detail="neither py-spy nor gdb is on PATH: of a hung program only the kernel's view is kept",
+                advice="pip install py-spy",
+            )
+        ]
+    if scope > 0:
+        return [
+            Finding(
+                group=GROUP,
+                name="stacks",
+                state=State.WARN,
+                detail=f"{', '.join(tools)}, but the kernel lets only root look into other processes"
+                f" (ptrace_scope {scope})",
+                advice="have kernel.yama.ptrace_scope set to 0 on compute nodes, or do without these stacks",
+            )
+        ]
+    return [Finding(group=GROUP, name="stacks", state=State.OK, detail=", ".join(tools))]

@@ -1,0 +1,83 @@
+"""Workflow managers: which are here, and which of them ``whesl run`` knows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from whesl.cli.probes.findings import Finding, State, ask
+
+GROUP = "workflow managers"
+_NXF = re.compile(rb"NXF_VER=\$\{NXF_VER:-'?([0-9][0-9A-Za-z.-]*)'?\}")
+_NO_ADAPTER = "has no adapter in this version: wrap its commands with whesl exec"
+
+
+def maestro() -> list[Finding]:
+    """Look for Maestro, which ``whesl run`` runs studies with."""
+    version = _installed("maestrowf")
+    # The one beside our interpreter is taken first, whether its environment is activated or not.
+    program = shutil.which("maestro", path=str(Path(sys.executable).parent))
+    program = program or shutil.which("maestro")
+    if program is None:
+        detail = f"maestrowf {version} is installed, but no maestro command is on PATH" if version else ""
+        return [_finding("Maestro", State.MISSING, detail=detail, advice="pip install 'whesl[maestro]'")]
+    if not version:
+        answer = ask(program, "--version")
+        words = answer.output.split() if answer is not None and answer.status == 0 else []
+        version = words[-1] if words else ""
+    return [_finding("Maestro", State.OK, version=version, detail=program)]
+
+
+def batch() -> list[Finding]:
+    """Batch scripts need nothing but a resource manager."""
+    return [_finding("batch scripts", State.OK, detail="sbatch scripts as they are")]
+
+
+def snakemake() -> list[Finding]:
+    """Look for Snakemake."""
+    return _other("Snakemake", "snakemake", "snakemake")
+
+
+def parsl() -> list[Finding]:
+    """Look for Parsl, which is a library."""
+    version = _installed("parsl")
+    return [_finding("Parsl", State.OK, version=version, detail=_NO_ADAPTER)] if version else []
+
+
+def nextflow() -> list[Finding]:
+    """Look for Nextflow; its launcher is read and not run, since it would download what it lacks."""
+    place = shutil.which("nextflow")
+    if place is None:
+        return []
+    try:
+        with Path(place).open("rb") as script:
+            match = _NXF.search(script.read(64 * 1024))
+    except OSError:
+        match = None
+    version = match.group(1).decode() if match else ""
+    return [_finding("Nextflow", State.OK, version=version, detail=_NO_ADAPTER)]
+
+
+def _other(name: str, package: str, command: str) -> list[Finding]:
+    version = _installed(package)
+    if not version:
+        answer = ask(command, "--version")
+        if answer is None:
+            return []
+        # Its imports may take longer than we wait; that it is there is known anyway.
+        version = answer.output.split()[-1] if answer.status == 0 and answer.output.split() else ""
+    return [_finding(name, State.OK, version=version, detail=_NO_ADAPTER)]
+
+
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _finding(name: str, state: State, *, version: str = "", detail: str = "", advice: str = "") -> Finding:
+    return Finding(group=GROUP, name=name, state=state, version=version, detail=detail, advice=advice)
