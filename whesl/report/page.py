@@ -207,11 +207,11 @@ def _saved(row: ExceptionRow) -> str:
 
 def _bad_nodes(report: Report) -> Iterable[Element]:
     yield el("p", "For the site's administrators: recoveries took these nodes out of use.")
-    rows = (
-        [el("strong", bad.node), bad.reason, bad.task.partition("/")[2], _stamp(bad.time)]
+    rows: Iterable[Sequence[Child]] = (
+        [el("strong", bad.node), bad.task.partition("/")[2], _stamp(bad.time), bad.reason]
         for bad in report.bad_nodes
     )
-    yield _table("nodes to report", ("node", "why", "task", "seen"), rows)
+    yield _table("nodes to report", ("node", "task", "seen", "why"), rows)
 
 
 def _tasks(report: Report) -> Element:

@@ -304,6 +304,7 @@ class _Fold:
         self._attempt_started = time
         self._stop(time)
         attempt = int(data.get("attempt") or len(self.row.runs) + 1)
+        self.row.attempts = max(self.row.attempts, attempt)
         self.row.runs.append(Run(attempt=attempt, started=time))
         if self.row.started is None:
             self.row.started = time

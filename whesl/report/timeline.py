@@ -27,6 +27,8 @@ _MARKS = 7
 _BINS = 120
 _QUIET = frozenset({TaskState.COMPLETED.value, TaskState.REGISTERED.value})
 _UNDECIDED = frozenset({"open", "paused", "escalated"})
+_READING = "Each row is a task; what it shows stands in the tables below, too."
+_FOLDED = "Tasks to which nothing happened are folded up by step: how many of them ran at once."
 _HEIGHT = 26
 _TOP, _BAR = 5, 12
 _DIAMOND = "M0 2l7 9l-7 9l-7 -9z"
@@ -84,10 +86,7 @@ def timeline(report: Report) -> Element | None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(report.began))
     return el(
         "figure",
-        el(
-            "figcaption",
-            f"Time since {stamp}. Each row is a task; what it shows stands in the tables below, too.",
-        ),
+        el("figcaption", f"Time since {stamp}. {_READING}", f" {_FOLDED}" if folded else None),
         _legend(report),
         _patterns(),
         el(
@@ -115,6 +114,11 @@ def _legend(report: Report) -> Element:
         (failed, _bar(0, 100, "run lost"), "attempt that failed for good"),
         (bool(report.exceptions), _mark(50, "raised"), "exception"),
         (any(row.seconds is not None for row in report.exceptions), _bar(0, 100, "recovery"), "recovery"),
+        (
+            any(row.outcome in _UNDECIDED for row in report.exceptions),
+            _bar(0, 100, "undecided"),
+            "open, paused or escalated",
+        ),
         (
             any(row.saved is not None for row in report.exceptions),
             _bar(0, 100, "avoided", 9, 6),
@@ -145,6 +149,7 @@ def _patterns() -> Element:
             "defs",
             hatch("avoided", "6", "M-1 7L7 -1M-1 1L1 -1M5 7L7 5"),
             hatch("lost", "5", "M0 0L5 5M5 0L0 5"),
+            hatch("undecided", "6", "M-1 -1L7 7M-1 5L1 7M5 -1L7 1"),
         ),
         width="0", height="0", class_="defs", aria_hidden="true",
     )  # fmt: skip
@@ -218,7 +223,7 @@ def _exception(number: int, item: ExceptionRow, row: TaskRow, scale: Scale) -> l
         parts.append(_bar(at, scale.place(item.time + item.seconds), "recovery", title=text))
     elif item.outcome in _UNDECIDED:
         ended = scale.until if row.ended is None else row.ended
-        parts.append(_bar(at, scale.place(ended), "recovery", title=f"{item.exception}: {item.outcome}"))
+        parts.append(_bar(at, scale.place(ended), "undecided", title=f"{item.exception}: {item.outcome}"))
     told = f"{item.exception}: {why(item)}"
     mark = _mark(at, f"raised {item.outcome}")
     parts.append(el("a", el("title", told), mark, href=f"#e{number}", aria_label=told))
@@ -248,7 +253,7 @@ def _folded(tasks: Iterable[TaskRow], scale: Scale) -> Iterable[Element]:
     """Yield for each step its tasks to which nothing happened: how many ran when, and behind it each."""
     for step, group in groupby(sorted(tasks, key=lambda row: row.step), key=lambda row: row.step):
         rows = list(group)
-        name = f"{step or 'tasks'}: {len(rows)} without an event"
+        name = f"{step or 'tasks'} × {len(rows):,}"  # noqa: RUF001 - the sign of multiplication is meant
         inside: list[Child] = [_row(row, (), scale) for row in rows[:MOST]]
         if len(rows) > MOST:
             inside.append(el("p", f"and {len(rows) - MOST} more: whesl report --json has all", class_="more"))
@@ -259,7 +264,7 @@ def _folded(tasks: Iterable[TaskRow], scale: Scale) -> Iterable[Element]:
                 el("span", name, class_="name", title=name),
                 el(
                     "svg",
-                    el("title", f"{name}; the height is how many ran at once"),
+                    el("title", f"{name}, nothing was raised; the height is how many ran at once"),
                     _density(rows, scale),
                     height=str(_HEIGHT), role="img", aria_label=name,
                 ),

@@ -15,6 +15,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "mpi": ("openmpi-bin", "libopenmpi-dev", "libpmix-dev", "gcc", "libc6-dev"),
     "lammps": ("lammps", "openmpi-bin", "libpmix-dev"),
     "dbd": ("slurmdbd", "mariadb-server"),
+    "browser": ("chromium", "chromium-driver"),
 }
 # Commands, and files by pattern: srun --mpi=pmix loads what only the development package brings.
 _PMIX = "/usr/lib/*/pmix2/lib/libpmix.so"
@@ -23,6 +24,7 @@ _PROOF = {
     "mpi": ("mpirun", "gcc", "/usr/include/stdio.h", "/usr/lib/*/openmpi/include/mpi.h", _PMIX),
     "lammps": ("lmp", "mpirun", _PMIX),
     "dbd": ("slurmdbd", "mariadbd"),
+    "browser": ("chromium", "chromedriver"),
 }
 # Daemons are installed where an ordinary user's PATH does not lead.
 PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
