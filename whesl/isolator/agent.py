@@ -102,7 +102,8 @@ def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
 
 def node_name() -> str:
     """Return this node's name as the resource manager calls it."""
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname().split(".")[0]
+    told = os.environ.get("WHESL_NODE") or os.environ.get("SLURMD_NODENAME")
+    return told or socket.gethostname().split(".")[0]
 
 
 class Agent:

@@ -18,6 +18,8 @@ import msgspec
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
 _NODE_NAME = b"\0SLURMD_NODENAME="
+# Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
+_FLUX_TASK = b"\0FLUX_JOB_ID="
 # Slurm's launcher ends by itself when its ranks have been killed. Killed first, it leaves slurmstepd calling
 # it for seconds, and for so long Slurm counts the nodes as busy for the next step.
 _ENDS_BY_ITSELF = frozenset({"srun"})
@@ -139,7 +141,9 @@ def _holds(pid: int, wanted: bytes, node: str) -> bool:
     environment = b"\0" + content + b"\0"
     if wanted not in environment:
         return False
-    told = environment.partition(_NODE_NAME)[2].partition(b"\0")[0] if node else b""
+    if not node or _FLUX_TASK in environment:
+        return True
+    told = environment.partition(_NODE_NAME)[2].partition(b"\0")[0]
     return not told or told == node.encode()
 
 

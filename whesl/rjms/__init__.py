@@ -22,7 +22,8 @@ SCHEDULERS = ("local", "slurm")
 def current_allocation(environ: Mapping[str, str]) -> Allocation:
     """Return the allocation that a process with this environment runs in.
 
-    That of a third party first, then the local manager's, Slurm's, and this machine as its own.
+    That of a third party first, then the local manager's, Flux's (also where Flux was started inside a Slurm
+    job: it is the inner one), Slurm's, and this machine as its own.
     Raises CouldNotObserveError for a damaged environment.
     """
     for offer in _offers("-allocation").values():
@@ -35,6 +36,11 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
         from whesl.rjms.local.adapter import LocalAllocation
 
         return LocalAllocation(environ)
+    if environ.get("FLUX_URI"):
+        from whesl.rjms.flux import FluxAllocation
+
+        if FluxAllocation.present(environ):
+            return FluxAllocation(environ)
     if environ.get("SLURM_JOB_ID"):
         from whesl.rjms.slurm import SlurmAllocation
 
@@ -45,7 +51,7 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
 
 
 def scheduler(name: str, **options: Any) -> Scheduler:
-    """Return the scheduler of a name (``local``, ``slurm``, or a third party's) with its own options.
+    """Return the scheduler of a name (``local``, ``slurm``, ``flux``, or a third party's) with its options.
 
     Raises UsageError for an unknown name.
     """

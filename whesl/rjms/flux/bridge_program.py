@@ -1,0 +1,471 @@
+"""The other end of the bridge: runs under Flux's own Python and speaks JSON lines. See ``bridge``.
+
+Needs the standard library and ``flux`` only, nothing of this package, and no newer syntax than Flux's Python
+has. A request is ``{"id": N, "op": NAME, ...}``; its answer ``{"id": N, "ok": ...}`` or ``{"id": N, "errno":
+N, "error": TEXT}``; what happens unasked is ``{"event": NAME, ...}``. It ends with its standard input.
+
+Protocols: Flux RFC 20 (R), 21 (job events), 22 (idsets), 25 and 14 (jobspec); the RPCs are those behind
+flux-resource(1), flux-overlay(1), flux-jobs(1), flux-job(1) of flux-core 0.88.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import flux  # type: ignore[import-not-found]
+import flux.constants  # type: ignore[import-not-found]
+import flux.job  # type: ignore[import-not-found]
+import flux.kvs  # type: ignore[import-not-found]
+from flux.hostlist import Hostlist  # type: ignore[import-not-found]
+from flux.idset import IDset  # type: ignore[import-not-found]
+
+# Seconds between two pokes of a broker, and how many are poked in a second at most.
+POKE = 0.1
+POKES_PER_SECOND = 2000
+# Pokes of one broker that may be unanswered: one that hangs must not gather more and more of them.
+UNANSWERED = 20
+# Who asks for a broker now gets this many pokes, so many seconds apart.
+INSIST = 10
+INSIST_EVERY = 0.01
+# Seconds for an answer of a service of the instance.
+PATIENCE = 15.0
+LOOKUPS = 256
+ATTRIBUTES = (
+    "rank",
+    "size",
+    "hostlist",
+    "jobid",
+    "parent-uri",
+    "instance-level",
+    "version",
+    "security.owner",
+)
+
+
+class Bridge:
+    """Answers requests about one instance."""
+
+    def __init__(self, uri: str) -> None:
+        # What is waited for inside a callback has a handle of its own, which the reactor does not watch.
+        self.h = flux.Flux(uri) if uri else flux.Flux()
+        self.waiting = flux.Flux(uri) if uri else flux.Flux()
+        self.rank = int(self.attribute("rank") or 0)
+        self.size = int(self.attribute("size") or 1)
+        self.buffer = b""
+        self.parents: dict[int, int] = {}
+        self.unanswered: dict[int, int] = {}
+        self.lost: set[int] = set()
+        self.keep: list[Any] = []  # what must not be collected while the reactor runs
+
+    # Wire -------------------------------------------------------------------------------------------
+
+    def say(self, **message: Any) -> None:
+        """Write a line. The client reads all the time, so a full pipe empties."""
+        data = (json.dumps(message) + "\n").encode()
+        while data:
+            data = data[os.write(1, data) :]
+
+    def hear(self, *_: Any) -> None:
+        """Take requests; ends the program with the standard input."""
+        data = os.read(0, 1 << 20)
+        if not data:
+            os._exit(0)
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        for line in lines:
+            request = json.loads(line)
+            number = request.pop("id")
+            try:
+                operation = getattr(self, "op_" + request.pop("op"))
+                answer = operation(number, **request)
+            except Exception as error:
+                self.fail(number, error)
+                continue
+            if answer is not LATER:
+                self.say(id=number, ok=answer)
+
+    def fail(self, number: int, error: Exception) -> None:
+        """Tell that a request failed: 0 for what is not Flux's word."""
+        code = error.errno if isinstance(error, OSError) and error.errno else 0
+        if isinstance(error, OSError):
+            text = error.strerror or str(error)
+        else:
+            text = "%s: %s" % (type(error).__name__, error)  # noqa: UP031 - an old Python may run this
+        self.say(id=number, errno=code, error=text)
+
+    def attribute(self, name: str) -> str:
+        """Return a broker attribute, empty when it is not set."""
+        try:
+            return str(self.waiting.attr_get(name))
+        except OSError:
+            return ""
+
+    def ask(self, topic: str, payload: Any = None) -> Any:
+        """Return a service's answer. Raises OSError, ETIMEDOUT when there is none."""
+        future = self.waiting.rpc(topic, payload, 0)
+        try:
+            return future.wait_for(PATIENCE).get()
+        except TimeoutError:
+            raise OSError(errno.ETIMEDOUT, topic + " did not answer") from None
+
+    def parent(self) -> Any:
+        """Return a handle of the enclosing instance, None without one."""
+        uri = self.attribute("parent-uri")
+        return flux.Flux(uri) if uri else None
+
+    # The instance ------------------------------------------------------------------------------------
+
+    def op_instance(self, _: int) -> Any:
+        """What the instance is: attributes, hosts by rank, its end."""
+        status = self.ask("resource.status")
+        answer: dict[str, Any] = {name: self.attribute(name) for name in ATTRIBUTES}
+        expiration = 0.0
+        with contextlib.suppress(OSError, KeyError, ValueError):  # a guest may not read it
+            expiration = float(flux.kvs.get(self.waiting, "resource.R")["execution"].get("expiration", 0.0))
+        answer["hosts"] = hosts_of(status.get("R"))
+        answer["expiration"] = expiration
+        answer["uid"] = os.getuid()
+        answer["job"] = job_id(answer["jobid"]) if answer["jobid"] and answer["parent-uri"] else ""
+        return answer
+
+    def op_status(self, _: int) -> Any:
+        """Ranks by their state, and why they are drained."""
+        return self.status()
+
+    def status(self) -> Any:
+        """Return the resource service's view."""
+        status = self.ask("resource.status")
+        drained = {}
+        for ranks, entry in (status.get("drain") or {}).items():
+            for rank in IDset(ranks):
+                drained[str(int(rank))] = entry.get("reason") or ""
+        return {
+            "hosts": hosts_of(status.get("R")),
+            "online": ranks_of(status.get("online")),
+            "offline": ranks_of(status.get("offline")),
+            "torpid": ranks_of(status.get("torpid")),
+            "exclude": ranks_of(status.get("exclude")),
+            "drained": drained,
+        }
+
+    def op_gone(self, number: int, rank: int) -> Any:
+        """Whether a broker has ended: Flux cannot send to it, although the broker above it answers."""
+        if rank in self.lost:
+            return {"gone": True}
+        above = self.above(rank)
+
+        def judged(reached: bool) -> None:
+            if reached or above in (0, self.rank):
+                self.say(id=number, ok={"gone": not reached})
+            else:
+                # A dead router makes all below it unreachable, which says nothing of them.
+                self.insist(above, lambda router: self.say(id=number, ok={"gone": router}))
+
+        self.insist(rank, judged)
+        return LATER
+
+    def insist(self, rank: int, done: Any) -> None:
+        """Poke a broker until there is an answer or nobody waits for one any more.
+
+        What Flux gives to a connection whose other end has just died is answered by nobody; the next poke
+        finds out.
+        """
+        state = {"answered": False, "sent": 0}
+
+        def answered(reached: bool) -> None:
+            if not state["answered"]:
+                state["answered"] = True
+                timer.stop()
+                done(reached)
+
+        def again(*_: Any) -> None:
+            state["sent"] += 1
+            if state["sent"] >= INSIST:
+                timer.stop()
+            self.poke(rank, answered)
+
+        timer = self.h.timer_watcher_create(INSIST_EVERY, again, repeat=INSIST_EVERY)
+        timer.start()
+        again()
+
+    def above(self, rank: int) -> int:
+        """Return the rank through which a broker is reached."""
+        if not self.parents:
+            self.descend(self.ask("overlay.topology", {"rank": 0}), 0)
+        return self.parents.get(rank, 0)
+
+    def descend(self, node: Any, parent: int) -> None:
+        """Write down who is below whom."""
+        self.parents[int(node["rank"])] = parent
+        for child in node.get("children") or ():
+            self.descend(child, int(node["rank"]))
+
+    def poke(self, rank: int, done: Any) -> None:
+        """Send a broker something: its death is seen by Flux only when something is sent to it."""
+
+        def answered(future: Any) -> None:
+            try:
+                future.get()
+            except OSError as error:
+                done(error.errno != errno.EHOSTUNREACH)
+                return
+            done(True)
+
+        self.h.rpc("attr.get", {"name": "rank"}, rank).then(answered)
+
+    # What happens ------------------------------------------------------------------------------------
+
+    def op_watch(self, _: int, since: float) -> Any:
+        """Tell from now on of nodes, and of exceptions newer than ``since``."""
+        heard = []
+        for begin in (self.watch_resources, self.watch_jobs, self.watch_own_job):
+            try:
+                begin(since)
+                heard.append(begin.__name__)
+            except (OSError, ImportError, AttributeError) as error:
+                self.say(event="deaf", to=begin.__name__, error=str(error))
+        ranks = [rank for rank in range(self.size) if rank != self.rank]
+        if ranks:
+            turn = [0]
+            at_once = max(1, min(len(ranks), int(POKE * POKES_PER_SECOND)))
+
+            def poke_some(*_: Any) -> None:
+                for _index in range(at_once):
+                    rank = ranks[turn[0] % len(ranks)]
+                    turn[0] += 1
+                    if rank not in self.lost and self.unanswered.get(rank, 0) < UNANSWERED:
+                        self.unanswered[rank] = self.unanswered.get(rank, 0) + 1
+                        self.poke(rank, lambda reached, rank=rank: self.seen(rank, reached))
+
+            timer = self.h.timer_watcher_create(POKE, poke_some, repeat=POKE)
+            timer.start()
+            self.keep.append(timer)
+        return {"heard": heard}
+
+    def seen(self, rank: int, reached: bool) -> None:
+        """Take the answer to a poke; one below a dead router is left to the resource service."""
+        self.unanswered[rank] = max(0, self.unanswered.get(rank, 0) - 1)
+        if not reached and rank not in self.lost and self.above(rank) in (0, self.rank):
+            self.lost.add(rank)
+            self.say(event="node", ranks=[rank], change="offline", reason="broker lost", time=time.time())
+
+    def watch_resources(self, since: float) -> None:
+        """Follow the resource service's journal."""
+        from flux.resource.journal import ResourceJournalConsumer  # type: ignore[import-not-found]
+
+        def told(event: Any) -> None:
+            if event is None or event.name not in (
+                "online",
+                "offline",
+                "drain",
+                "undrain",
+                "torpid",
+                "lively",
+            ):
+                return
+            context = event.context or {}
+            ranks = ranks_of(context.get("idset"))
+            if event.name == "online":
+                self.lost.difference_update(ranks)
+                for rank in ranks:
+                    self.unanswered.pop(rank, None)
+            reason = context.get("reason") or ""
+            self.say(event="node", ranks=ranks, change=event.name, reason=reason, time=event.timestamp)
+
+        consumer = ResourceJournalConsumer(self.h, since=since)
+        consumer.set_callback(told)
+        consumer.start()
+        self.keep.append(consumer)
+
+    def watch_jobs(self, since: float) -> None:
+        """Follow the events of this instance's jobs; its owner may."""
+        from flux.job.journal import JournalConsumer  # type: ignore[import-not-found]
+
+        def told(event: Any) -> None:
+            if event is not None and event.name == "exception":
+                self.exception(str(event.jobid.f58plain), event.timestamp, event.context)
+
+        consumer = JournalConsumer(self.h, since=since)
+        consumer.set_callback(told)
+        consumer.start()
+        self.keep.append(consumer)
+
+    def watch_own_job(self, since: float) -> None:
+        """Follow the job that this instance is, in the enclosing one."""
+        above = self.parent()
+        own = self.attribute("jobid")
+        if above is None or not own:
+            return
+        above.set_reactor(self.h.get_reactor())
+
+        def told(future: Any) -> None:
+            try:
+                event = future.get_event()
+            except OSError:
+                return
+            if event is not None and event.name == "exception" and event.timestamp > since:
+                self.exception(job_id(own), event.timestamp, event.context)
+
+        future = flux.job.event_watch_async(above, flux.job.JobID(own))
+        future.then(told)
+        self.keep += [above, future]
+
+    def exception(self, job: str, when: float, context: Any) -> None:
+        """Tell of a job's exception (RFC 21)."""
+        self.say(
+            event="exception",
+            job=job,
+            time=when,
+            type=str(context.get("type", "")),
+            severity=int(context.get("severity", 0)),
+            note=str(context.get("note", "")),
+        )
+
+    # Deeds ------------------------------------------------------------------------------------------
+
+    def op_raise(self, _: int, job: str, type: str, severity: int, note: str, above: bool) -> Any:  # noqa: A002
+        """Raise an exception on a job of this instance, or of the enclosing one."""
+        handle = self.parent() if above else self.waiting
+        if handle is None:
+            raise OSError(errno.ENOENT, "there is no enclosing instance")
+        flux.job.job_raise(handle, flux.job.JobID(job), type, severity, note)
+
+    def op_drain(self, _: int, targets: str, reason: str) -> Any:
+        """Take nodes out of service."""
+        self.ask("resource.drain", {"targets": targets, "reason": reason, "mode": "overwrite"})
+
+    def op_undrain(self, _: int, targets: str) -> Any:
+        """Return nodes to service."""
+        self.ask("resource.undrain", {"targets": targets})
+
+    def op_cancel(self, _: int, job: str, signal: int) -> Any:
+        """Cancel a job, or send it a signal."""
+        if signal:
+            flux.job.kill(self.waiting, flux.job.JobID(job), signal)
+        else:
+            flux.job.cancel(self.waiting, flux.job.JobID(job))
+
+    def op_memo(self, _: int, job: str, memo: Any) -> Any:
+        """Write a memo on a job."""
+        self.ask("job-manager.memo", {"id": int(flux.job.JobID(job)), "volatile": False, "memo": memo})
+
+    # Jobs -------------------------------------------------------------------------------------------
+
+    def op_submit(self, _: int, **job: Any) -> Any:
+        """Submit a batch job, which becomes an instance of its own."""
+        spec = flux.job.JobspecV1.from_batch_command(
+            script=job["script"],
+            jobname=job["name"],
+            args=job["arguments"],
+            num_slots=job["tasks"] or job["nodes"],
+            num_nodes=job["nodes"],
+            exclusive=job["tasks"] is None,
+            broker_opts=job["broker_options"],
+            conf=job["configuration"],
+        )
+        spec.cwd = job["workdir"]
+        spec.environment = job["environment"]
+        spec.duration = job["seconds"]
+        spec.stdout = job["output"]
+        if job["error"]:
+            spec.stderr = job["error"]
+        for name, value in job["shell_options"].items():
+            spec.setattr_shell_option(name, value)
+        for name, value in job["attributes"].items():
+            spec.setattr(name, value)
+        dependencies = [
+            {"scheme": "afterok", "value": str(flux.job.JobID(other).f58plain)} for other in job["after_ok"]
+        ]
+        if dependencies:
+            spec.setattr("system.dependencies", dependencies)
+        if job["queue"]:
+            spec.setattr("system.queue", job["queue"])
+        if job["exclude"]:
+            spec.setattr("system.constraints", {"not": [{"hostlist": [",".join(job["exclude"])]}]})
+        return str(flux.job.JobID(flux.job.submit(self.waiting, spec)).f58plain)
+
+    def op_tokens(self, _: int, known: list[str], since: float) -> Any:
+        """Return the tokens of this user's jobs by id, of those that are not in ``known``."""
+        listed = flux.job.job_list(self.waiting, max_entries=0, attrs=["userid"], since=since).get_jobs()
+        wanted = [job_id(job["id"]) for job in listed]
+        fresh = sorted(set(wanted) - set(known))
+        found = {}
+        for first in range(0, len(fresh), LOOKUPS):
+            part = fresh[first : first + LOOKUPS]
+            asked = [
+                self.waiting.rpc(
+                    "job-info.lookup", {"id": int(flux.job.JobID(job)), "keys": ["jobspec"], "flags": 0}
+                )
+                for job in part
+            ]
+            for job, future in zip(part, asked):  # noqa: B905 - an old Python may run this
+                spec = json.loads(future.wait_for(PATIENCE).get()["jobspec"])
+                user = spec.get("attributes", {}).get("user", {})
+                found[job] = str(user.get("whesl", {}).get("token", "")) if isinstance(user, dict) else ""
+        return found
+
+    def op_jobs(self, _: int, ids: list[str]) -> Any:
+        """Return what is known of jobs, by the id that was asked for."""
+        asked = {}
+        for job in ids:
+            try:
+                number = int(flux.job.JobID(job))
+            except (ValueError, OSError):
+                continue  # no id of Flux's: it knows no such job
+            asked[job] = self.waiting.rpc("job-list.list-id", {"id": number, "attrs": ["all"]})
+        found = {}
+        for job, future in asked.items():
+            try:
+                info = future.wait_for(PATIENCE).get()["job"]
+            except OSError as error:
+                if error.errno in (errno.ENOENT, errno.EINVAL):
+                    continue
+                raise
+            info["id"] = job_id(info["id"])
+            info["state"] = flux.job.info.statetostr(info["state"])
+            if "result" in info:
+                info["result"] = flux.job.info.resulttostr(info["result"])
+            found[job] = info
+        return found
+
+
+LATER = object()
+
+
+def hosts_of(resources: Any) -> dict[str, str]:
+    """Return host names by rank, of an R (RFC 20)."""
+    if not resources:
+        return {}
+    execution = resources["execution"]
+    names = list(Hostlist(execution["nodelist"]))
+    ranks = sorted(int(rank) for entry in execution["R_lite"] for rank in IDset(entry["rank"]))
+    return {str(rank): str(name) for rank, name in zip(ranks, names)}  # noqa: B905 - an old Python may run this
+
+
+def ranks_of(idset: Any) -> list[int]:
+    """Return the ranks of an idset."""
+    return [int(rank) for rank in IDset(str(idset))] if idset not in (None, "") else []
+
+
+def job_id(number: Any) -> str:
+    """Return a job's id in the form that fits everywhere: ASCII, accepted by Flux's commands."""
+    return str(flux.job.JobID(number).f58plain)
+
+
+def main() -> None:
+    """Serve one client until it goes."""
+    bridge = Bridge(sys.argv[1] if len(sys.argv) > 1 else "")
+    watcher = bridge.h.fd_watcher_create(0, bridge.hear, flux.constants.FLUX_POLLIN)
+    watcher.start()
+    bridge.say(event="hello", version=bridge.attribute("version"), rank=bridge.rank, size=bridge.size)
+    bridge.h.reactor_run()
+
+
+if __name__ == "__main__":
+    main()
