@@ -28,7 +28,20 @@ cancelled, or the time limit); 2 rules or usage wrong."""
 @click.option("--name", default="", help="The task's name, when it belongs to no workflow.")
 @click.option("--nodes", default="", metavar="N", help="Nodes to use; the others are spares.")
 @click.option("--spares", type=click.IntRange(min=0), default=0, help="Nodes kept as spares.")
-@click.option("--no-own-node", is_flag=True, help="Keep the isolator's node out while others are free.")
+@click.option(
+    "--own-node/--no-own-node",
+    "own_node",
+    default=True,
+    show_default=True,
+    help="Use the isolator's node for the task too, or keep it out while others are free.",
+)
+@click.option(
+    "--inner",
+    type=click.Choice(["auto", "flux", "slurm"]),
+    default="auto",
+    show_default=True,
+    help="What runs the task's steps in a job of Slurm: a Flux instance inside it, or Slurm.",
+)
 @click.option(
     "--task-dir", type=click.Path(path_type=Path), default=None, help="Where the task's record is kept."
 )
@@ -86,6 +99,7 @@ def exec_(**options: Any) -> None:
     """
     from whesl.isolator import entry
 
+    options["no_own_node"] = not options.pop("own_node")
     request = entry.Request(**options)
     if not request.command and request.script is None:
         raise UsageError("there is nothing to run", hint="whesl exec -e rules.esl -- COMMAND ARGUMENTS")

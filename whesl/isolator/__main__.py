@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from whesl.isolator import processes, taskdir
 from whesl.isolator.daemon import Daemon
@@ -16,9 +16,19 @@ from whesl.model.errors import WheslError
 from whesl.rjms import current_allocation
 
 if TYPE_CHECKING:
+    from whesl.rjms.port import Allocation
     from whesl.wire.client import CoordinatorClient
 
 EXIT_LOCKED = 73
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """An allocation that holds something that does not end by itself."""
+
+    def close(self) -> None:
+        """Give it back."""
+        ...
 
 
 def _client(job: Job) -> CoordinatorClient | None:
@@ -29,6 +39,16 @@ def _client(job: Job) -> CoordinatorClient | None:
     from whesl.wire.keys import home
 
     return CoordinatorClient(home(), job.setup.task.id)
+
+
+def _allocation(job: Job, directory: TaskDir) -> Allocation:
+    """Return what the job was given, with Flux inside where that is wanted and can be."""
+    outer = current_allocation(os.environ)
+    if job.setup.rjms != "slurm" or job.inner == "slurm":
+        return outer
+    from whesl.rjms.flux.inner import around
+
+    return around(outer, job.inner, directory.path / "flux", job.setup.claim, os.environ)
 
 
 def main(arguments: list[str]) -> int:
@@ -50,7 +70,12 @@ def main(arguments: list[str]) -> int:
         logging.error("%s", error)
         return EXIT_LOCKED
     try:
-        finish = Daemon(directory, job, current_allocation(os.environ), _client(job)).run()
+        allocation = _allocation(job, directory)
+        try:
+            finish = Daemon(directory, job, allocation, _client(job)).run()
+        finally:
+            if isinstance(allocation, Closing):
+                allocation.close()
     except WheslError as error:
         logging.error("%s", error)
         return error.exit_code

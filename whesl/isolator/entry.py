@@ -51,6 +51,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     term_grace: float = 25.0
     summary: bool | None = None
     json_summary: Path | None = None
+    inner: str = "auto"
     quiet: bool = False
 
 
@@ -74,6 +75,10 @@ def prepare(request: Request) -> dict[str, Any] | int:
     here = home()
     spec = load_rules(request.rules, here / "cache", any_job=not (request.step or request.name))
     info = current_allocation(os.environ).describe()
+    if request.inner == "flux":
+        from whesl.rjms.flux import inner
+
+        inner.wanted(request.inner, info, os.environ)
     setup = _setup(request, spec, info, here)
     directory = TaskDir(_task_dir(request, setup.task, here))
     directory.make()
@@ -274,6 +279,7 @@ def _job(request: Request, setup: Setup, streams: _Streams) -> Job:
         heartbeat=request.heartbeat,
         heartbeat_limit=request.heartbeat_limit,
         json_summary=str(request.json_summary.absolute()) if request.json_summary else "",
+        inner=request.inner,
     )
 
 

@@ -29,7 +29,7 @@ from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
-from whesl.rjms.port import Allocation, NodeEvent
+from whesl.rjms.port import Allocation, JobHolder, NodeEvent
 
 if TYPE_CHECKING:
     from whesl.isolator.agents import Agents
@@ -275,7 +275,15 @@ class Nodes:
         gentle = bool(self._remote) and self._agents is None
         # It would wait for the ranks of a lost node.
         patience = 0.0 if self.lost else LAUNCHER_PATIENCE
-        self._worker.submit(lambda: _kill_here(token, runner, command.open_below, gentle, patience), then)
+
+        def kill() -> _Killed:
+            killed = _kill_here(token, runner, command.open_below, gentle, patience)
+            if isinstance(self._allocation, JobHolder):
+                # Only now: the script that submits them is dead.
+                self._allocation.end_jobs()
+            return killed
+
+        self._worker.submit(kill, then)
 
     def _fence_again(self, fence: Fence, now: float) -> None:
         if self._agents is not None:

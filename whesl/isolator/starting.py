@@ -92,7 +92,7 @@ class Starter:
         if self._job.setup.rjms == "host":
             return ""
         if not self._shims:
-            shims.install(self._directory.shims)
+            shims.install(self._directory.shims, path=self._base.get("PATH"))
             self._shims = str(self._directory.shims)
         return self._shims
 

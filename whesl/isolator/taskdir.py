@@ -40,7 +40,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     ``script`` is the text of a script and ``interpreter`` what runs it; else ``command`` is run. ``joined``:
     both streams go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``.
-    Times in seconds.
+    ``inner``: whether tasks run by a Flux instance inside the job (``whesl.rjms.flux.inner.MODES``). Times in
+    seconds.
     """
 
     setup: Setup
@@ -56,6 +57,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat: float = 0.5
     heartbeat_limit: float = 3.0
     json_summary: str = ""
+    inner: str = "auto"
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):

@@ -125,7 +125,8 @@ class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
 class StepRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A command to run once on each of ``nodes`` (or ``tasks`` times over them).
 
-    Output goes to the named files (created, appended to); with none given it is discarded.
+    Output goes to the named files (created, appended to); with none given it is discarded. ``pmi`` names the
+    process management interface that the tasks find each other by, where the resource manager offers several.
     """
 
     command: tuple[str, ...]
@@ -135,6 +136,7 @@ class StepRequest(msgspec.Struct, frozen=True, kw_only=True):
     workdir: str = ""
     output: str = ""
     error: str = ""
+    pmi: str = ""
 
 
 class Step(Protocol):
@@ -168,6 +170,15 @@ class JobException(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     time: float = 0.0
     nodes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class JobHolder(Protocol):
+    """What an allocation also offers when a task's steps are jobs that outlive the launcher of each."""
+
+    def end_jobs(self) -> None:
+        """End all jobs of the attempt that is being ended, waiting ones too; best effort, bounded."""
+        ...
 
 
 @runtime_checkable

@@ -239,7 +239,7 @@ def step_command(request: StepRequest, name: str) -> list[str]:
         "ntasks": request.tasks or len(request.nodes),
         "kill-on-bad-exit": 0,
         "wait": 0,
-        "mpi": "none",
+        "mpi": request.pmi or "none",
         "export": "ALL",
         "input": "none",
         "output": request.output or "none",
