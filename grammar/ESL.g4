@@ -18,7 +18,7 @@ specification : NEWLINE* line* EOF ;
 
 line : statement ( NEWLINE+ | EOF ) ;
 
-statement : DECLARE declaration | EXCEPTION handling ;
+statement : DECLARE declaration | EXCEPTION handling | INCLUDE STRING source? ;
 
 declaration
     : ENTITY entity ( ',' entity )*                                                        # entities
@@ -50,13 +50,13 @@ job : STRING | ~( STRING | JSON_OBJECT | ',' | '[' | ']' | '%' | NEWLINE | INVAL
 // The words of the language may be used as names.
 word
     : IDENTIFIER
-    | DECLARE | ENTITY | EXCEPTION_TYPE | RESOURCE | EXCEPTION | DETECTION | RECOVERY | STEP
+    | INCLUDE | DECLARE | ENTITY | EXCEPTION_TYPE | RESOURCE | EXCEPTION | DETECTION | RECOVERY | STEP
     | JOB | NODE | HANDLER
     | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | CODE | SIGNAL
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
-    | STDOUT | STDERR | FILE
+    | STDOUT | STDERR | OUTPUT | FILE
     ;
 
 // How often, and what then -------------------------------------------------------------------------
@@ -90,7 +90,7 @@ patterns : '[' NEWLINE* listed NEWLINE* ( ',' NEWLINE* listed NEWLINE* )* ']' ;
 
 listed : ( LOG | MATCH )? STRING ;
 
-source : STDOUT | STDERR | FILE STRING ;
+source : STDOUT | STDERR | OUTPUT | FILE STRING ;
 
 recurring : RECURRING count within? ;
 
@@ -111,6 +111,7 @@ percent : '-'? NUMBER ;
 
 // Words --------------------------------------------------------------------------------------------
 
+INCLUDE : 'INCLUDE' ;
 DECLARE : 'DECLARE' ;
 ENTITY : 'ENTITY' ;
 EXCEPTION_TYPE : 'EXCEPTION_TYPE' ;
@@ -153,6 +154,7 @@ RAISE : 'RAISE' ;
 SEVERITY : 'SEVERITY' ;
 STDOUT : 'stdout' ;
 STDERR : 'stderr' ;
+OUTPUT : 'output' ;
 FILE : 'file' ;
 
 IDENTIFIER : [A-Za-z_] [A-Za-z0-9_-]* ;

@@ -322,3 +322,37 @@ def test_a_real_program_in_an_event_loop(make: Callable[..., Watch], out: Path, 
     rest = watch.drain(time.time()) + watch.exit(process.returncode, None, time.time())
     assert names(rest) == ["CRASH", "FAILED"]
     assert rest[0].evidence[0].captures == {"host": "n9"}
+
+
+def test_all_output_is_one_source_whether_it_is_one_file_or_two(
+    out: Path, err: Path, make: Callable[..., Watch]
+) -> None:
+    both = log(QUOTA, source=Source(stream=Stream.OUTPUT), times=2)
+    rules = spec(exception("QUOTA", both))
+    watch = make(rules)
+    append(out, "Disk Quota Expired\n")
+    assert watch.poll(1001.0) == []
+    append(err, "Disk Quota Expired\n")
+    (found,) = watch.poll(1002.0)
+    assert [Path(evidence.file).name for evidence in found.evidence] == ["job.out", "job.err"]
+
+    single = Watch(rules, TASK, {STDOUT: str(out), STDERR: str(out)}, "n1", 1000.0)
+    append(out, "Disk Quota Expired\n")
+    assert single.poll(1003.0) == []  # one line in one file is one line
+    append(out, "Disk Quota Expired\n")
+    assert len(single.poll(1004.0)) == 1
+    single.new_attempt(1005.0)
+    append(out, "Disk Quota Expired\nDisk Quota Expired\n")
+    assert len(single.poll(1006.0)) == 1
+    single.close()
+
+
+def test_the_absence_of_a_line_in_all_output(out: Path, err: Path, make: Callable[..., Watch]) -> None:
+    hang = HangDetection(pattern=CYCLE, source=Source(stream=Stream.OUTPUT), timeout=3, span=SPAN)
+    watch = make(spec(exception("HANG", hang)))
+    for now in (1002.0, 1004.0):
+        append(err, "cycle = 1\n")
+        assert watch.poll(now) == []
+    assert watch.poll(1006.0) == []
+    (found,) = watch.poll(1008.0)
+    assert found.evidence[-1].file == str(err)

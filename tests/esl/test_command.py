@@ -65,7 +65,7 @@ def test_all_errors_at_once_with_their_lines(broken: Path, capsys: pytest.Captur
 {broken}:2:2: error[ESL011]: no statement begins with DECLRE
   2 | \tDECLRE EXCEPTION_TYPE JOB_LEVEL
     | \t^^^^^^
-  expected: DECLARE or EXCEPTION
+  expected: DECLARE, EXCEPTION or INCLUDE
   hint: did you mean DECLARE?
 {broken}:3:21: error[ESL034]: the exception A is not declared
   3 | EXCEPTION DETECTION A EXIT SIGNAL SIGSEG
@@ -89,7 +89,7 @@ def test_json(good: Path, broken: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert printed["diagnostics"][0] == {
         "severity": "error",
         "code": "ESL011",
-        "message": "no statement begins with DECLRE; expected DECLARE or EXCEPTION",
+        "message": "no statement begins with DECLRE; expected DECLARE, EXCEPTION or INCLUDE",
         "hint": "did you mean DECLARE?",
         "file": str(broken),
         "line": 2,
@@ -159,3 +159,24 @@ def test_load_tells_all_findings(broken: Path, good: Path) -> None:
         esl.load(broken.parent / "missing.esl")
     with pytest.raises(UsageError):
         esl.load("\0")
+
+
+def test_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "site.esl"
+    text = (
+        "DECLARE EXCEPTION_TYPE JOB_LEVEL\nDECLARE EXCEPTION E JOB_LEVEL JOB [*] ELSE FAIL\n"
+        '#: sees disk is on fire\nEXCEPTION DETECTION E LOG "on fire" output\n'
+    )
+    path.write_text(text)
+    assert call("check", "--samples", path) == 0
+    assert capsys.readouterr().out == f"{path}: correct, 1 sample lines\n"
+    path.write_text(text.replace("disk is", "disc is not"))
+    assert call("check", "--samples", path) == 0
+    path.write_text(text.replace("is on fire", "is wet"))
+    assert call("check", path) == 0
+    capsys.readouterr()
+    assert call("check", "--samples", path) == 1
+    assert f"{path}:3: error[sample]: E does not see: disk is wet" in capsys.readouterr().out
+    assert call("check", "--samples", "--json", path) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [(d["code"], d["line"]) for d in found["diagnostics"]] == [("sample", 3), ("sample", 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 
@@ -39,7 +40,7 @@ def test_examples_of_the_reference(kind: str, text: str) -> None:
 def test_every_keyword_is_explained() -> None:
     words = {name.strip("'") for name in ESLLexer.literalNames if name.strip("'").replace("_", "").isalpha()}
     words -= {"<INVALID>"}
-    assert len(words) == 43
+    assert len(words) == 45
     named = [kind.value for kinds in (Entity, Level, Operation, ResourceKind) for kind in kinds]
     for word in (*words, *named, *RESERVED):
         assert re.search(rf"(?<![A-Za-z_]){word}(?![A-Za-z_])", REFERENCE), word
@@ -103,3 +104,13 @@ def test_output_is_of_the_schema(name: str) -> None:
 
 def test_the_printed_header_of_the_tests_is_sound() -> None:
     assert [d.code for d in esl.parse(HEADER, "t").diagnostics] == ["ESL040"]
+
+
+def test_the_page_of_the_library_is_current() -> None:
+    path = ROOT / "tools" / "library_page.py"
+    specification = importlib.util.spec_from_file_location("library_page", path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    assert (ROOT / "docs" / "library.md").read_text("utf-8") == module.page()

@@ -6,8 +6,7 @@ import pytest
 
 from tests.esl.corpus import HEADER
 from whesl import esl
-from whesl.esl.diagnostics import MAX_FINDINGS, Diagnostic, Severity, render
-from whesl.esl.source import lines_of
+from whesl.esl.diagnostics import MAX_FINDINGS, Diagnostic, Severity, lines_of, render
 
 
 def findings(text: str | bytes) -> tuple[Diagnostic, ...]:
@@ -22,8 +21,8 @@ FORMS = (
 )
 # One broken statement; code; the words under the caret; what was expected; a part of the hint.
 CASES = [
-    ("DECLRE ENTITY WMS", "ESL011", "DECLRE", ("DECLARE", "EXCEPTION"), "did you mean DECLARE?"),
-    ("{}", "ESL011", "{}", ("DECLARE", "EXCEPTION"), "backslash"),
+    ("DECLRE ENTITY WMS", "ESL011", "DECLRE", ("DECLARE", "EXCEPTION", "INCLUDE"), "did you mean DECLARE?"),
+    ("{}", "ESL011", "{}", ("DECLARE", "EXCEPTION", "INCLUDE"), "backslash"),
     (
         "DECLARE ENTITTY WMS",
         "ESL010",
@@ -74,12 +73,12 @@ CASES = [
     ("EXCEPTION DETECTON A EXIT ANY", "ESL010", "DETECTON", ("DETECTION", "RECOVERY"), "DETECTION"),
     ("EXCEPTION DETECTION A", "ESL010", "", FORMS, "backslash"),
     ('EXCEPTION DETECTION A log "x" stdout', "ESL010", "log", FORMS, "did you mean LOG?"),
-    ('EXCEPTION DETECTION A LOG "x"', "ESL010", "", ("stdout", "stderr", "file"), "backslash"),
+    ('EXCEPTION DETECTION A LOG "x"', "ESL010", "", ("stdout", "stderr", "output", "file"), "backslash"),
     (
         'EXCEPTION DETECTION A LOG "x" stdot',
         "ESL010",
         "stdot",
-        ("stdout", "stderr", "file"),
+        ("stdout", "stderr", "output", "file"),
         "did you mean stdout?",
     ),
     (
@@ -146,7 +145,8 @@ CASES = [
         ("arguments in { }", "the end of the line"),
         "",
     ),
-    ('INCLUDE "slurm"', "ESL012", "INCLUDE", (), "esl-reference"),
+    ("INCLUDE mpi", "ESL010", "mpi", ("a library or the path of a file in double quotes",), '"mpi"'),
+    ('INCLUDE "a", "b"', "ESL010", ",", ("stdout", "stderr", "output", "file", "the end of the line"), ""),
     ("PREDICT A", "ESL012", "PREDICT", (), "esl-reference"),
     ("EXCEPTION PREDICT A", "ESL012", "PREDICT", (), "esl-reference"),
     ("EXCEPTION DETECTION A PREDICT x", "ESL012", "PREDICT", (), "esl-reference"),
@@ -239,13 +239,13 @@ def test_how_a_finding_is_shown() -> None:
         "t.esl:2:32: error[ESL010]: unexpected stdot",
         '  2 | \tEXCEPTION DETECTION A LOG "x" stdot # why',
         "    | \t" + " " * 30 + "^^^^^",
-        "  expected: stdout, stderr or file",
+        "  expected: stdout, stderr, output or file",
         "  hint: did you mean stdout?",
     ]
     assert diagnostic.as_json() == {
         "severity": "error",
         "code": "ESL010",
-        "message": "unexpected stdot; expected stdout, stderr or file",
+        "message": "unexpected stdot; expected stdout, stderr, output or file",
         "hint": "did you mean stdout?",
         "file": "t.esl",
         "line": 2,

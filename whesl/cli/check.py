@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from whesl import esl
+from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import Workflow
 
@@ -26,35 +27,44 @@ _FILE = click.Path(path_type=Path)
     help="A study or batch script; the jobs that exceptions name have to be in it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
-def check(files: tuple[Path, ...], study: Path | None, as_json: bool) -> int:
+@click.option("--samples", is_flag=True, help="Run the sample lines (#: sees, #: ignores) of each file too.")
+def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: bool) -> int:
     """Find everything that is wrong with specifications.
 
     Exit status: 0 clean (warnings are allowed), 1 errors, 2 a file cannot be read.
     """
-    from whesl.esl.diagnostics import Severity, render
-    from whesl.esl.source import lines_of
+    from whesl.esl.diagnostics import Severity, render_all
 
     workflow = _read_workflow(study) if study is not None else None
     # All files are read before any is reported on, so that a wrong name is not lost between findings.
     contents = [(file, esl.read_file(file)) for file in files]
-    results = [(content, esl.parse(content, str(file), workflow)) for file, content in contents]
-    ok = all(result.ok for _, result in results)
+    results = [esl.parse(content, str(file), workflow) for file, content in contents]
+    wrong: list[dict[str, str | int]] = []
+    lines = 0
+    for (file, content), result in zip(contents, results, strict=True):
+        if samples and result.spec is not None:
+            count, failures = _samples(file, content, result.spec)
+            lines += count
+            wrong += failures
+    ok = all(result.ok for result in results) and not wrong
     if as_json:
-        found = [diagnostic.as_json() for _, result in results for diagnostic in result.diagnostics]
-        click.echo(json.dumps({"ok": ok, "diagnostics": found}, indent=2))
+        found = [diagnostic.as_json() for result in results for diagnostic in result.diagnostics]
+        click.echo(json.dumps({"ok": ok, "diagnostics": found + wrong}, indent=2))
         return 0 if ok else 1
-    errors = warnings = 0
-    for content, result in results:
-        lines = lines_of(content)
-        for diagnostic in result.diagnostics:
-            errors += diagnostic.severity is Severity.ERROR
-            warnings += diagnostic.severity is Severity.WARNING
-            click.echo(render(diagnostic, lines))
+    errors, warnings = len(wrong), 0
+    for result in results:
+        errors += sum(diagnostic.severity is Severity.ERROR for diagnostic in result.diagnostics)
+        warnings += sum(diagnostic.severity is Severity.WARNING for diagnostic in result.diagnostics)
+        for finding in render_all(result):
+            click.echo(finding)
+    for failure in wrong:
+        click.echo(f"{failure['file']}:{failure['line']}: error[{failure['code']}]: {failure['message']}")
     counts = [
         f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((errors, "error"), (warnings, "warning")) if n
     ]
     names = ", ".join(str(file) for file in files)
-    click.echo(f"{names}: {', '.join(counts) or 'correct'}", err=bool(errors))
+    ran = f", {lines} sample lines" if samples else ""
+    click.echo(f"{names}: {', '.join(counts) or 'correct'}{ran}", err=bool(errors))
     return 0 if ok else 1
 
 
@@ -73,6 +83,27 @@ def compile_(file: Path, output: Path | None) -> int:
     except OSError as error:
         raise UsageError(f"cannot write {output}: {error.strerror}") from error
     return 0
+
+
+def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str, str | int]]]:
+    """Run the sample lines of a file; return how many there were, and what is wrong, as findings."""
+    from whesl.detect import samples as running
+    from whesl.esl import samples
+
+    count, failures = running.run(spec, samples.read(content, str(file)))
+    return count, [
+        {
+            "severity": "error",
+            "code": "sample",
+            "message": failure.text,
+            "hint": "",
+            "file": str(file),
+            "line": failure.line,
+            "column": 1,
+            "end_column": 2,
+        }
+        for failure in failures
+    ]
 
 
 def _read_workflow(study: Path) -> Workflow:

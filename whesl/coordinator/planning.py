@@ -82,7 +82,7 @@ def context_of(entry: TaskEntry) -> Context:
 def _own_step(
     spec: Spec, exception: ExceptionSpec, step: RecoveryStep, raised: Raised, entry: TaskEntry
 ) -> OwnStep:
-    where = f"{spec.file}:{step.span.line}: {step.entity.value} {step.resource.value}.{step.operation.value}"
+    where = f"{spec.place(step.span)}: {step.entity.value} {step.resource.value}.{step.operation.value}"
     handler = spec.handler(step.resource, step.operation)
     offered = _OFFERED.get(step.entity)
     if handler is None and offered is not None and (step.resource, step.operation) not in offered:

@@ -22,6 +22,7 @@ from whesl.model.workflow import Task
 
 DRAIN_LIMIT = 10_000  # detections that one drain returns; what was found after them is the same trouble
 _SNAPSHOT = 1
+_OUTPUT = Source(stream=Stream.OUTPUT)
 
 
 class _Reading:
@@ -198,13 +199,17 @@ class Watch:
 
     def _open(self, sources: Mapping[Source, str], offsets: Mapping[str, int]) -> None:
         wanted = self._detectors.sources()
-        places = dict(sources)
+        # What is looked for in all output has no file of its own.
+        places = {source: path for source, path in sources.items() if source != _OUTPUT}
         for source in wanted:
-            if source not in places:
+            if source not in places and source != _OUTPUT:
                 places[source] = self._place(source)
         files: dict[str, tuple[str, list[Source]]] = {}
         for source, path in places.items():
             files.setdefault(os.path.realpath(path), (path, []))[1].append(source)
+        for _, of in files.values():
+            if any(source.stream in (Stream.STDOUT, Stream.STDERR) for source in of):
+                of.append(_OUTPUT)
         for path in self._tailer.paths():
             self._tailer.unfollow(path)
         self._readings = {}

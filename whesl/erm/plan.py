@@ -163,7 +163,7 @@ def make_plan(spec: Spec, raised: Raised, context: Context, *, entity: Entity = 
 def _plan_step(
     spec: Spec, exception: ExceptionSpec, step: RecoveryStep, raised: Raised, context: Context, index: int
 ) -> PlanStep:
-    where = f"{spec.file}:{step.span.line}: {step.resource.value}.{step.operation.value} of {exception.name}"
+    where = f"{spec.place(step.span)}: {step.resource.value}.{step.operation.value} of {exception.name}"
     suspect = find_suspect(raised.evidence, context.nodes, context.rank_hosts, context.silent)
     values = capture_values(raised, context, suspect.node)
     handler = spec.handler(step.resource, step.operation)

@@ -26,21 +26,19 @@ def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Res
 
     Args:
         text: the file's bytes (UTF-8), or its text. Any content is allowed; nothing is raised for it.
-        file: the file's name, for findings.
+        file: the file's name, for findings; what it includes is looked for in its directory.
         workflow: when given, the jobs that exceptions name have to be in it.
 
     Returns:
         The specification (None if there is an error) and the findings by position.
     """
-    from whesl.esl import checks, parsing
+    from whesl.esl import checks, including
     from whesl.esl.diagnostics import Result
     from whesl.esl.source import Source
 
     source = Source(text, file)
-    if not source.readable:
-        return Result(spec=None, diagnostics=source.findings.sorted())
-    spec = checks.check(source, parsing.parse(source), workflow)
-    return Result(spec=spec, diagnostics=source.findings.sorted())
+    spec = checks.check(source, including.parse(source), workflow) if source.readable else None
+    return Result(spec=spec, diagnostics=source.findings.sorted(), texts=source.texts())
 
 
 def load(path: str | Path, workflow: Workflow | None = None) -> Spec:
@@ -58,11 +56,9 @@ def load(path: str | Path, workflow: Workflow | None = None) -> Spec:
     result = parse(content, str(path), workflow)
     if result.spec is not None:
         return result.spec
-    from whesl.esl.diagnostics import render
-    from whesl.esl.source import lines_of
+    from whesl.esl.diagnostics import render_all
 
-    lines = lines_of(content)
-    findings = "\n".join(render(diagnostic, lines) for diagnostic in result.diagnostics)
+    findings = "\n".join(render_all(result))
     raise WheslError(
         f"{path} is no valid specification\n{findings}", hint="docs/error-codes.md says more about each code"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import graphlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from whesl.esl import quantities, syntax
@@ -58,20 +58,19 @@ class _Check:
         self._parsed = parsed
         self._declarations = Declarations(source, parsed)
         self._jobs = _Jobs(workflow) if workflow is not None else None
+        self._live = live(source, parsed, self._declarations.exceptions)
 
     def run(self) -> Spec | None:
-        detected = self._of(syntax.Detected)
+        detected = [s for s in self._of(syntax.Detected) if s.exception.text in self._live]
         recovered = self._of(syntax.Recovered)
         detections = self._detections(detected)
-        levels = {
-            name: self._declarations.level(declared.level)
-            for name, declared in self._declarations.exceptions.items()
-        }
+        levels = {name: self._declarations.level(declared.level) for name, declared in self._declared()}
         steps = self._steps(recovered, levels, detections)
         exceptions = [
             self._exception(declared, levels[name], detections.get(name, []), steps.get(name, []))
-            for name, declared in self._declarations.exceptions.items()
+            for name, declared in self._declared()
         ]
+        self._declarations.collisions(self._live)
         self._completeness(detected, recovered)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
@@ -81,7 +80,9 @@ class _Check:
                 0,
                 0,
                 severity=Severity.WARNING,
-                hint="see the first example of docs/esl-reference.md",
+                hint="see the first example of docs/esl-reference.md"
+                if len(self._source.parts) == 1
+                else "an included exception is watched when a recovery step or a declaration names it",
             )
         if self._findings.failed:
             return None
@@ -95,6 +96,10 @@ class _Check:
 
     def _of(self, kind: type[_S]) -> list[_S]:
         return [statement for statement in self._parsed.statements if isinstance(statement, kind)]
+
+    def _declared(self) -> list[tuple[str, syntax.Declared]]:
+        """Return the declarations of what is watched."""
+        return [(name, d) for name, d in self._declarations.exceptions.items() if name in self._live]
 
     # Parts ------------------------------------------------------------------------------------------
 
@@ -195,7 +200,9 @@ class _Check:
             if not self._declarations.not_empty(job, "job"):
                 return ""
             pattern = unquote(job).replace("[", "[[]")
-        if self._jobs is not None and not self._jobs.has(pattern):
+        # A file that several workflows include may name the jobs of all of them.
+        own = not self._source.included(job.start)
+        if self._jobs is not None and own and not self._jobs.has(pattern):
             self._findings.add(
                 "ESL045",
                 f"the workflow {self._jobs.workflow} has no job {job.text[:40]}",
@@ -215,13 +222,13 @@ class _Check:
         seen = {statement.exception.text for statement in detected}
         handled = {statement.exception.text for statement in recovered}
         counted = {s.form.exception.text for s in detected if isinstance(s.form, syntax.Counted)}
-        clauses = [c for d in self._declarations.exceptions.values() for c in d.clauses]
+        clauses = [c for _, d in self._declared() for c in d.clauses]
         targets = {
             c.exception.text for c in clauses if isinstance(c, syntax.Else) and c.exception is not None
         }
         raised, cared_for = seen | targets, handled | counted
-        for name, declared in self._declarations.exceptions.items():
-            if name in self._parsed.broken_handling:
+        for name, declared in self._declared():
+            if name in self._parsed.broken_handling or self._parsed.incomplete:
                 continue
             word = declared.name
             if name not in raised:
@@ -251,7 +258,7 @@ class _Check:
                 edges.setdefault(statement.form.exception.text, statement.form.exception)
         self._circle(counted, "ESL043", "is transformed into itself", "an exception counts lower ones only")
         escalated: dict[str, dict[str, Word]] = {}
-        for name, declared in self._declarations.exceptions.items():
+        for name, declared in self._declared():
             for clause in declared.clauses:
                 if isinstance(clause, syntax.Else) and clause.exception is not None:
                     escalated.setdefault(name, {})[clause.exception.text] = clause.exception
@@ -269,6 +276,37 @@ class _Check:
                 self._findings.add(code, f"{cycle[0][:40]} {what}: {shown}", word.start, word.end, hint=hint)
             else:
                 return
+
+
+def live(source: Source, parsed: Parsed, declared: Mapping[str, syntax.Declared]) -> frozenset[str]:
+    """Return the exceptions that are watched.
+
+    They are all that the file itself names, all that a recovery step of any file names, and what those
+    count or escalate to. Every other exception of an included file costs nothing and does nothing.
+    """
+    names: set[str] = set()
+    leads: dict[str, set[str]] = {}
+    for statement in parsed.statements:
+        if isinstance(statement, syntax.Recovered):
+            names.add(statement.exception.text)
+        elif isinstance(statement, syntax.Declared):
+            if not source.included(statement.start):
+                names.add(statement.name.text)
+        elif isinstance(statement, syntax.Detected):
+            name = statement.exception.text
+            if not source.included(statement.start):
+                names.add(name)
+            if isinstance(statement.form, syntax.Counted):
+                leads.setdefault(name, set()).add(statement.form.exception.text)
+    for name, statement in declared.items():
+        targets = (c.exception for c in statement.clauses if isinstance(c, syntax.Else))
+        leads.setdefault(name, set()).update(target.text for target in targets if target is not None)
+    work = list(names)
+    while work:
+        fresh = leads.get(work.pop(), set()) - names
+        names |= fresh
+        work += fresh
+    return frozenset(names)
 
 
 def _captured(name: str, detections: dict[str, list[Detection]]) -> Captured:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from enum import Enum
 from typing import TypeVar
@@ -21,18 +22,24 @@ _ALIASES = {"DEPENDEND_JOB": Entity.DEPENDENT_JOB.value}
 class Declarations:
     """What a specification declares, by name, each once.
 
+    What an included file declares is there for a file that does not declare the same itself.
+
     Args:
         source: the text, which findings are recorded for.
         parsed: its statements.
     """
 
     def __init__(self, source: Source, parsed: Parsed) -> None:
+        self._source = source
         self._findings = source.findings
         self._broken = parsed.broken_declarations
+        self._incomplete = parsed.incomplete
         self.entities: dict[Entity, Word] = {}
         self.levels: dict[Level, Word] = {}
         self.resources: dict[ResourceKind, dict[Operation, str | None]] = {}
+        self._offered: dict[ResourceKind, list[Word]] = {}
         self.exceptions: dict[str, syntax.Declared] = {}
+        self._others: dict[str, syntax.Declared] = {}  # declarations that differ from the one that counts
         for statement in parsed.statements:
             if isinstance(statement, syntax.Entities):
                 self._declare(statement.names, Entity, self.entities, "entity", ("ESL020", "ESL024"))
@@ -55,7 +62,7 @@ class Declarations:
             kind = self._known(name, kinds, what, codes[0])
             if kind is None:
                 continue
-            if kind in declared:
+            if kind in declared and self._same_file(name, declared[kind]):
                 self._findings.add(
                     codes[1],
                     f"the {what} {kind.value} is declared twice",
@@ -67,7 +74,9 @@ class Declarations:
 
     def _declare_resource(self, statement: syntax.Resource) -> None:
         kind = self._known(statement.name, ResourceKind, "resource", "ESL022")
-        if kind is not None and kind in self.resources:
+        named = self._offered.setdefault(kind, []) if kind is not None else []
+        if any(self._same_file(statement.name, other) for other in named):
+            assert kind is not None
             self._findings.add(
                 "ESL026",
                 f"the resource {kind.value} is declared twice",
@@ -75,6 +84,7 @@ class Declarations:
                 statement.name.end,
                 hint="list all its operations in one statement",
             )
+        named.append(statement.name)
         offered = self.resources.setdefault(kind, {}) if kind is not None else {}
         seen = set()
         for offer in statement.offers:
@@ -92,13 +102,24 @@ class Declarations:
             seen.add(operation)
             handler = None
             if offer.handler is not None:
-                handler = unquote(offer.handler).strip()
+                handler = self._handler(offer.handler)
                 self.not_empty(offer.handler, "handler")
             offered.setdefault(operation, handler)
 
+    def _handler(self, word: Word) -> str:
+        """Return a handler; a relative path in an included file starts from that file's directory."""
+        name = unquote(word).strip()
+        if "/" in name and self._source.included(word.start):
+            directory = posixpath.dirname(self._source.part(word.start).file)
+            name = posixpath.join(posixpath.abspath(directory), name)
+        return name
+
     def _declare_exception(self, statement: syntax.Declared) -> None:
         name = statement.name
-        if name.text in self.exceptions:
+        first = self.exceptions.setdefault(name.text, statement)
+        if first is statement:
+            return
+        if self._same_file(name, first.name):
             self._findings.add(
                 "ESL028",
                 f"the exception {name.text} is declared twice",
@@ -106,7 +127,32 @@ class Declarations:
                 name.end,
                 hint="leave one out, or give it another name",
             )
-        self.exceptions.setdefault(name.text, statement)
+        elif not self._source.overrides(first.name.start, name.start) and self._said(first) != self._said(
+            statement
+        ):
+            self._others.setdefault(name.text, statement)
+
+    def _said(self, statement: syntax.Declared) -> list[str]:
+        """Return what a declaration says, whatever its layout."""
+        return self._source.text[statement.start : statement.end].replace("\\", " ").split()
+
+    def _same_file(self, one: Word, other: Word) -> bool:
+        return self._source.part(one.start) is self._source.part(other.start)
+
+    def collisions(self, live: Iterable[str]) -> None:
+        """Find exceptions in use that two files declare differently, neither of which includes the other."""
+        for name in live:
+            other = self._others.get(name)
+            if other is None:
+                continue
+            first = self._source.part(self.exceptions[name].start).file
+            self._findings.add(
+                "ESL029",
+                f"the exception {_shown(other.name)} is declared in another way by {first}",
+                other.name.start,
+                other.name.end,
+                hint="declare it in your own file: what stands there counts",
+            )
 
     def _known(self, name: Word, kinds: type[_E], what: str, code: str) -> _E | None:
         """Return the member that a word names; say so when there is none."""
@@ -185,7 +231,7 @@ class Declarations:
     def exception(self, name: Word) -> syntax.Declared | None:
         """Return the exception that a statement is about."""
         found = self.exceptions.get(name.text)
-        if found is None and name.text not in self._broken:
+        if found is None and name.text not in self._broken and not self._incomplete:
             self._findings.add(
                 "ESL034",
                 f"the exception {_shown(name)} is not declared",
@@ -197,7 +243,7 @@ class Declarations:
         return found
 
     def _undeclared(self, name: Word, what: str, code: str, declare: str) -> None:
-        if name.text not in self._broken:
+        if name.text not in self._broken and not self._incomplete:
             self._findings.add(code, f"{what} is not declared", name.start, name.end, hint=f"add: {declare}")
 
     def handler(self, resource: ResourceKind, operation: Operation) -> str | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 import msgspec
 
 from whesl.esl.spec import Spec
 
+LINE_END = re.compile(r"\r\n|\n|\r")
 MAX_FINDINGS = 100
 MAX_SUGGESTIONS = 25  # nearest names are looked for this often in one file: each search costs
 _MAX_CANDIDATES = 200
@@ -32,6 +35,9 @@ CODES: dict[str, str] = {
     "ESL014": "arguments that are not JSON",
     "ESL015": "argument given twice",
     "ESL016": "number out of range",
+    "ESL017": "unknown library",
+    "ESL018": "file that cannot be included",
+    "ESL019": "files that include each other in a circle, or too many",
     "ESL020": "unknown entity",
     "ESL021": "unknown exception type",
     "ESL022": "unknown resource",
@@ -41,6 +47,7 @@ CODES: dict[str, str] = {
     "ESL026": "resource declared twice",
     "ESL027": "operation declared twice",
     "ESL028": "exception declared twice",
+    "ESL029": "exception that two included files declare differently",
     "ESL030": "entity not declared",
     "ESL031": "exception type not declared",
     "ESL032": "resource not declared",
@@ -116,10 +123,14 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``parse`` found. ``spec`` is None when there is an error among the diagnostics."""
+    """What ``parse`` found. ``spec`` is None when there is an error among the diagnostics.
+
+    ``texts`` are the files that were read, by the name that findings give them, for ``render_all``.
+    """
 
     spec: Spec | None
     diagnostics: tuple[Diagnostic, ...] = ()
+    texts: dict[str, str] = {}
 
     @property
     def ok(self) -> bool:
@@ -127,18 +138,26 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.spec is not None
 
 
+class Place(NamedTuple):
+    """Where a finding is: the file, its number in the order of reading, and the place in it, from 1."""
+
+    file: str
+    part: int
+    line: int
+    column: int
+    end_column: int
+
+
 class Findings:
-    """Collects the findings of one file, no more than ``MAX_FINDINGS``, and says how many there were.
+    """Collects the findings of a file and those it includes, at most ``MAX_FINDINGS``, and counts the rest.
 
     Args:
-        file: name of the file, as the user knows it.
-        locate: gives (line, column, end column) of a range of offsets.
+        locate: gives the place of a range of offsets.
     """
 
-    def __init__(self, file: str, locate: Callable[[int, int], tuple[int, int, int]]) -> None:
-        self._file = file
+    def __init__(self, locate: Callable[[int, int], Place]) -> None:
         self._locate = locate
-        self._found: list[Diagnostic] = []
+        self._found: list[tuple[int, Diagnostic]] = []  # with the number of the file
         self._left_out = 0
         self._suggestions = 0
         self.failed = False
@@ -166,20 +185,19 @@ class Findings:
         if self.full:
             self._left_out += 1
             return
-        line, column, end_column = self._locate(start, end)
-        self._found.append(
-            Diagnostic(
-                severity=severity,
-                code=code,
-                message=message,
-                hint=hint,
-                file=self._file,
-                line=line,
-                column=column,
-                end_column=end_column,
-                expected=expected,
-            )
+        place = self._locate(start, end)
+        found = Diagnostic(
+            severity=severity,
+            code=code,
+            message=message,
+            hint=hint,
+            file=place.file,
+            line=place.line,
+            column=place.column,
+            end_column=place.end_column,
+            expected=expected,
         )
+        self._found.append((place.part, found))
 
     def nearest(self, word: str, known: Iterable[str]) -> str:
         """Return the hint that names the known word nearest to ``word``, or an empty string."""
@@ -190,8 +208,11 @@ class Findings:
         return f"did you mean {found}?" if found else ""
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """Return the findings by position, and how many more there are if some were left out."""
-        found = sorted(self._found, key=lambda d: (d.line, d.column, d.code))
+        """Return the findings by file and position, and how many more there are if some were left out."""
+        ordered = sorted(
+            self._found, key=lambda found: (found[0], found[1].line, found[1].column, found[1].code)
+        )
+        found = [diagnostic for _, diagnostic in ordered]
         if self._left_out:
             last = found[-1]
             more = msgspec.structs.replace(
@@ -245,6 +266,18 @@ def render(diagnostic: Diagnostic, lines: Sequence[str]) -> str:
     if d.hint:
         text.append(f"  hint: {d.hint}")
     return "\n".join(text)
+
+
+def lines_of(content: bytes | str) -> list[str]:
+    """Return the lines of a file as findings count them, for ``render``."""
+    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    return LINE_END.split(text.removeprefix("\N{BYTE ORDER MARK}"))
+
+
+def render_all(result: Result) -> list[str]:
+    """Return all findings of a result for people, each with the line of the file that it is in."""
+    lines = {file: lines_of(text) for file, text in result.texts.items()}
+    return [render(diagnostic, lines.get(diagnostic.file, ())) for diagnostic in result.diagnostics]
 
 
 def _printable(text: str) -> str:

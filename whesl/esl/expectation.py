@@ -45,6 +45,9 @@ _TEXTS = {
     _R.RULE_detection: "a text in double quotes",
     _R.RULE_clause: "the type of an exception in double quotes",
     _R.RULE_offer: "the name of a handler in double quotes",
+    _R.RULE_declaration: "a text in double quotes",
+    _R.RULE_handling: "a text in double quotes",
+    _R.RULE_statement: "a library or the path of a file in double quotes",  # INCLUDE
 }
 
 _KINDS = (*range(Token.MIN_USER_TOKEN_TYPE, len(_R.symbolicNames)), int(Token.EOF))

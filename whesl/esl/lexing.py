@@ -18,7 +18,7 @@ from antlr4.dfa.DFAState import DFAState
 from antlr4.tree.Tree import TerminalNode
 
 from whesl.esl._generated.ESLLexer import ESLLexer
-from whesl.esl.source import Source
+from whesl.esl.source import Part, Source
 
 MAX_DEPTH = 100
 
@@ -27,7 +27,7 @@ _DEAD = -1
 # All characters outside ASCII mean the same to the grammar, so that one step stands for all of them.
 _OTHER = "\x80"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_STATEMENT = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*(?:DECLARE|EXCEPTION)(?![A-Za-z0-9_-])")
+_STATEMENT = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*(?:DECLARE|EXCEPTION|INCLUDE)(?![A-Za-z0-9_-])")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 _BRACES = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*"|[{}\[\]"]')
 _HINTS = {
@@ -178,17 +178,23 @@ def automaton() -> Automaton:
     return Automaton()
 
 
-def statements(source: Source) -> Iterator[list[Lexeme]]:
+def statements(source: Source, part: Part | None = None) -> Iterator[list[Lexeme]]:
     """Yield the tokens of each statement, with an end token, and record what is no token.
 
-    A line that begins with DECLARE or EXCEPTION begins a statement, unless the line before is continued; so a
-    bracket that is never closed costs one statement and not the rest of the file.
+    A line that begins with DECLARE, EXCEPTION or INCLUDE begins a statement, unless the line before is
+    continued; so a bracket that is never closed costs one statement and not the rest of the file.
+
+    Args:
+        source: the text.
+        part: the file of it that is read; left out, the first.
     """
     text = source.text
+    part = part or source.parts[0]
+    first, last = part.start, part.end
     bounds = [
-        0,
-        *(m.start() for m in _STATEMENT.finditer(text) if not _continued(text, m.start())),
-        len(text),
+        first,
+        *(m.start() for m in _STATEMENT.finditer(text, first, last) if not _continued(text, m.start())),
+        last,
     ]
     plain = text if text.isascii() else _NOT_ASCII.sub(_OTHER, text)
     for start, end in itertools.pairwise(bounds):

@@ -14,12 +14,12 @@ from antlr4.error.ErrorStrategy import BailErrorStrategy
 from whesl.esl._generated.ESLParser import ESLParser
 from whesl.esl.expectation import expected
 from whesl.esl.lexing import Lexeme, LexemeStream, statements
-from whesl.esl.source import Source
+from whesl.esl.source import Part, Source
 from whesl.esl.syntax import Statement
 from whesl.esl.visitor import StatementVisitor
 
 # Words that begin statements of later versions.
-RESERVED = ("INCLUDE", "PREDICT")
+RESERVED = ("PREDICT",)
 
 _UNIT = re.compile(
     r"(?:ms|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hour|hours|d)\Z", re.IGNORECASE
@@ -34,12 +34,21 @@ class Parsed:
     """The statements of a file, and the words of those that could not be understood.
 
     A name in a broken declaration may well be declared there, and one in a broken detection or recovery
-    handled there, so nothing is said about its absence.
+    handled there, so nothing is said about its absence. ``incomplete``: a file was not included, so that any
+    name may be declared in it.
     """
 
     statements: list[Statement] = field(default_factory=list)
     broken_declarations: set[str] = field(default_factory=set)
     broken_handling: set[str] = field(default_factory=set)
+    incomplete: bool = False
+
+    def extend(self, other: Parsed) -> None:
+        """Take in what another file says."""
+        self.statements += other.statements
+        self.broken_declarations |= other.broken_declarations
+        self.broken_handling |= other.broken_handling
+        self.incomplete = self.incomplete or other.incomplete
 
 
 # The runtime has no type information.
@@ -67,8 +76,13 @@ class _Parser(ESLParser):  # type: ignore[misc]
         return lexeme
 
 
-def parse(source: Source) -> Parsed:
-    """Parse all statements of a text; what is wrong is among the source's findings."""
+def parse(source: Source, part: Part | None = None) -> Parsed:
+    """Parse all statements of one file of a text; what is wrong is among the source's findings.
+
+    Args:
+        source: the text.
+        part: the file of it that is read; left out, the first. What it includes is not followed.
+    """
     parsed = Parsed()
     visitor = StatementVisitor(source)
     parser = _Parser(None)
@@ -76,7 +90,7 @@ def parse(source: Source) -> Parsed:
     parser._errHandler = _GiveUp()
     # The grammar has no choice that needs more; a test holds it to that.
     parser._interp.predictionMode = PredictionMode.SLL
-    for lexemes in statements(source):
+    for lexemes in statements(source, part):
         stream = LexemeStream(lexemes)
         parser.setTokenStream(stream)
         while _skip_empty_lines(stream):
@@ -89,6 +103,7 @@ def parse(source: Source) -> Parsed:
                 _explain(source, lexemes, first, offending)
                 stream.seek(_next_line(lexemes, max(offending.tokenIndex, first)))
                 words = {lexeme.text for lexeme in lexemes[first : stream.index]}
+                parsed.incomplete = parsed.incomplete or lexemes[first].type == ESLParser.INCLUDE
                 if lexemes[first].type != ESLParser.EXCEPTION:
                     parsed.broken_declarations |= words
                 if lexemes[first].type != ESLParser.DECLARE:

@@ -1,23 +1,43 @@
-"""The text of a specification: from any bytes to characters, and from offsets to lines and columns."""
+"""The text of a specification: from any bytes to characters, and from offsets to files, lines and columns.
+
+A specification and the files that it includes share one range of offsets: the specification's own text comes
+first, each included text after it. So one number says where a word stands, in whichever file it is.
+"""
 
 from __future__ import annotations
 
 import bisect
 import codecs
-import re
+from dataclasses import dataclass, field
 
-from whesl.esl.diagnostics import Findings
+from whesl.esl.diagnostics import LINE_END, Findings, Place
 from whesl.esl.spec import Span
 
 MAX_BYTES = 10 * 1024 * 1024
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
 _WIDE = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _AS_UTF8 = "save the file as UTF-8 text"
 
 
+@dataclass
+class Part:
+    """One file of the text, from offset ``start`` to before ``end``.
+
+    ``parent`` is the file that includes it, ``starts`` are its lines' offsets.
+    """
+
+    file: str
+    start: int
+    end: int
+    parent: Part | None = None
+    readable: bool = True
+    starts: list[int] = field(default_factory=list)
+
+
 class Source:
-    """A file's text, and where its lines are. Columns count characters; a tab is one.
+    """A file's text and those of the files it includes, and where their lines are.
+
+    Columns count characters; a tab is one.
 
     Args:
         content: the file's bytes, or its text.
@@ -29,79 +49,108 @@ class Source:
     def __init__(self, content: bytes | str, file: str) -> None:
         self.file = file
         self.text = ""
-        self.readable = True
-        self._starts = [0]
-        self.findings = Findings(file, self.locate)
+        self.parts: list[Part] = []
+        self.findings = Findings(self.locate)
+        self.readable = self.append(content, file).readable
+
+    def append(self, content: bytes | str, file: str, parent: Part | None = None) -> Part:
+        """Take in a file's text after what there is; what is wrong with its bytes is among the findings."""
+        if self.parts:
+            self.text += "\n"  # no token reaches from one file into the next
+        base = len(self.text)
+        part = Part(file=file, start=base, end=base, parent=parent, starts=[base])
+        self.parts.append(part)
         size = len(content)
         if size > MAX_BYTES:
             self.findings.add(
                 "ESL002",
                 f"the file has {size} bytes; a specification has at most {MAX_BYTES}",
-                0,
-                0,
+                base,
+                base,
                 hint="is this the right file?",
             )
-            self.readable = False
-            return
-        self.text = self._decode(content)
-        self._starts += [match.end() for match in _LINE_END.finditer(self.text)]
-        self._check_characters()
+            part.readable = False
+            return part
+        text, bad = self._decode(content, part)
+        self.text += text
+        part.end = len(self.text)
+        part.starts += [base + match.end() for match in LINE_END.finditer(text)]
+        if bad is not None:
+            message, at = bad
+            self.findings.add("ESL001", message, base + at, base + at + 1, hint=_AS_UTF8)
+        self._check_characters(text, part)
+        return part
 
-    def _decode(self, content: bytes | str) -> str:
+    def _decode(self, content: bytes | str, part: Part) -> tuple[str, tuple[str, int] | None]:
+        """Return the text, and what is wrong with the bytes and where."""
         if isinstance(content, str):
             # A lone surrogate cannot be written in any encoding, so it cannot come from a file.
             text = content.encode("utf-8", "replace").decode("utf-8")
-            if text != content:
-                self.findings.add("ESL001", "the text has characters that cannot be encoded", 0, 0)
-            return text.removeprefix("\N{BYTE ORDER MARK}")
+            bad = None if text == content else ("the text has characters that cannot be encoded", 0)
+            return text.removeprefix("\N{BYTE ORDER MARK}"), bad
         if content.startswith(_WIDE):
-            self.findings.add("ESL001", "the file is UTF-16 or UTF-32 text", 0, 0, hint=_AS_UTF8)
-            self.readable = False
-            return ""
+            part.readable = False
+            return "", ("the file is UTF-16 or UTF-32 text", 0)
         content = content.removeprefix(codecs.BOM_UTF8)
         try:
-            return content.decode("utf-8")
+            return content.decode("utf-8"), None
         except UnicodeDecodeError as error:
-            good = content[: error.start].decode("utf-8")
-            text = content.decode("utf-8", "replace")
-            self._starts += [match.end() for match in _LINE_END.finditer(good)]
-            self.findings.add(
-                "ESL001",
-                f"byte 0x{content[error.start]:02x} is not UTF-8 text",
-                len(good),
-                len(good) + 1,
-                hint=_AS_UTF8,
-            )
-            del self._starts[1:]
-            return text
+            at = len(content[: error.start].decode("utf-8"))
+            message = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
+            return content.decode("utf-8", "replace"), (message, at)
 
-    def _check_characters(self) -> None:
-        offset = self.text.find("\0")
+    def _check_characters(self, text: str, part: Part) -> None:
+        offset = text.find("\0")
         if offset >= 0:
+            at = part.start + offset
             self.findings.add(
-                "ESL001", "the file has NUL characters: it is not text", offset, offset + 1, hint=_AS_UTF8
+                "ESL001", "the file has NUL characters: it is not text", at, at + 1, hint=_AS_UTF8
             )
-            self.readable = False
+            part.readable = False
 
-    def locate(self, start: int, end: int) -> tuple[int, int, int]:
-        """Return line, column and end column of a range; the end stays on the line, at least one further."""
+    def part(self, offset: int) -> Part:
+        """Return the file that an offset stands in."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        return self.parts[bisect.bisect_right(self.parts, offset, key=lambda part: part.start) - 1]
+
+    def included(self, offset: int) -> bool:
+        """Whether an offset stands in an included file."""
+        return self.part(offset) is not self.parts[0]
+
+    def texts(self) -> dict[str, str]:
+        """Return the text of each file, by its name."""
+        return {part.file: self.text[part.start : part.end] for part in self.parts}
+
+    def overrides(self, first: int, second: int) -> bool:
+        """Whether the file of one offset includes that of another, or is the same."""
+        wanted, part = self.part(first), self.part(second)
+        while part is not wanted and part.parent is not None:
+            part = part.parent
+        return part is wanted
+
+    def locate(self, start: int, end: int) -> Place:
+        """Return the place of a range; its end stays on the line, at least one further."""
+        part = self.part(start)
         line, column = self.position(start)
-        limit = self._starts[line] if line < len(self._starts) else len(self.text) + 1
-        return line, column, max(column + 1, column + min(end, limit) - start)
+        limit = part.starts[line] if line < len(part.starts) else part.end + 1
+        return Place(
+            file=part.file,
+            part=self.parts.index(part),
+            line=line,
+            column=column,
+            end_column=max(column + 1, column + min(end, limit) - start),
+        )
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset, both from 1."""
-        line = bisect.bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        """Return the line and column of an offset in its file, both from 1."""
+        starts = self.part(offset).starts
+        line = bisect.bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> Span:
-        """Return the span from offset ``start`` to before ``end``."""
+        """Return the span from offset ``start`` to before ``end``; it it names an included file."""
         line, column = self.position(start)
         end_line, end_column = self.position(end)
-        return Span(line=line, column=column, end_line=end_line, end_column=end_column)
-
-
-def lines_of(content: bytes | str) -> list[str]:
-    """Return the lines of a file as findings count them, for ``diagnostics.render``."""
-    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-    return _LINE_END.split(text.removeprefix("\N{BYTE ORDER MARK}"))
+        file = self.part(start).file if self.included(start) else None
+        return Span(line=line, column=column, end_line=end_line, end_column=end_column, file=file)

@@ -58,10 +58,11 @@ class Otherwise(str, Enum):
 
 
 class Stream(str, Enum):
-    """Where a detector reads."""
+    """Where a detector reads. OUTPUT is stdout and stderr together, one file or two."""
 
     STDOUT = "stdout"
     STDERR = "stderr"
+    OUTPUT = "output"
     FILE = "file"
 
 
@@ -92,12 +93,16 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Span(Record, frozen=True, kw_only=True):
-    """Where something stands in the source: 1-based lines and columns, end exclusive."""
+    """Where something stands in the source: 1-based lines and columns, end exclusive.
+
+    ``file`` is set for what comes from an included file: a library's name in angle brackets, or a path.
+    """
 
     line: int
     column: int
     end_line: int
     end_column: int
+    file: str | None = None
 
 
 class Source(Record, frozen=True, kw_only=True):
@@ -293,6 +298,10 @@ class Spec(Record, frozen=True, kw_only=True):
             if spec.name == name:
                 return spec
         raise KeyError(name)
+
+    def place(self, span: Span) -> str:
+        """Return where something stands, as ``file:line``, in whichever file that is."""
+        return f"{span.file or self.file}:{span.line}"
 
     def handler(self, resource: ResourceKind, operation: Operation) -> str | None:
         """Return the custom handler declared for an operation, or None for the built-in one."""

@@ -116,6 +116,14 @@ class From:
 
 
 @dataclass(frozen=True, slots=True)
+class Include:
+    """``INCLUDE name [source]``. The name is in quotes; ``source`` is where its patterns look instead."""
+
+    name: Word
+    source: From | None
+
+
+@dataclass(frozen=True, slots=True)
 class Timer:
     """``TIMEOUT timeout [WARMUP warmup]``."""
 
@@ -226,7 +234,7 @@ class Recovered:
     end: int
 
 
-Statement = Entities | Levels | Resource | Declared | Detected | Recovered
+Statement = Include | Entities | Levels | Resource | Declared | Detected | Recovered
 
 
 def unquote(word: Word, *, regex: bool = False) -> str:

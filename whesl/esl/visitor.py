@@ -20,6 +20,7 @@ _METRICS = {
 _STREAMS = {
     ESLParser.STDOUT: Stream.STDOUT,
     ESLParser.STDERR: Stream.STDERR,
+    ESLParser.OUTPUT: Stream.OUTPUT,
     ESLParser.FILE: Stream.FILE,
 }
 
@@ -38,6 +39,9 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
     def visitLine(self, ctx: Any) -> syntax.Statement:  # noqa: N802 - the generated name, as below
         """Return the statement of a line."""
         statement = ctx.statement()
+        if statement.INCLUDE() is not None:
+            source = statement.source()
+            return syntax.Include(_of(statement.STRING().symbol), source and _source(source))
         inner: syntax.Statement = (statement.declaration() or statement.handling()).accept(self)
         return inner
 

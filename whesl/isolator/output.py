@@ -139,7 +139,8 @@ def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: 
         if not job_matches(exception.jobs, task.step, task.name):
             continue
         for detection in exception.detections:
-            if not isinstance(detection, LogDetection) or detection.source.stream is not stream:
+            read = (stream, Stream.OUTPUT)
+            if not isinstance(detection, LogDetection) or detection.source.stream not in read:
                 continue
             alone = detection.times == 1 and (
                 detection.require is Require.ANY or len(detection.patterns) == 1

@@ -82,7 +82,7 @@ def _merged(specs: Sequence[Spec]) -> Spec:
             if exception.name in exceptions:
                 other = exceptions[exception.name][1]
                 raise UsageError(
-                    f"{spec.file}:{exception.span.line}: exception {exception.name} is also in {other}",
+                    f"{spec.place(exception.span)}: exception {exception.name} is also in {other}",
                     hint="give one of the two another name",
                 )
             exceptions[exception.name] = (exception, spec.file)

@@ -1,0 +1,132 @@
+"""The pattern library: each pattern has a source and samples, run by both engines; no false alarms."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from tests.esl.corpus import ROOT
+from whesl import esl
+from whesl.detect import samples as running
+from whesl.detect.matcher import compile_patterns
+from whesl.esl import library, samples
+from whesl.esl.samples import Note, Sample
+from whesl.esl.spec import LogDetection, Pattern, Spec
+
+SYSLOG = ROOT.parent / "shared" / "data" / "syslog"
+LIBRARIES = [name for name in library.names() if name != "mpi"]  # which has no patterns of its own
+
+
+def load(name: str) -> tuple[bytes, Spec]:
+    content = library.place(name).read_bytes()
+    result = esl.parse(content, str(library.place(name)))
+    assert result.diagnostics == ()
+    assert result.spec is not None
+    return content, result.spec
+
+
+def every_pattern() -> dict[Pattern, str]:
+    return {
+        pattern: f"{name}: {exception.name}"
+        for name in LIBRARIES
+        for exception in load(name)[1].exceptions
+        for detection in exception.detections
+        if isinstance(detection, LogDetection)
+        for pattern in detection.patterns
+    }
+
+
+@pytest.mark.parametrize("engine", ["hyperscan", "re2"])
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_samples(name: str, engine: str) -> None:
+    content, spec = load(name)
+    count, failures = running.run(spec, samples.read(content, name), engine)
+    assert [failure.text for failure in failures] == []
+    assert count >= 4
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_everything_is_said_about_everything(name: str) -> None:
+    content, spec = load(name)
+    notes = samples.read(content, name)
+    assert all(notes.exceptions[exception.name].about for exception in spec.exceptions)
+    lines = {d.span.line for e in spec.exceptions for d in e.detections if isinstance(d, LogDetection)}
+    for note in notes.detections:
+        assert note.source, note
+        if note.line in lines:
+            assert note.sees, note
+            assert note.ignores, note
+
+
+def test_libraries_agree_on_the_exceptions_that_they_share() -> None:
+    text = "".join(f'INCLUDE "{name}"\n' for name in library.names())
+    names = {exception.name for name in LIBRARIES for exception in load(name)[1].exceptions}
+    steps = "".join(f"EXCEPTION RECOVERY STEP {name} JOB NODE.REPLACE\n" for name in sorted(names))
+    result = esl.parse(f"{text}DECLARE ENTITY JOB\nDECLARE RESOURCE NODE[REPLACE]\n{steps}", "all.esl")
+    assert result.diagnostics == ()
+    assert result.spec is not None
+    assert {exception.name for exception in result.spec.exceptions} == names
+
+
+def test_a_sample_of_one_library_is_a_false_alarm_of_no_other() -> None:
+    """What a pattern sees is its own exception's, or of one that belongs to it."""
+    related = {("MACHINE_CHECK", "KERNEL_PANIC")}
+    patterns = every_pattern()
+    matcher = compile_patterns(tuple(patterns))
+    for name in LIBRARIES:
+        for note in samples.read(load(name)[0], name).detections:
+            for sample in note.sees:
+                for match in matcher.open().feed(sample.text.encode() + b"\n", 0):
+                    seen = patterns[matcher.patterns[match.pattern]].partition(": ")[2]
+                    assert seen == note.exception or (note.exception, seen) in related, sample
+
+
+@pytest.mark.skipif(not SYSLOG.is_dir(), reason="the system logs are not on this machine")
+@pytest.mark.parametrize("engine", ["hyperscan", "re2"])
+def test_no_false_alarms_in_real_system_logs(engine: str) -> None:
+    """6,000 lines of three machines; the first word of a line says what its administrators called it."""
+    patterns = every_pattern()
+    matcher = compile_patterns(tuple(patterns), engine)
+    hits = []
+    for path in sorted(SYSLOG.glob("*_2k.log.xz")):
+        with lzma.open(path) as file:
+            hits += [
+                (path.name, patterns[matcher.patterns[match.pattern]], match.line.decode())
+                for match in matcher.open().feed(file.read() + b"\n", 0)
+            ]
+    # One, and it is right: a job could not enter its directory.
+    ((log, name, line),) = hits
+    assert (log, name) == ("BGL_2k.log.xz", "disk: DISK_ERROR")
+    assert line.startswith("APPOUT ")
+    assert "failed: Input/output error" in line
+
+
+def test_the_samples_of_a_site(tmp_path: Path) -> None:
+    text = """\
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+#: The link went up and down.
+DECLARE EXCEPTION FLAP JOB_LEVEL JOB [*] ELSE FAIL
+#: source our switches
+#: sees eth0: link flap
+#: sees eth0: all is well
+#: ignores link flapping is normal
+EXCEPTION DETECTION FLAP ANY ["link flap", "carrier lost"] output
+#: sees anything
+EXCEPTION DETECTION FLAP EXIT ANY
+"""
+    notes = samples.read(text, "t.esl")
+    assert notes.exceptions["FLAP"].about == "The link went up and down."
+    assert notes.detections[0] == Note(
+        exception="FLAP",
+        line=8,
+        source="our switches",
+        sees=(Sample("eth0: link flap", 5), Sample("eth0: all is well", 6)),
+        ignores=(Sample("link flapping is normal", 7),),
+    )
+    spec = esl.parse(text, "t.esl").spec
+    assert spec is not None
+    count, failures = running.run(spec, notes)
+    assert count == 4
+    assert [failure.line for failure in failures] == [6, 7, 8, 9]
