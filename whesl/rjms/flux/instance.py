@@ -36,7 +36,7 @@ _LOOK_EVERY = 0.01
 _LONGEST = 80
 
 # Run by rank 0's broker. Brokers that found no PMI become instances of one node each: their programs end at
-# once, and the step with them. MpiDefault may take long to learn, and is no reason to wait for long.
+# once, and the step with them.
 _PROGRAM = """\
 umask 077
 cd "$1" && [ "$(flux getattr size)" = "$2" ] || exit 1
@@ -45,13 +45,19 @@ IFS=:
 for place in $(flux getattr conf.shell_pluginpath 2>/dev/null); do
   [ -e "$place/pmix.so" ] && : >pmix
 done
-timeout 3 scontrol show config 2>/dev/null | sed -n 's/^MpiDefault *= *//p' >mpi
 echo "$PPID" >broker
 printf '%s\\n' "$FLUX_URI" >uri.new && mv uri.new uri
 read -r _ <end
 """
-# A broker calls its node what the resource manager calls it, so that both mean the same by a name.
-_BROKER = 'exec flux start -Shostname="$SLURMD_NODENAME" "$@"'
+# A broker calls its node what the resource manager calls it, so that both mean the same by a name. What Slurm
+# would offer a program of MPI is learnt meanwhile; brokers hand none of Slurm's variables on.
+_BROKER = """\
+if [ "$SLURM_PROCID" = 0 ]; then
+  (cd "$1" && timeout 10 scontrol show config | sed -n 's/^MpiDefault *= *//p' >mpi.new && mv mpi.new mpi) &
+fi
+shift
+exec flux start -Shostname="$SLURMD_NODENAME" "$@"
+"""
 _OPTIONS = (
     # All brokers below rank 0: a lost one takes no others with it.
     "-Stbon.topo=kary:0",
@@ -126,7 +132,7 @@ class Instance:
         log = str(self.directory / "log")
         self._step = self._outer.launch(
             StepRequest(
-                command=("sh", "-c", _BROKER, "whesl-broker", *options, *program),
+                command=("sh", "-c", _BROKER, "whesl-broker", str(self.directory), *options, *program),
                 nodes=nodes,
                 tasks=len(nodes),
                 workdir="/",
