@@ -15,6 +15,7 @@ from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode, Configuration, Task, Workflow
 from whesl.wire.messages import (
+    AnyMessage,
     Command,
     Control,
     Escalate,
@@ -71,6 +72,26 @@ class TestAdmission:
         (welcome,) = world.told(late, Welcome)
         assert not welcome.admitted and "10" in welcome.reason
         assert world.task("a").peer == new
+
+    @pytest.mark.parametrize("word", ["finished", "request", "escalate", "done"])
+    def test_what_a_replaced_claim_said_is_nobodys_word_even_before_its_registration(
+        self, world: World, word: str
+    ) -> None:
+        """An isolator of the old claim was started again, and its registration comes after its news."""
+        world.register("a")
+        world.register("a", restarts=1)
+        exception = raised(FULL, "a")
+        messages: dict[str, AnyMessage] = {
+            "finished": Finished(
+                task="w/a", state=TaskState.CANCELLED, exit_code=143, attempts=1, claim="job-a.0"
+            ),
+            "request": RecoveryRequest(raised=exception, claim="job-a.0"),
+            "escalate": Escalate(raised=exception, reason="budget-spent", claim="job-a.0"),
+            "done": RecoveryDone(task="w/a", ordinal=1, exception=FULL, outcome="failed", claim="job-a.0"),
+        }
+        before = world.state.durable()
+        world.tell("w/a#old claim, second isolator", messages[word])
+        assert world.state.durable() == before
 
     def test_another_job_waits_for_nobody_while_the_owner_lives(self, world: World) -> None:
         owner = world.register("a")

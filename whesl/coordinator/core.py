@@ -142,7 +142,7 @@ def _on_report(turn: Turn, peer: str, message: Report) -> None:
 
 def _on_finished(turn: Turn, peer: str, message: Finished) -> None:
     entry = turn.task(message.task)
-    if entry is None or entry.state.final or peer in entry.fenced_peers:
+    if entry is None or entry.state.final or entry.outdated(peer, message.claim):
         return
     order = escalation.pending_requeue(turn, entry)
     if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
@@ -198,7 +198,7 @@ _MESSAGES: dict[type, Callable[[Turn, str, Any], None]] = {
     Heartbeat: _on_heartbeat,
     Report: _on_report,
     RecoveryRequest: recovery.on_request,
-    RecoveryDone: lambda turn, _peer, message: recovery.on_done(turn, message),
+    RecoveryDone: recovery.on_done,
     Escalate: recovery.on_escalate,
     Finished: _on_finished,
     NodeSuspect: _on_node,

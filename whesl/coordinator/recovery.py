@@ -26,7 +26,7 @@ def on_request(turn: Turn, peer: str, message: RecoveryRequest) -> None:
     """An isolator waits for the coordinator's part; the same request again is only answered again."""
     raised = message.raised
     entry = turn.task(raised.task)
-    if entry is None or entry.state.final or peer in entry.fenced_peers:
+    if entry is None or entry.state.final or entry.outdated(peer, message.claim):
         return
     key = f"{entry.id}#{raised.ordinal}"
     known = turn.state.recoveries.get(key)
@@ -218,10 +218,10 @@ def send_grant(turn: Turn, recovery: Recovery, peer: str) -> None:
     )
 
 
-def on_done(turn: Turn, message: RecoveryDone) -> None:
+def on_done(turn: Turn, peer: str, message: RecoveryDone) -> None:
     """A recovery ended; dependents are told once, whatever is repeated."""
     entry = turn.task(message.task)
-    if entry is None:
+    if entry is None or entry.outdated(peer, message.claim):
         return
     known = entry.outcomes.get(message.ordinal, "")
     if known not in ("", "paused") or known == message.outcome:
@@ -249,7 +249,7 @@ def on_escalate(turn: Turn, peer: str, message: Escalate) -> None:
     """An isolator gives a decision up; the same message again is only answered again."""
     raised = message.raised
     entry = turn.task(raised.task)
-    if entry is None or entry.state.final or peer in entry.fenced_peers:
+    if entry is None or entry.state.final or entry.outdated(peer, message.claim):
         return
     key = f"{entry.id}#{raised.ordinal}!escalated"
     known = turn.state.recoveries.get(key)

@@ -83,6 +83,10 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: dict[int, str] = {}
     cancelled: bool = False
 
+    def outdated(self, peer: str, claim: str) -> bool:
+        """Whether words come from a claim that was replaced; a late one may never have registered."""
+        return peer in self.fenced_peers or claim in self.fenced
+
     @property
     def live(self) -> bool:
         """Whether an isolator owns it and it has not ended."""

@@ -18,7 +18,14 @@ def send(turn: Turn) -> None:
     spec = turn.rule(recovery.raised.exception)
     word = recovery.reason.split(":", 1)[0]
     reason = word if word in REASONS else "handler-failed"
-    turn.send(Escalate(raised=recovery.raised, reason=reason, escalate_to=spec.escalate_to))
+    turn.send(
+        Escalate(
+            raised=recovery.raised,
+            reason=reason,
+            escalate_to=spec.escalate_to,
+            claim=turn.state.setup.claim,
+        )
+    )
     turn.wake(turn.state.since + turn.state.setup.coordinator_wait)
 
 

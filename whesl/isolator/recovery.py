@@ -170,7 +170,7 @@ def request_grant(turn: Turn) -> None:
     recovery = turn.recovery()
     if recovery.requested is None:
         turn.record("requested", ordinal=recovery.ordinal)
-    turn.send(RecoveryRequest(raised=recovery.raised))
+    turn.send(RecoveryRequest(raised=recovery.raised, claim=turn.state.setup.claim))
 
 
 def fence(turn: Turn) -> None:

@@ -78,6 +78,7 @@ class Turn:
                 dependents_map=recovery.dependents,
                 signal=recovery.signal,
                 seconds=max(self.now - recovery.raised.time, 0.0),
+                claim=self.state.setup.claim,
             )
         )
 
@@ -97,6 +98,7 @@ class Turn:
                 state=ended.state,
                 exit_code=ended.code,
                 attempts=self.state.attempt,
+                claim=self.state.setup.claim,
             )
         )
         self.do(Finish(code=ended.code, state=ended.state, reason=ended.reason))

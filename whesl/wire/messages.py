@@ -66,9 +66,14 @@ class Report(Message, frozen=True, kw_only=True, tag="report"):
 
 
 class RecoveryRequest(Message, frozen=True, kw_only=True, tag="recovery-request"):
-    """A WORKFLOW_LEVEL exception was raised; the isolator waits for RecoveryGrant."""
+    """A WORKFLOW_LEVEL exception was raised; the isolator waits for RecoveryGrant.
+
+    ``claim``, here and below: the sender's. What a fenced claim said may arrive after its successor was
+    admitted, before its own registration even, and is then nobody's word any more.
+    """
 
     raised: Raised
+    claim: str = ""
 
 
 class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):
@@ -85,6 +90,7 @@ class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):
     dependents_map: Configuration = Configuration()
     signal: int = 0
     seconds: float = 0.0
+    claim: str = ""
 
 
 class Escalate(Message, frozen=True, kw_only=True, tag="escalate"):
@@ -96,6 +102,7 @@ class Escalate(Message, frozen=True, kw_only=True, tag="escalate"):
     raised: Raised
     reason: str
     escalate_to: str | None = None
+    claim: str = ""
 
 
 class Finished(Message, frozen=True, kw_only=True, tag="finished"):
@@ -105,6 +112,7 @@ class Finished(Message, frozen=True, kw_only=True, tag="finished"):
     state: TaskState
     exit_code: int
     attempts: int
+    claim: str = ""
 
 
 class NodeSuspect(Message, frozen=True, kw_only=True, tag="node-suspect"):
