@@ -1,0 +1,179 @@
+"""What an isolator does on its nodes: agents that come and go, fences around attempts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.esl.spec import NodeDetection
+from whesl.isolator.events import Found, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen
+from whesl.isolator.fencing import Fence
+from whesl.isolator.silence import GRACE, Silence
+from whesl.model.evidence import Evidence
+from whesl.model.states import NodeState
+
+if TYPE_CHECKING:
+    from tests.simulation.isolator import Isolator
+
+RETRY = 0.25
+
+
+class Agents:
+    """The nodes of an isolator's job other than its own; silence and fencing are the real ones.
+
+    Args:
+        isolator: whose.
+    """
+
+    def __init__(self, isolator: Isolator) -> None:
+        self.isolator = isolator
+        self.world = isolator.world
+        setup = isolator.setup
+        self.remote = tuple(node for node in setup.nodes if node != setup.own_node)
+        self.silence = Silence(self.remote, self.world.scenario.lease)
+        self.down: set[str] = set()
+        self._connected: set[str] = set()
+        self._fence: Fence | None = None
+        self._told: set[str] = set()
+        self._chance = self.world.chance(f"agents {setup.claim} {isolator.number}")
+        for node in self.remote:
+            self.world.after(0.05 + 0.5 * self._chance.random(), self._connect, node)
+            if isolator.site.cluster.nodes_by_name[node].said:
+                self.world.after(1.0, self.said_down, node)
+
+    def _reachable(self, node: str) -> bool:
+        return self.isolator.site.cluster.nodes_by_name[node].reachable
+
+    def _connect(self, node: str) -> None:
+        if self.isolator.dead or not self._reachable(node):
+            return
+        self._connected.add(node)
+        self.isolator.site.has_contact(node)
+        if self.silence.heard(node, self.world.now):
+            self.isolator.feed(NodeSeen(node=node, state=NodeState.UP, reason="", source="agent"))
+            fence = self._fence
+            if fence is not None and node in fence.waiting:
+                self._ask(node, fence)
+
+    def missing(self) -> bool:
+        """Whether an agent of a node that lives has not come up yet."""
+        return any(self._reachable(node) and node not in self._connected for node in self.remote)
+
+    # What happens to nodes ---------------------------------------------------------------------------------
+
+    def node_died(self, node: str) -> None:
+        """The connection closes."""
+        self._refresh()
+        self._connected.discard(node)
+        self.silence.closed(node, self.world.now)
+        self.world.after(GRACE + 0.001, self.check)
+
+    def node_cut(self, node: str) -> None:
+        """Nothing comes any more. Until now it was heard: an agent's lease begins with a beat that was."""
+        if node in self._connected:
+            self.silence.heard(node, self.world.now)
+            self._connected.discard(node)
+        self.world.after(self.world.scenario.lease + 0.001, self.check)
+
+    def node_healed(self, node: str) -> None:
+        """The agent comes back."""
+        self.world.after(0.5 * self._chance.random(), self._connect, node)
+
+    def said_down(self, node: str) -> None:
+        """The resource manager's word has come."""
+        if not self.isolator.dead:
+            self.down.add(node)
+            self._seen_down(node, "rjms")
+            self.check()
+
+    def _refresh(self) -> None:
+        now = self.world.now
+        for node in self._connected:
+            if self._reachable(node):
+                self.silence.heard(node, now)
+
+    def check(self) -> None:
+        """Take silence in, and see whether a fence is complete."""
+        if self.isolator.dead:
+            return
+        self._refresh()
+        for lost in self.silence.lost(self.world.now, step_over=False):
+            self._seen_down(lost.node, "agent")
+        fence = self._fence
+        if fence is None or self.isolator.dead:
+            return
+        fence.check(self.silence, self.down, self.world.now)
+        if not fence.over:
+            self.world.after(RETRY, self.check)
+            return
+        self._fence = None
+        if fence.failed:
+            event: KillConfirmed | KillUnconfirmed = KillUnconfirmed(
+                attempt=fence.attempt, reason=", ".join(fence.failed)
+            )
+        else:
+            self.isolator.site.system.watch.fenced(self.isolator, fence.attempt)
+            event = KillConfirmed(
+                attempt=fence.attempt,
+                seconds=self.world.now - fence.began,
+                killed=fence.killed,
+                unreachable=tuple(fence.unreachable),
+            )
+        self.isolator.feed(event)
+
+    def _seen_down(self, node: str, source: str) -> None:
+        found: tuple[Found, ...] = ()
+        if node not in self._told and self.isolator.watching:
+            self._told.add(node)
+            evidence = Evidence(kind="node", time=self.world.now, node=node, detail="down")
+            found = tuple(
+                Found(exception=rule.name, evidence=(evidence,))
+                for rule in self.world.spec.exceptions
+                if any(isinstance(item, NodeDetection) for item in rule.detections)
+            )
+        self.isolator.feed(
+            NodeSeen(node=node, state=NodeState.DOWN, reason="lost", source=source, found=found)
+        )
+
+    # Fencing -----------------------------------------------------------------------------------------------
+
+    def fence(self, command: KillAttempt, token: str) -> None:
+        """End an attempt everywhere; KillConfirmed or KillUnconfirmed follows."""
+        fence = Fence(command.attempt, token, self.remote, self.world.now)
+        self._fence = fence
+        self.world.after(0.02 + 0.3 * self._chance.random(), self._kill_here, fence)
+        for node in self.remote:
+            self._ask(node, fence)
+        self.world.after(RETRY, self.check)
+
+    def _kill_here(self, fence: Fence) -> None:
+        if self.isolator.dead:
+            return
+        left = []
+        if self._chance.random() < self.world.scenario.stuck:
+            left = ["app (17)"]
+        else:
+            run = self.isolator.site.run_of(fence.token)
+            if run is not None:
+                run.kill_here()
+        fence.local(1, left, ())
+        if fence is self._fence:
+            self.check()
+
+    def _ask(self, node: str, fence: Fence) -> None:
+        delay = self._chance.random()
+        self.world.after(0.1 * delay, self._kill_there, node, fence)
+
+    def _kill_there(self, node: str, fence: Fence) -> None:
+        # The agent acts on what it was told, whether or not its isolator still lives to hear the answer.
+        if not self._reachable(node) or node not in self._connected:
+            return
+        run = self.isolator.site.run_of(fence.token)
+        if run is not None and node in run.ranks:
+            run.vanish(node)
+        self.world.after(0.05 * self._chance.random(), self._answered, node, fence)
+
+    def _answered(self, node: str, fence: Fence) -> None:
+        if not self.isolator.dead and self._reachable(node):
+            fence.answered(node, 1, 0, fence.number)
+            if fence is self._fence:
+                self.check()

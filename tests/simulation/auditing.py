@@ -1,0 +1,278 @@
+"""What a journal has to look like, record by record, without any of the core's own code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.simulation.world import InvariantError
+
+Data = dict[str, Any]
+
+
+class TaskAudit:
+    """Follows one task's journal.
+
+    Args:
+        task: its id, for messages.
+        rules: the scenario's exceptions by name.
+    """
+
+    def __init__(self, task: str, rules: dict[str, Data]) -> None:
+        self.task = task
+        self._rules = rules
+        self._uses: dict[str, list[float]] = {}
+        self.open: dict[int, str] = {}  # ordinal: what was decided, until it is known how it ended
+        self.outcomes: dict[int, str] = {}
+        self._names: dict[int, str] = {}
+        self._steps: dict[int, int] = {}
+        self.done: dict[int, int] = {}
+        self._needs_grant: dict[int, bool] = {}
+        self._attempt = 0
+        self._over: set[int] = {0}
+        self._not_before = 0.0
+        self._maps = False
+        self.moved = False  # an attempt was relaunched whose dependents have to follow it
+        self.ended: Data | None = None
+
+    def fail(self, invariant: str, text: str) -> None:
+        """Say what is wrong."""
+        raise InvariantError(invariant, f"{self.task}: {text}")
+
+    def record(self, kind: str, data: Data, now: float) -> None:
+        """Take the next record."""
+        check = getattr(self, f"on_{kind.replace('-', '_')}", None)
+        if check is not None:
+            check(data, now)
+
+    def on_begun(self, _data: Data, _now: float) -> None:
+        self._close("the job was started again")
+        self._over.add(self._attempt)
+        self._not_before = 0.0
+        self.ended = None
+
+    def _close(self, how: str) -> None:
+        self.outcomes.update(dict.fromkeys(self.open, how))
+        self.open = {}
+
+    # Exceptions and budgets --------------------------------------------------------------------------------
+
+    def on_raised(self, data: Data, _now: float) -> None:
+        raised = data["raised"]
+        ordinal = raised["ordinal"]
+        if ordinal in self._names:
+            self.fail("every exception ends", f"exception {ordinal} was raised twice")
+        for other, action in list(self.open.items()):
+            if action == "escalate":
+                self.outcomes[other] = "escalated"
+                del self.open[other]
+            elif action not in ("relaunched",):
+                self.fail("every exception ends", f"{ordinal} raised while {other} is {action}")
+        self._names[ordinal] = raised["exception"]
+        self.open[ordinal] = "raised"
+
+    def on_decided(self, data: Data, now: float) -> None:
+        ordinal, action = data["ordinal"], data["action"]
+        rule = self._rules[data["exception"]]
+        self.open[ordinal] = action
+        self._steps[ordinal] = len(data["steps"])
+        self.done[ordinal] = 0
+        self._needs_grant[ordinal] = data["request"]
+        if action != "recover":
+            return
+        uses = self._uses.setdefault(data["exception"], [])
+        within = rule["within"]
+        counted = [time for time in uses if within is None or now - time < within]
+        if len(counted) >= rule["limit"]:
+            self.fail(
+                "budgets kept", f"recovery {len(counted) + 1} of {data['exception']}, limit {rule['limit']}"
+            )
+        if rule["level"] == "WORKFLOW_LEVEL" and not data["request"]:
+            self.fail("no step skipped", f"{data['exception']} does not wait for the coordinator")
+        wanted = min(rule["backoff"] * 2 ** len(counted), 3600.0)
+        if abs(data["backoff"] - wanted) > 1e-6:
+            self.fail("budgets kept", f"back-off {data['backoff']} of {data['exception']}, not {wanted}")
+        uses.append(now)
+
+    def on_otherwise(self, data: Data, _now: float) -> None:
+        self.open[data["ordinal"]] = data["action"]
+
+    def on_resumed(self, data: Data, _now: float) -> None:
+        for ordinal, action in self.open.items():
+            if action == "paused":
+                self.open[ordinal] = "recover"
+                self._uses.pop(self._names[ordinal], None)
+                self._needs_grant[ordinal] = data["request"]
+
+    def on_paused(self, data: Data, _now: float) -> None:
+        if data["ordinal"]:
+            self.open[data["ordinal"]] = "paused"
+
+    def on_escalated(self, data: Data, _now: float) -> None:
+        self.open[data["ordinal"]] = "escalated"
+
+    def on_granted(self, data: Data, _now: float) -> None:
+        self._needs_grant[data["ordinal"]] = False
+        if "raised" in data:
+            self._steps[data["ordinal"]] = len(data["steps"])
+
+    # Steps -------------------------------------------------------------------------------------------------
+
+    def on_step_begun(self, data: Data, _now: float) -> None:
+        ordinal, index = data["ordinal"], data["index"]
+        self.may_run(ordinal, index)
+        if self._attempt not in self._over:
+            self.fail(
+                "never two runs at once",
+                f"step {index} of {ordinal} before attempt {self._attempt} was fenced",
+            )
+
+    def may_run(self, ordinal: int, index: int) -> None:
+        """Hold the beginning of a step to the order."""
+        if index != self.done.get(ordinal):
+            word = "done twice" if index < self.done.get(ordinal, 0) else "skipped"
+            self.fail(f"no step {word}", f"step {index} of {ordinal} after {self.done.get(ordinal)}")
+        if self._needs_grant.get(ordinal):
+            self.fail("no step skipped", f"step {index} of {ordinal} before the coordinator's part")
+
+    def on_step_done(self, data: Data, _now: float) -> None:
+        ordinal, index = data["ordinal"], data["index"]
+        self.may_run(ordinal, index)
+        self.done[ordinal] = index + 1
+        self._maps |= bool((data.get("dependents") or {}).get("path_map", {}).get("rules"))
+        if data["outcome"] == "skip":
+            self.open[ordinal] = "skip"
+
+    def fenced(self, attempt: int) -> None:
+        """An attempt was seen to be over."""
+        self._over.add(attempt)
+
+    def on_fenced(self, data: Data, _now: float) -> None:
+        for ordinal, action in self.open.items():
+            if action in ("recover", "pause", "fail", "escalate") and data.get("steps") is not None:
+                self._steps[ordinal] = len(data["steps"])
+
+    def on_relaunched(self, data: Data, _now: float) -> None:
+        ordinal = data["ordinal"]
+        if self.done[ordinal] != self._steps[ordinal]:
+            self.fail(
+                "no step skipped",
+                f"relaunch after {self.done[ordinal]} of {self._steps[ordinal]} steps of {ordinal}",
+            )
+        self.open[ordinal] = "relaunched"
+        self._not_before = max(self._not_before, data["not_before"])
+
+    def on_confirmed(self, data: Data, _now: float) -> None:
+        for ordinal in data["ordinals"]:
+            self.outcomes[ordinal] = "handled"
+            self.open.pop(ordinal, None)
+        self.moved |= self._maps
+        self._not_before = 0.0
+
+    # Attempts ----------------------------------------------------------------------------------------------
+
+    def on_attempt(self, data: Data, now: float) -> None:
+        if data["attempt"] != self._attempt + 1 and data["attempt"] != self._attempt:
+            self.fail("no task lost", f"attempt {data['attempt']} follows {self._attempt}")
+        if data["attempt"] == self._attempt + 1 and self._attempt not in self._over:
+            self.fail(
+                "never two runs at once", f"attempt {data['attempt']} before {self._attempt} was fenced"
+            )
+        if now < self._not_before - 1e-6:
+            self.fail(
+                "budgets kept",
+                f"attempt {data['attempt']} {self._not_before - now:.2f} s before its back-off is over",
+            )
+        self._attempt = data["attempt"]
+
+    def on_finished(self, data: Data, _now: float) -> None:
+        self.ended = data
+        self._close(data["state"])
+
+
+class CoordinatorAudit:
+    """Follows the coordinator's journal.
+
+    Args:
+        requeues: how often a job may be run again.
+    """
+
+    def __init__(self, requeues: int) -> None:
+        self._requeues = requeues
+        self._orders: dict[str, Data] = {}
+        self._refused: set[str] = set()
+        self.done: dict[str, int] = {}
+        self._steps: dict[str, int] = {}
+        self._outcomes: dict[tuple[str, int], str] = {}
+        self._claims: dict[str, str] = {}
+        self._final: dict[str, str] = {}
+
+    def record(self, kind: str, data: Data, now: float) -> None:
+        """Take the next record."""
+        check = getattr(self, f"on_{kind.replace('-', '_')}", None)
+        if check is not None:
+            check(data, now)
+
+    def on_registered(self, data: Data, _now: float) -> None:
+        task = data["task"]
+        if data["attempt"] == 0 and data["claim"] != self._claims.get(task):
+            for key in [key for key in self._outcomes if key[0] == task]:
+                del self._outcomes[key]
+        self._claims[task] = data["claim"]
+        if data["fresh"]:
+            self._final.pop(task, None)
+
+    def on_requested(self, data: Data, _now: float) -> None:
+        self.done[data["recovery"]] = 0
+        self._steps[data["recovery"]] = len(data["steps"])
+
+    def may_run(self, recovery: str, index: int) -> None:
+        """Hold a step to the order."""
+        done = self.done.get(recovery)
+        if index != done:
+            word = "done twice" if done is not None and index < done else "skipped"
+            raise InvariantError(f"no step {word}", f"coordinator's step {index} of {recovery} after {done}")
+
+    def on_step_done(self, data: Data, _now: float) -> None:
+        self.may_run(data["recovery"], data["index"])
+        self.done[data["recovery"]] = data["index"] + 1
+
+    def on_granted(self, data: Data, _now: float) -> None:
+        recovery = data["recovery"]
+        if not data["refused"] and self.done[recovery] != self._steps[recovery]:
+            raise InvariantError(
+                "no step skipped",
+                f"{recovery} granted after {self.done[recovery]} of {self._steps[recovery]} steps",
+            )
+
+    def on_recovery_done(self, data: Data, _now: float) -> None:
+        key = (data["task"], data["ordinal"])
+        before = self._outcomes.get(key, "")
+        if before not in ("", "paused"):
+            raise InvariantError(
+                "no step done twice", f"end of recovery {key} was taken twice: {before}, {data['outcome']}"
+            )
+        self._outcomes[key] = data["outcome"]
+
+    def on_requeue_decided(self, data: Data, _now: float) -> None:
+        if data["token"] in self._orders:
+            raise InvariantError("no step done twice", f"requeue {data['token']} was ordered twice")
+        same = [
+            token
+            for token, order in self._orders.items()
+            if order["job_id"] == data["job_id"] and token not in self._refused
+        ]
+        if len(same) >= self._requeues:
+            raise InvariantError("budgets kept", f"job {data['job_id']} is run again {len(same) + 1} times")
+        self._orders[data["token"]] = data
+
+    def on_requeue_done(self, data: Data, _now: float) -> None:
+        if data["outcome"] == "refused":
+            self._refused.add(data["token"])
+
+    def on_finished(self, data: Data, _now: float) -> None:
+        task = data["task"]
+        if task in self._final:
+            raise InvariantError(
+                "no step done twice", f"{task} ended twice: {self._final[task]}, {data['state']}"
+            )
+        self._final[task] = data["state"]

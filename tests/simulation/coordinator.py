@@ -1,0 +1,304 @@
+"""The coordinator's shell on the virtual clock: the real core and the real calls of its workers."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tests.simulation.cluster import Cluster
+from tests.simulation.network import Delivery, Server
+from tests.simulation.rulebook import OLD
+from tests.simulation.world import InvariantError
+from whesl.coordinator import core, performing
+from whesl.coordinator.events import (
+    AllowRequeue,
+    Arrived,
+    AskRequeue,
+    CancelJob,
+    Command,
+    Event,
+    Journal,
+    LookAtJob,
+    Requeue,
+    RunStep,
+    Send,
+    Started,
+    Tick,
+)
+from whesl.coordinator.records import rebuild
+from whesl.coordinator.state import Settings, State
+from whesl.esl.spec import RecoveryStep
+from whesl.model.errors import RefusedError, TransientError
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Configuration, Workflow
+
+if TYPE_CHECKING:
+    from tests.simulation.system import System
+
+TICK = 2.5
+
+
+class Manager:
+    """The steps of a workflow manager: busy at times, and not always willing."""
+
+    def __init__(self, system: System) -> None:
+        self._busy = system.world.scenario.busy_manager
+        self._chance = system.world.chance("steps of the manager")
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        """See the coordinator's ports."""
+        if self._chance.random() < self._busy:
+            raise TransientError("busy")
+        if self._chance.random() < self._busy / 10:
+            raise RefusedError("the study's files are not what they were")
+        root = str(step.arguments["filesystem"])
+        if configuration.path_map.path(OLD) == root:
+            return configuration
+        return msgspec.structs.replace(configuration, path_map=configuration.path_map.with_rule(OLD, root))
+
+
+class Ports:
+    """The world as the coordinator sees it."""
+
+    def __init__(self, system: System) -> None:
+        self._cluster = system.cluster
+        self._manager = Manager(system)
+
+    def scheduler(self, name: str, environment: Mapping[str, str]) -> Cluster:
+        """See the coordinator's ports."""
+        return self._cluster
+
+    def manager(self, name: str) -> Manager:
+        """See the coordinator's ports."""
+        return self._manager
+
+
+class Place:
+    """What outlives the coordinator: its journal. It starts one after the other."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.world = system.world
+        self.records: list[tuple[str, bytes, float]] = []
+        self.turns = 0
+        self.starts = 0
+        self.crashes = {c.turn * 3: c for c in system.world.scenario.crashes if c.who == "coordinator"}
+        self.settings = Settings(heartbeat=system.world.scenario.heartbeat)
+        self.present: Coordinator | None = None
+        self.ports = Ports(system)
+        self.steps_run: dict[tuple[str, float, int], int] = {}
+
+    def read(self) -> list[tuple[str, dict[str, Any], float]]:
+        """Return the journal as it is read from disk."""
+        return [(kind, msgspec.json.decode(data), time) for kind, data, time in self.records]
+
+    def start(self) -> None:
+        """Start a coordinator on it."""
+        if self.present is None:
+            self.starts += 1
+            self.present = Coordinator(self, self.starts)
+            self.present.start()
+
+    def died(self, back: float) -> None:
+        """It was killed; somebody starts it again."""
+        self.present = None
+        self.system.network.server = None
+        self.world.after(back, self.start)
+
+
+class Coordinator:
+    """One start of the coordinator.
+
+    Args:
+        place: its journal and what it can reach.
+        number: how many were started, this one included.
+    """
+
+    def __init__(self, place: Place, number: int) -> None:
+        self.place = place
+        self.system = place.system
+        self.world = place.world
+        self.dead = False
+        self.server = Server(place.system.network, f"c{number}", self._hear)
+        records = place.read()
+        for _, data, _ in records:
+            if data.get("from"):
+                self.server.recall(data["from"])
+        self.state: State = rebuild(records, place.settings)
+        self._waiting: deque[Event] = deque([Started()])
+        self._heard: list[Delivery] = []
+        self._chance = self.world.chance(f"coordinator {number}")
+
+    def start(self) -> None:
+        """Take up what is there, and beat."""
+        self.world.note("coordinator", f"starts, {len(self.state.tasks)} tasks known")
+        self._line()
+        self.world.after(TICK, self._beat)
+        self.system.network.coordinator_is_back()
+
+    def compare(self) -> None:
+        """The journal alone has to rebuild what is durable."""
+        again = rebuild(self.place.read(), self.place.settings)
+        if again != self.state.durable():
+            for name in State.__struct_fields__:
+                mine, read = getattr(self.state.durable(), name), getattr(again, name)
+                if mine != read:
+                    raise InvariantError(
+                        "the journal rebuilds the state", f"coordinator: {name}: {mine} != {read}"
+                    )
+
+    def _beat(self) -> None:
+        if not self.dead:
+            self._line()
+            self._take([(Tick(), None)])
+            self.world.after(TICK, self._beat)
+
+    def _hear(self, delivery: Delivery) -> None:
+        # What comes within a hundredth of a second is one turn, as under load.
+        if not self._heard:
+            self.world.after(0.01, self._hear_all)
+        self._heard.append(delivery)
+
+    def _hear_all(self) -> None:
+        heard, self._heard = self._heard, []
+        taken: set[tuple[str, int]] = set()
+        events: list[tuple[Event, Delivery | None]] = []
+        for delivery in heard:
+            number = delivery.envelope.number
+            if self.server.inbox.seen(delivery.envelope) or (number and (delivery.peer, number) in taken):
+                continue
+            taken.add((delivery.peer, number))
+            events.append((Arrived(peer=delivery.peer, message=delivery.message), delivery))
+        if events and not self.dead:
+            self._take(events)
+
+    def found_out(self, event: Event) -> None:
+        """A worker is done."""
+        if not self.dead:
+            self._waiting.append(event)
+            self._line()
+
+    def _line(self) -> None:
+        waiting = list(self._waiting)
+        if waiting and self._take([(event, None) for event in waiting]) and not self.dead:
+            for _ in waiting:
+                self._waiting.popleft()
+
+    def _take(self, events: list[tuple[Event, Delivery | None]]) -> bool:
+        """One turn as the daemon does it; or it is killed in it."""
+        world, place = self.world, self.place
+        place.turns += 1
+        crash = place.crashes.get(place.turns)
+        state = self.state
+        records: list[tuple[str, dict[str, Any]]] = []
+        commands: list[Command] = []
+        for event, delivery in events:
+            if world.tracing and not isinstance(event, Tick):
+                text = repr(event)
+                if "Report(" not in text and "Heartbeat(" not in text:
+                    world.note("coordinator", f"[{place.turns}] {text[:260]}")
+            state, more = core.step(state, event, world.now)
+            own = [(command.kind, command.data) for command in more if isinstance(command, Journal)]
+            if own and delivery is not None and delivery.origin is not None:
+                own[0] = (own[0][0], {**own[0][1], "from": delivery.origin})
+            records += own
+            commands += [command for command in more if not isinstance(command, Journal)]
+        if crash is not None and crash.place == 0:
+            self._crash(crash.back)
+            return False
+        if records and world.out("disk"):
+            return False
+        for kind, data in records:
+            if world.tracing and kind != "report":
+                world.note("coordinator", f"  {kind} {str(data)[:200]}")
+            place.records.append((kind, msgspec.json.encode(data), world.now))
+            self.system.watch.coordinator.record(kind, data, world.now)
+        self.state = state
+        if crash is not None and crash.place == 1:
+            self._crash(crash.back)
+            return True
+        for _, delivery in events:
+            if delivery is not None:
+                self.server.settle(delivery)
+        left = crash.place - 2 if crash is not None else -1
+        for command in commands:
+            if left == 0:
+                break
+            left -= 1
+            self._perform(command)
+        if crash is not None:
+            self._crash(crash.back)
+        return True
+
+    def _crash(self, back: float) -> None:
+        self.world.note("coordinator", "is killed")
+        self.dead = True
+        self.compare()
+        self.place.died(back)
+
+    # What is done ------------------------------------------------------------------------------------------
+
+    def _perform(self, command: Command) -> None:
+        if isinstance(command, Send):
+            if self.world.tracing:
+                self.world.note("coordinator", f"  to {command.peer}: {repr(command.message)[:200]}")
+            self.server.send(command.peer, command.message)
+            return
+        call = _CALLS.get(type(command))
+        if call is not None:
+            state = self.state
+            self.world.after(0.5 * self._chance.random(), self._work, call, state, command)
+
+    def _work(self, call: Callable[..., Event], state: State, command: Command) -> None:
+        if self.dead and self._chance.random() < 0.5:
+            return  # killed before it came to that; else the call was under way already
+        if isinstance(command, RunStep):
+            self.system.watch.coordinator_step(self, state, command)
+        event = call(self, state, command)
+        self.world.after(0.5 * self._chance.random(), self.found_out, event)
+
+
+def _run_step(self: Coordinator, state: State, command: RunStep) -> Event:
+    return performing.perform(state, command.recovery, command.index, self.place.ports, subprocess.DEVNULL)
+
+
+def _look(self: Coordinator, _state: State, command: LookAtJob) -> Event:
+    return performing.look_at_job(
+        self.place.ports, command.task, command.rjms, command.job_id, {}, start=command.start
+    )
+
+
+def _ask(self: Coordinator, _state: State, command: AskRequeue) -> Event:
+    return performing.ask_requeue(self.place.ports, command.token, command.rjms, command.job_id, {})
+
+
+def _requeue(self: Coordinator, _state: State, command: Requeue) -> Event:
+    return performing.requeue(
+        self.place.ports, command.token, command.rjms, command.job_id, command.restarts, command.exclude, {}
+    )
+
+
+def _allow(self: Coordinator, _state: State, command: AllowRequeue) -> Event:
+    return performing.allow_requeue(
+        self.place.ports, command.task, command.rjms, command.job_id, {}, allowed=command.allowed
+    )
+
+
+def _cancel(self: Coordinator, _state: State, command: CancelJob) -> Event:
+    return performing.cancel_job(self.place.ports, command.task, command.rjms, command.job_id, {})
+
+
+_CALLS: dict[type[Command], Callable[..., Event]] = {
+    RunStep: _run_step,
+    LookAtJob: _look,
+    AskRequeue: _ask,
+    Requeue: _requeue,
+    AllowRequeue: _allow,
+    CancelJob: _cancel,
+}

@@ -1,0 +1,153 @@
+"""The invariants, held while the world goes on and when it has come to rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.auditing import CoordinatorAudit, TaskAudit
+from tests.simulation.rulebook import OLD
+from tests.simulation.world import InvariantError
+from whesl.coordinator.events import RunStep as CoordinatorStep
+from whesl.coordinator.state import State as CoordinatorState
+from whesl.isolator.events import RunStep, StartAttempt
+from whesl.isolator.state import State
+from whesl.model.states import JobState, TaskState
+
+if TYPE_CHECKING:
+    from tests.simulation.coordinator import Coordinator
+    from tests.simulation.isolator import Isolator
+    from tests.simulation.site import Files, Site
+    from tests.simulation.system import System
+
+_GOOD = (TaskState.COMPLETED, TaskState.SKIPPED)
+
+
+class Watch:
+    """Sees everything that is written down and done. Raises InvariantError."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._rules = {rule["name"]: rule for rule in system.world.scenario.rules}
+        self._audits: dict[tuple[str, int], TaskAudit] = {}
+        self.coordinator = CoordinatorAudit(requeues=1)
+        self._ancestors: dict[str, tuple[str, ...]] = {}
+        for plan in system.world.scenario.tasks:
+            found = dict.fromkeys(plan.parents)
+            for parent in plan.parents:
+                found.update(dict.fromkeys(self._ancestors[parent]))
+            self._ancestors[plan.name] = tuple(found)
+
+    def audit(self, site: Site, files: Files) -> TaskAudit:
+        """Return the audit of one of a task's journals."""
+        key = (site.name, files.number)
+        if key not in self._audits:
+            self._audits[key] = TaskAudit(site.id, self._rules)
+        return self._audits[key]
+
+    # While it goes on --------------------------------------------------------------------------------------
+
+    def written(self, isolator: Isolator, kind: str, data: dict[str, Any], time: float) -> None:
+        """A record is on disk."""
+        self.audit(isolator.site, isolator.files).record(kind, data, time)
+
+    def fenced(self, isolator: Isolator, attempt: int) -> None:
+        """No process of an attempt is left, as far as anybody can know."""
+        self.audit(isolator.site, isolator.files).fenced(attempt)
+
+    def attempt(self, isolator: Isolator, command: StartAttempt) -> None:
+        """An attempt is started: what its ancestors' files need has to be known to it."""
+        if not isolator.welcomed:
+            return  # it could not be told; that is said in its log
+        for name in self._ancestors[isolator.site.name]:
+            site = self._system.sites[name]
+            moved = self.audit(site, site.files).moved and not site.unheard
+            if moved and command.configuration.path_map.path(OLD) == OLD:
+                raise InvariantError(
+                    "every dependent has the path map",
+                    f"{isolator.site.id} attempt {command.attempt} starts without what {site.id} decided",
+                )
+
+    def isolator_step(self, isolator: Isolator, state: State, command: RunStep) -> None:
+        """A step is carried out."""
+        if not isolator.unwritten:
+            self.audit(isolator.site, isolator.files).may_run(command.ordinal, command.index)
+
+    def coordinator_step(
+        self, _coordinator: Coordinator, _state: CoordinatorState, command: CoordinatorStep
+    ) -> None:
+        """A step of the coordinator's is carried out."""
+        self.coordinator.may_run(command.recovery, command.index)
+
+    # Rest --------------------------------------------------------------------------------------------------
+
+    def open(self) -> str:
+        """Return what has not come to rest, an empty string for nothing."""
+        system = self._system
+        outcomes = system.manager.outcomes
+        for plan in system.world.scenario.tasks:
+            hopeless = any(outcomes.get(parent) is False for parent in plan.parents) or any(
+                parent not in system.manager.submitted and outcomes for parent in plan.parents
+            )
+            if plan.name not in outcomes and not (hopeless and plan.name not in system.manager.submitted):
+                return f"{plan.name} has no outcome"
+            site = system.sites[plan.name]
+            if site.isolator is not None or site.lives():
+                return f"{plan.name} still has processes"
+        coordinator = system.place.present
+        if coordinator is None:
+            return "the coordinator is down"
+        state = coordinator.state
+        for plan in system.world.scenario.tasks:
+            entry = state.tasks[f"w/{plan.name}"]
+            # A task that never reached the coordinator is known to its manager alone.
+            if entry.claim and not entry.state.final:
+                return f"the coordinator thinks that {plan.name} is {entry.state.value}"
+        for job in system.cluster.all_jobs.values():
+            if not job.state.ended:
+                return f"job {job.id} is {job.state.value}"
+        for order in state.requeues.values():
+            if order.status in ("decided", "begun"):
+                return f"requeue {order.token} is {order.status}"
+        for recovery in state.recoveries.values():
+            if recovery.open:
+                return f"recovery {recovery.id} is open"
+        return f"jobs are to be cancelled: {state.cancels}" if state.cancels else ""
+
+    def check_end(self) -> None:
+        """The world has come to rest: what does the coordinator know, and is it so?"""
+        system = self._system
+        coordinator = system.place.present
+        assert coordinator is not None
+        coordinator.compare()
+        for site in system.sites.values():
+            entry = coordinator.state.tasks[site.id]
+            job = site.job
+            if job is None or entry.job_id != job.id:
+                continue
+            if job.state in (JobState.TIMEOUT, JobState.CANCELLED) and site.files.result is not None:
+                continue  # its node died when all was done but the goodbye: its manager sees that
+            good = job.state is JobState.COMPLETED and job.exit_code == 0
+            if (entry.state in _GOOD) != good and not entry.cancelled:
+                raise InvariantError(
+                    "no task lost",
+                    f"{site.id} is {entry.state.value} to the coordinator ({entry.reason}), "
+                    f"its job {job.state.value}",
+                )
+            if site.files.unwritten:
+                continue  # its disk was full to the end
+            audit = self.audit(site, site.files)
+            ended = audit.ended
+            if good and (ended is None or ended["state"] not in ("completed", "skipped")):
+                raise InvariantError("no task lost", f"{site.id}: its job says success, its isolator {ended}")
+            if audit.open and ended is not None:
+                raise InvariantError("every exception ends", f"{site.id}: {audit.open}")
+            if (
+                good
+                and site.runs
+                and ended is not None
+                and ended["state"] == "completed"
+                and site.runs[-1].status != 0
+            ):
+                raise InvariantError(
+                    "no task lost", f"{site.id} completed, its last run with {site.runs[-1].status}"
+                )

@@ -1,0 +1,331 @@
+"""The isolator's shell on the virtual clock: the real core, its commands carried out late or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tests.simulation.agents import Agents
+from tests.simulation.network import Client
+from tests.simulation.programs import KILLED, Run
+from tests.simulation.stepping import carry_out
+from tests.simulation.world import InvariantError
+from whesl.isolator import core
+from whesl.isolator.events import (
+    AdoptAttempt,
+    AttemptExited,
+    AttemptNotStarted,
+    AttemptStarted,
+    CollectEvidence,
+    Command,
+    CoordinatorFound,
+    CoordinatorLost,
+    CoordinatorMessage,
+    Detections,
+    Event,
+    EvidenceCollected,
+    Finish,
+    Journal,
+    KillAttempt,
+    RunStep,
+    Schedule,
+    Send,
+    SignalAttempt,
+    Signalled,
+    StartAttempt,
+    Started,
+    Tick,
+)
+from whesl.isolator.setup import Setup
+from whesl.isolator.state import Phase, State
+from whesl.wire.messages import AnyMessage, Report, Welcome
+
+if TYPE_CHECKING:
+    from tests.simulation.scenario import Crash
+    from tests.simulation.site import Site
+
+FLUSH_LIMIT = 5.0
+VOLATILE = (
+    "connected",
+    "heartbeat",
+    "next_heartbeat",
+    "welcome_deadline",
+    "said_waiting",
+    "killed",
+    "unconfirmed",
+)
+
+
+class Isolator:
+    """One start of one task's isolator.
+
+    Args:
+        site: the task's.
+        number: how many were started for the task, this one included.
+    """
+
+    def __init__(self, site: Site, number: int) -> None:
+        self.site = site
+        self.world = site.world
+        self.number = number
+        self.files = site.files
+        assert site.files.setup is not None
+        self.setup: Setup = site.files.setup
+        self.dead = False
+        self.watching = False  # the present attempt's output is read, and its end waited for
+        self.welcomed = False
+        self.finish: Finish | None = None
+        self.state: State = core.rebuild(self.setup, self.files.read())
+        self.client = Client(
+            site.network, site.name, site.id, f"{self.setup.claim}-{number}", self._hear, self._contact
+        )
+        self.agents = Agents(self)
+        self.unwritten: list[tuple[str, bytes, float]] = []
+        self._alarm: float | None = None
+        self._collecting = False
+        self._deferred: KillAttempt | None = None
+        self._chance = self.world.chance(f"isolator {site.name} {number}")
+
+    def start(self) -> None:
+        """Tell the core in what state the world was found."""
+        state = self.state
+        alive: bool | None = None
+        if state.attempt and state.claim == self.setup.claim and state.ended is None:
+            run = self.site.run_of(state.token)
+            if run is not None:
+                alive = run.runner
+        self.world.note(self.site.name, f"isolator {self.setup.claim}-{self.number} starts; alive: {alive}")
+        self.feed(Started(alive=alive))
+
+    def kill(self, why: str) -> None:
+        """The process is gone."""
+        if not self.dead:
+            self.world.note(self.site.name, f"isolator {self.setup.claim}-{self.number} is killed: {why}")
+            self.dead = True
+            self.site.forgetful |= bool(self.unwritten)
+            self.client.close()
+            self.compare()
+
+    def compare(self) -> None:
+        """The journal alone has to rebuild what is durable."""
+        if self.unwritten:
+            return
+        again = core.rebuild(self.setup, self.files.read())
+        for name in State.__struct_fields__:
+            mine, read = getattr(self.state, name), getattr(again, name)
+            # Lists and tuples inside a step are the same to JSON.
+            if (
+                name not in VOLATILE
+                and mine != read
+                and msgspec.json.encode(mine) != msgspec.json.encode(read)
+            ):
+                raise InvariantError(
+                    "the journal rebuilds the state", f"{self.site.id}: {name}: {mine} != {read}"
+                )
+
+    # What happens ------------------------------------------------------------------------------------------
+
+    def signalled(self, signum: int) -> None:
+        """The keeper forwards a signal."""
+        self.feed(Signalled(signum=signum))
+
+    def _hear(self, message: AnyMessage) -> None:
+        if self.world.tracing:
+            self.world.note(self.site.name, f"hears {_short(message)}")
+        self.welcomed |= isinstance(message, Welcome) and message.admitted
+        self.feed(CoordinatorMessage(message=message))
+
+    def _contact(self, there: bool) -> None:
+        if not there:
+            self.feed(CoordinatorLost())
+        elif self.state.attempt:
+            self.feed(CoordinatorFound())
+
+    def _tick(self, time: float) -> None:
+        if self._alarm == time and not self.dead:
+            self._alarm = None
+            self.feed(Tick())
+
+    def look(self) -> None:
+        """Read what the program has written; judge its end only after its last line."""
+        if self.dead or not self.watching or self.finish is not None:
+            return
+        run = self.site.run_of(self.state.token)
+        if run is None:
+            return
+        found = tuple(run.said[run.read :])
+        run.read = len(run.said)
+        if run.runner:
+            if found:
+                self.feed(Detections(attempt=run.attempt, found=found))
+            return
+        self.watching = False
+        code = run.status if run.status is not None else KILLED
+        signum = code - 128 if 128 < code <= 192 else 0
+        self.feed(AttemptExited(attempt=run.attempt, code=code, signal=signum, found=found))
+
+    def feed(self, event: Event) -> None:
+        """One turn: the core decides, its records are written, its commands carried out; or it is killed."""
+        if self.dead or self.finish is not None:
+            return
+        world, site = self.world, self.site
+        site.turns += 1
+        crash = site.crashes.get(site.turns)
+        if world.tracing:
+            world.note(site.name, f"[{site.turns}] {_short(event)} in {self.state.phase.value}")
+        state, commands = core.step(self.state, event, world.now)
+        records = [command for command in commands if isinstance(command, Journal)]
+        if crash is not None and crash.place == 0 and records:
+            self._crash(crash)
+            return
+        self.state = state
+        self._write(records)
+        left = crash.place - 1 if crash is not None else -1
+        for command in commands:
+            if isinstance(command, Journal):
+                continue
+            if left == 0 and not self.unwritten:
+                break
+            left -= 1
+            self._perform(command)
+        if crash is not None and not self.unwritten and not self.dead:
+            self._crash(crash)
+
+    def _crash(self, crash: Crash) -> None:
+        if self.finish is not None and self.files.result is not None:
+            # Killed while it says goodbye.
+            self.finish = None
+        run = self.site.run_of(self.state.token)
+        if run is not None and run.read and self._chance.random() < 0.5:
+            run.read -= 1  # how far was read was not yet written down
+        self.kill(f"at turn {crash.turn}, place {crash.place}")
+        self.site.died(crash.back)
+
+    def _write(self, records: list[Journal]) -> None:
+        """As the daemon does: what cannot be written waits, and is written with the next ones."""
+        for command in records:
+            if self.world.tracing:
+                self.world.note(self.site.name, f"  {command.kind} {_brief(command.data)}")
+            self.unwritten.append((command.kind, msgspec.json.encode(command.data), self.world.now))
+        if not self.unwritten:
+            return
+        if self.world.out(f"disk {self.site.name}"):
+            self._schedule(self.world.now + 1.0)
+            return
+        for kind, data, time in self.unwritten:
+            self.files.records.append((kind, data, time))
+            self.site.system.watch.written(self, kind, msgspec.json.decode(data), time)
+        self.unwritten = []
+
+    # What is done ------------------------------------------------------------------------------------------
+
+    def _perform(self, command: Command) -> None:
+        if isinstance(command, Send):
+            if self.world.tracing and not isinstance(command.message, Report):
+                self.world.note(self.site.name, f"  says {_short(command.message)}")
+            self.client.send(command.message)
+        elif isinstance(command, Schedule):
+            self._schedule(command.time)
+        elif isinstance(command, StartAttempt):
+            self._start_attempt(command)
+        elif isinstance(command, AdoptAttempt):
+            self._adopt(command)
+        elif isinstance(command, KillAttempt):
+            if self._collecting:
+                self._deferred = command
+            else:
+                self.agents.fence(command, self.state.token)
+        elif isinstance(command, CollectEvidence):
+            self._collecting = True
+            self.world.after(0.5 * self._chance.random(), self._collected, command.attempt)
+        elif isinstance(command, RunStep):
+            self._run_step(command)
+        elif isinstance(command, SignalAttempt):
+            run = self.site.run_of(self.state.token)
+            if run is not None and command.whom == "group":
+                run.told_to_end()
+        elif isinstance(command, Finish):
+            self._end(command)
+
+    def _schedule(self, time: float) -> None:
+        if self._alarm is None or time < self._alarm:
+            self._alarm = time
+            self.world.at(time, self._tick, time)
+
+    def _start_attempt(self, command: StartAttempt) -> None:
+        self.site.system.watch.attempt(self, command)
+        if self.site.next_act() == "unstartable":
+            self.site.unstartable()
+            self.world.after(
+                0.0, self.feed, AttemptNotStarted(attempt=command.attempt, reason="no such directory")
+            )
+            return
+        run = self.site.start_run(command.attempt, command.token, command.nodes.active)
+        self.watching = True
+        self.world.after(0.0, self._started, run)
+
+    def _started(self, run: Run) -> None:
+        self.feed(AttemptStarted(attempt=run.attempt, pid=1, started=1))
+
+    def _adopt(self, command: AdoptAttempt) -> None:
+        run = self.site.run_of(self.state.token)
+        if run is None:
+            self.world.after(0.0, self.feed, AttemptExited(attempt=command.attempt, code=KILLED, signal=9))
+            return
+        self.watching = True
+        if self.state.phase is Phase.LAUNCHING:
+            self.world.after(0.0, self._started, run)
+        self.world.after(0.01, self.look)
+
+    def _collected(self, attempt: int) -> None:
+        self._collecting = False
+        self.feed(EvidenceCollected(attempt=attempt, detail="stacks"))
+        if self._deferred is not None and not self.dead:
+            deferred, self._deferred = self._deferred, None
+            self.agents.fence(deferred, self.state.token)
+
+    def _run_step(self, command: RunStep) -> None:
+        recovery = self.state.recovery
+        if recovery is not None and recovery.ordinal == command.ordinal:
+            self.world.after(0.01 + self._chance.random(), self._step, self.state, command)
+
+    def _step(self, state: State, command: RunStep) -> None:
+        if not self.dead:
+            self.site.system.watch.isolator_step(self, state, command)
+            event = carry_out(state, command.index, self._chance, self.world.scenario.failing_steps)
+            self.world.after(0.01 + self._chance.random(), self.feed, event)
+
+    def _end(self, command: Finish) -> None:
+        self.finish = command
+        self.files.result = (self.setup.claim, command.code)
+        self.files.unwritten = bool(self.unwritten)
+        self.world.note(
+            self.site.name, f"isolator ends: {command.state.value}, {command.code}, {command.reason}"
+        )
+        self.compare()
+        self._flush(self.world.now + (FLUSH_LIMIT if self.client.connected else 0.0))
+
+    def _flush(self, deadline: float) -> None:
+        """Say goodbye: what was not acknowledged is repeated for a short while."""
+        if self.dead:
+            return
+        if len(self.client.outbox) and self.world.now < deadline:
+            self.world.after(0.25, self._flush, deadline)
+            return
+        if len(self.client.outbox):
+            self.site.unheard.append(self.setup.claim)
+        self.dead = True
+        self.client.close()
+        assert self.finish is not None
+        self.site.over(self, self.finish.code)
+
+
+def _short(message: object) -> str:
+    text = repr(message)
+    return text if len(text) < 260 else text[:257] + "..."
+
+
+def _brief(data: object) -> str:
+    text = str(data)
+    return text if len(text) < 200 else text[:197] + "..."

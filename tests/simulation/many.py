@@ -1,0 +1,91 @@
+"""Many seeds over several processes, with progress, a rate, and a last line that says how many held."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+
+from tests.simulation.scenario import draw
+from tests.simulation.system import play
+from tests.simulation.world import InvariantError
+
+CHUNK = 100
+SHOWN = 20
+TOLD_EVERY = 5.0
+
+
+def failures(first: int, count: int) -> list[tuple[int, str]]:
+    """Run seeds in this process and return those that failed, with what they broke."""
+    failed = []
+    for seed in range(first, first + count):
+        try:
+            play(draw(seed))
+        except InvariantError as violation:
+            failed.append((seed, str(violation)))
+    return failed
+
+
+def _ignore_interrupt() -> None:
+    # Ctrl-C is for the one who counts: the workers end their chunk.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _chunks(first: int, count: int) -> Iterator[tuple[int, int]]:
+    for start in range(first, first + count, CHUNK):
+        yield start, min(CHUNK, first + count - start)
+
+
+def run_many(first: int, count: int, processes: int | None = None) -> int:
+    """Run seeds and print how it goes.
+
+    Args:
+        first: the first seed.
+        count: how many.
+        processes: how many at once; one for each core by default.
+
+    Returns 0 when all of them held, 1 when one did not, 130 when it was interrupted.
+    """
+    workers = processes or len(os.sched_getaffinity(0))
+    began = last = time.monotonic()
+    done = 0
+    failed: list[tuple[int, str]] = []
+    chunks = _chunks(first, count)
+    running: dict[Future[list[tuple[int, str]]], int] = {}
+    interrupted = False
+    # A fresh interpreter in each: nothing is shared, whatever started this one.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupt) as pool:
+        try:
+            while True:
+                while len(running) < 2 * workers and (chunk := next(chunks, None)) is not None:
+                    running[pool.submit(failures, *chunk)] = chunk[1]
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    done += running.pop(future)
+                    for seed, text in future.result():
+                        failed.append((seed, text))
+                        if len(failed) <= SHOWN:
+                            print(f"seed {seed}: {text[:300]}", flush=True)
+                            print(f"  python -m tests.simulation --seed {seed}", flush=True)
+                if time.monotonic() - last >= TOLD_EVERY:
+                    last = time.monotonic()
+                    print(
+                        f"{done} of {count}, {done / (last - began):.0f} a second, {len(failed)} failed",
+                        flush=True,
+                    )
+        except KeyboardInterrupt:
+            interrupted = True
+            for future in running:
+                future.cancel()
+    seconds = time.monotonic() - began
+    rate = done / seconds if seconds else 0.0
+    how = "interrupted: " if interrupted else ""
+    print(f"{how}{done - len(failed)} of {done} seeds held, {rate:.0f} a second, {seconds:.1f} s", flush=True)
+    sys.stdout.flush()
+    return 130 if interrupted else int(bool(failed))

@@ -1,0 +1,231 @@
+"""What one seed means: tasks, rules, what programs do, and everything that goes wrong, all as plain records.
+
+A scenario says all there is to say, so a smaller one can be made of it by leaving things out (``shrink``).
+Times are seconds after the start.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+
+from tests.simulation.rulebook import RULES, draw_rule
+
+
+class Act(msgspec.Struct, frozen=True):
+    """What one run of a program does: after ``after`` s it ``kind``: ok, exit, line, hang, unstartable.
+
+    ``word`` is the exception that a line or a silence means; ``linger``: seconds from there to its exit with
+    ``code``, None when it never exits by itself.
+    """
+
+    kind: str = "ok"
+    after: float = 10.0
+    word: str = ""
+    linger: float | None = None
+    code: int = 1
+
+
+class TaskPlan(msgspec.Struct, frozen=True):
+    """A task: its shape, what its runs do in turn (the last one for ever: ok), whether it obeys SIGTERM."""
+
+    name: str
+    parents: tuple[str, ...] = ()
+    nodes: int = 1
+    spares: int = 0
+    acts: tuple[Act, ...] = ()
+    obeys: bool = True
+    resubmitted: bool = False  # its manager submits it once more under a new job when it has failed
+
+
+class Crash(msgspec.Struct, frozen=True):
+    """A daemon killed at its ``turn``-th turn since the start of the world.
+
+    ``place``: 0 before the records of that turn are on disk, n after the n-1 first commands after them.
+    ``back``: seconds until it is started again.
+    """
+
+    who: str  # a task's name, or "coordinator"
+    turn: int
+    place: int
+    back: float
+
+
+class NodeFault(msgspec.Struct, frozen=True):
+    """The ``which``-th node of a task's job at time ``at``: dead, or cut off for ``cut`` s.
+
+    ``which`` 0 is the batch host. ``noticed``: seconds until the scheduler says so.
+    """
+
+    task: str
+    which: int
+    at: float
+    cut: float = 0.0
+    noticed: float = 20.0
+
+
+class Outage(msgspec.Struct, frozen=True):
+    """From ``at`` for ``length`` s nothing gets through: ``who`` is a task, ``coordinator`` or ``scheduler``,
+    ``disk`` (the coordinator's journal), or ``disk TASK`` (that task's).
+    """
+
+    who: str
+    at: float
+    length: float
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A person says pause, cancel or resume at a time."""
+
+    task: str
+    action: str
+    at: float
+
+
+class Network(msgspec.Struct, frozen=True):
+    """Chances of a frame to be lost, to come twice; longest delay, s."""
+
+    loss: float = 0.0
+    twice: float = 0.0
+    delay: float = 0.01
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """One seed's world. ``unanswered``, ``deaf``: chances that the scheduler does what it is asked and does
+    not say so, or does nothing. ``stuck``: how often a kill does not succeed at first.
+    """
+
+    seed: int
+    tasks: tuple[TaskPlan, ...]
+    rules: tuple[dict[str, Any], ...] = ()
+    network: Network = Network()
+    crashes: tuple[Crash, ...] = ()
+    nodes: tuple[NodeFault, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    words: tuple[Word, ...] = ()
+    unanswered: float = 0.0
+    deaf: float = 0.0
+    busy_manager: float = 0.0
+    failing_steps: float = 0.0
+    stuck: float = 0.0
+    heartbeat: float = 15.0
+    lease: float = 3.0
+    coordinator_wait: float = 120.0
+    patience: float = 90.0  # of the person who resumes what is paused
+
+
+def draw(seed: int) -> Scenario:
+    """Return the scenario of a seed."""
+    rng = random.Random(seed)
+    some = rng.random
+    names = [f"t{number}" for number in range(rng.choice((1, 1, 2, 2, 3, 4)))]
+    rules = _rules(rng)
+    words = [rule["name"] for rule in rules if rule["seen"] == "log"]
+    hangs = [rule["name"] for rule in rules if rule["seen"] == "hang"]
+    tasks = []
+    for index, name in enumerate(names):
+        parents = tuple(other for other in names[:index] if some() < 0.55)
+        tasks.append(_task(rng, name, parents, words, hangs))
+    calm = some() < 0.25
+    late = 120.0
+    crashes = tuple(
+        Crash(
+            who=rng.choice([*names, "coordinator"]),
+            turn=int(1 + 60 * some() ** 1.5),
+            place=rng.choice((0, 1, 1, 2, 2, 3, 4, 5)),
+            back=rng.choice((0.1, 0.5, 2.0, 2.0, 8.0)),
+        )
+        for _ in range(rng.choice((0, 0, 1, 1, 2, 3, 5)))
+    )
+    nodes = tuple(
+        NodeFault(
+            task=rng.choice(names),
+            which=rng.choice((0, 1, 1, 1, 2)),
+            at=late * some(),
+            cut=rng.choice((0.0, 0.0, 2.0, 15.0, 60.0)),
+            noticed=rng.choice((1.0, 10.0, 30.0)),
+        )
+        for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))
+    )
+    outages = tuple(
+        Outage(
+            who=rng.choice([*names, "coordinator", "coordinator", "scheduler", "disk", f"disk {names[0]}"]),
+            at=late * some(),
+            length=rng.choice((1.0, 10.0, 40.0, 150.0)),
+        )
+        for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))
+    )
+    said = tuple(
+        Word(
+            task=rng.choice(names),
+            action=rng.choice(("pause", "cancel", "pause", "resume")),
+            at=late * some(),
+        )
+        for _ in range(rng.choice((0, 0, 0, 0, 1, 2)))
+    )
+    return Scenario(
+        seed=seed,
+        tasks=tuple(tasks),
+        rules=rules,
+        network=Network(delay=rng.choice((0.01, 0.2)))
+        if calm
+        else Network(
+            loss=rng.choice((0.0, 0.05, 0.2)),
+            twice=rng.choice((0.0, 0.1)),
+            delay=rng.choice((0.01, 0.5, 3.0)),
+        ),
+        crashes=crashes,
+        nodes=nodes,
+        outages=outages,
+        words=said,
+        unanswered=rng.choice((0.0, 0.0, 0.3)),
+        deaf=rng.choice((0.0, 0.0, 0.3)),
+        busy_manager=rng.choice((0.0, 0.4)),
+        failing_steps=rng.choice((0.0, 0.0, 0.15)),
+        stuck=rng.choice((0.0, 0.0, 0.2)),
+        heartbeat=rng.choice((10.0, 15.0, 30.0)),
+        lease=rng.choice((1.0, 3.0)),
+        coordinator_wait=rng.choice((60.0, 120.0)),
+        patience=rng.choice((20.0, 90.0)),
+    )
+
+
+def _rules(rng: random.Random) -> tuple[dict[str, Any], ...]:
+    chosen = [name for name in RULES if rng.random() < 0.6] or ["CRASH"]
+    return tuple(draw_rule(rng, name, chosen) for name in chosen)
+
+
+def _task(
+    rng: random.Random, name: str, parents: tuple[str, ...], words: list[str], hangs: list[str]
+) -> TaskPlan:
+    acts = []
+    for _ in range(rng.choice((0, 0, 1, 1, 2, 3, 4))):
+        after = 1.0 + 20.0 * rng.random()
+        chance = rng.random()
+        if chance < 0.7 and words:
+            acts.append(
+                Act(
+                    "line",
+                    after,
+                    rng.choice(words),
+                    rng.choice((None, 0.0, 0.3, 0.3, 5.0)),
+                    rng.choice((1, 1, 0)),
+                )
+            )
+        elif chance < 0.85 and hangs:
+            acts.append(Act("hang", after, rng.choice(hangs)))
+        elif chance < 0.96:
+            acts.append(Act("exit", after, code=rng.choice((1, 3, 139))))
+        else:
+            acts.append(Act("unstartable"))
+    return TaskPlan(
+        name=name,
+        parents=parents,
+        nodes=rng.choice((1, 1, 2, 3)),
+        spares=rng.choice((0, 1, 1, 2)),
+        acts=(*acts, Act("ok", 2.0 + 25.0 * rng.random())),
+        obeys=rng.random() < 0.7,
+        resubmitted=rng.random() < 0.15,
+    )

@@ -1,0 +1,93 @@
+"""Recovery steps on the virtual machine: erm's own for nodes and jobs; file systems are modelled."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from tests.simulation.rulebook import OLD
+from whesl.erm.execute import execute
+from whesl.erm.job import CommandResult
+from whesl.erm.plan import Context, PlanStep, RecoveryError, StepResult
+from whesl.esl.spec import ResourceKind
+from whesl.isolator import rules
+from whesl.isolator.events import StepDone
+from whesl.isolator.state import State
+from whesl.model.pathmap import PathMap
+from whesl.model.workflow import Configuration
+
+
+class _Ports:
+    """Commands succeed; nothing is on disk."""
+
+    directory = Path("/nowhere")
+    log = subprocess.DEVNULL
+
+    def run(
+        self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
+    ) -> CommandResult:
+        """See erm's ports."""
+        return CommandResult(status=0)
+
+    def checkpoint(self, what: str) -> None:
+        """See erm's ports."""
+
+
+def carry_out(state: State, index: int, chance: random.Random, failing: float) -> StepDone:
+    """Return what comes of a step of the isolator's, as ``whesl.isolator.steps`` does.
+
+    Args:
+        state: with the recovery under way.
+        index: of the step.
+        chance: of this isolator.
+        failing: how often a step goes wrong in some way.
+    """
+    recovery = state.recovery
+    assert recovery is not None
+    step = msgspec.convert(recovery.steps[index], PlanStep)
+    if failing and chance.random() < failing:
+        outcome = chance.choice(("fail", "escalate", "pause", "fail"))
+        return StepDone(
+            ordinal=recovery.ordinal, index=index, outcome=outcome, note="as chance would have it"
+        )
+    context = rules.context(state)
+    try:
+        result = (
+            _replace(step, context)
+            if step.resource is ResourceKind.FILESYSTEM
+            else execute(step, context, _Ports())
+        )
+    except RecoveryError as error:
+        return StepDone(
+            ordinal=recovery.ordinal, index=index, outcome="fail", reason=error.reason, note=error.message
+        )
+    return StepDone(
+        ordinal=recovery.ordinal,
+        index=index,
+        outcome=result.outcome.value,
+        configuration=result.configuration,
+        dependents=result.dependents,
+        nodes=result.nodes,
+        bad_nodes=result.bad_nodes,
+        signal=result.signal,
+        reason=result.reason,
+        note=result.note,
+    )
+
+
+def _replace(step: PlanStep, context: Context) -> StepResult:
+    """FILESYSTEM.REPLACE: the first root that is not the present one."""
+    present = context.configuration
+    now = present.path_map.path(OLD)
+    root = next((root for root in step.arguments["filesystem"] if root != now), None)
+    if root is None:
+        raise RecoveryError("no file system can take the place")
+    changed = present.path_map.with_rule(OLD, root)
+    return StepResult(
+        configuration=msgspec.structs.replace(present, version=present.version + 1, path_map=changed),
+        dependents=Configuration(path_map=PathMap().with_rule(OLD, root)),
+        signal=10,
+    )

@@ -1,0 +1,209 @@
+"""Everything together: coordinator, isolators, cluster, the workflow's manager, a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from tests.simulation.cluster import Cluster, Job
+from tests.simulation.coordinator import Place
+from tests.simulation.invariants import Watch
+from tests.simulation.network import Client, Network
+from tests.simulation.scenario import NodeFault, Scenario, TaskPlan
+from tests.simulation.site import WORKFLOW, Site
+from tests.simulation.world import START, InvariantError, World
+from whesl.model.states import TaskState
+from whesl.model.workflow import Task, Workflow
+from whesl.rjms.port import JobState
+from whesl.wire.messages import AnyMessage, Command, RegisterWorkflow, Reply
+
+LOOK = 5.0
+REPLY_LIMIT = 30.0
+
+
+class WorkflowManager:
+    """Submits a task when its parents have succeeded, and looks at how jobs end."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.outcomes: dict[str, bool] = {}
+        self.submitted: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Submit what depends on nothing."""
+        self._submit_ready()
+
+    def _submit_ready(self) -> None:
+        for plan in self._system.world.scenario.tasks:
+            if plan.name not in self.submitted and all(self.outcomes.get(parent) for parent in plan.parents):
+                self._submit(plan)
+
+    def _submit(self, plan: TaskPlan) -> None:
+        self.submitted[plan.name] = self.submitted.get(plan.name, 0) + 1
+        self._system.cluster.submit_task(plan, self._system.sites[plan.name])
+
+    def ended(self, job: Job) -> None:
+        """A job has ended: seen at the manager's next look."""
+        self._system.world.after(LOOK, self._look, job)
+
+    def _look(self, job: Job) -> None:
+        name = job.plan.name
+        if not job.state.ended or name in self.outcomes:
+            return
+        if job.state is JobState.COMPLETED:
+            self.outcomes[name] = True
+            self._submit_ready()
+        elif job.plan.resubmitted and self.submitted[name] < 2 and job.state is not JobState.CANCELLED:
+            self._submit(job.plan)
+        else:
+            self.outcomes[name] = False
+
+
+class Person:
+    """Resumes what is paused, after a while; a third time it is cancelled."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._world = system.world
+        self._said: dict[str, int] = {}
+        self._seen: dict[str, float] = {}
+        self._count = 0
+
+    def start(self) -> None:
+        """Look at the workflow from time to time, and say what was planned."""
+        self._world.after(10.0, self._look)
+        for word in self._world.scenario.words:
+            self._world.at(START + word.at, self.say, word.task, word.action)
+
+    def say(self, task: str, action: str) -> None:
+        """Tell the coordinator, until it has answered."""
+        self._count += 1
+        self._world.note("person", f"{action} {task}")
+        command = Command(id=f"word{self._count}", action=action, target=f"{WORKFLOW}/{task}")
+        self._system.ask(f"word{self._count}", command)
+
+    def _look(self) -> None:
+        coordinator = self._system.place.present
+        if coordinator is not None:
+            for site in self._system.sites.values():
+                entry = coordinator.state.tasks.get(site.id)
+                if entry is None or entry.state is not TaskState.PAUSED:
+                    self._seen.pop(site.name, None)
+                    continue
+                since = self._seen.setdefault(site.name, self._world.now)
+                if self._world.now - since >= self._world.scenario.patience:
+                    said = self._said[site.name] = self._said.get(site.name, 0) + 1
+                    self.say(site.name, "resume" if said < 3 else "cancel")
+                    self._seen[site.name] = self._world.now
+        self._world.after(10.0, self._look)
+
+
+class System:
+    """One world with all that is in it.
+
+    Args:
+        scenario: what happens.
+        trace: keep a readable trace in ``world.lines``.
+    """
+
+    def __init__(self, scenario: Scenario, *, trace: bool = False) -> None:
+        self.world = World(scenario, trace=trace)
+        self.network = Network(self.world)
+        wanted = sum(plan.nodes + plan.spares for plan in scenario.tasks)
+        self.cluster = Cluster(self.world, wanted + len(scenario.nodes) + 1)
+        self.watch = Watch(self)
+        self.place = Place(self)
+        self.sites = {plan.name: Site(self, plan) for plan in scenario.tasks}
+        self.manager = WorkflowManager(self)
+        self.person = Person(self)
+
+    def run(self) -> None:
+        """Live through it, and look at the end. Raises InvariantError."""
+        self.place.start()
+        self._register()
+        self.person.start()
+        for fault in self.world.scenario.nodes:
+            self.world.at(START + fault.at, self._strike, fault)
+        if not self.world.run(self._over):
+            raise InvariantError(
+                "no task lost", f"no end within {self.world.now - START:.0f} s: {self.watch.open()}"
+            )
+        self.watch.check_end()
+
+    def _register(self) -> None:
+        tasks = tuple(
+            Task(
+                id=f"{WORKFLOW}/{plan.name}",
+                step=plan.name,
+                workspace=f"/scratch/{plan.name}",
+                parents=tuple(f"{WORKFLOW}/{parent}" for parent in plan.parents),
+                nodes=plan.nodes,
+                spares=plan.spares,
+            )
+            for plan in self.world.scenario.tasks
+        )
+        spec = self.world.spec
+        workflow = Workflow(id=WORKFLOW, name=WORKFLOW, wms="sim", root="/scratch", tasks=tasks)
+        message = RegisterWorkflow(workflow=workflow, spec=msgspec.json.encode(spec), rjms="sim")
+        # The workflow is handed over only when the coordinator knows it.
+        self.ask("run", message, self.manager.start)
+
+    def ask(
+        self, name: str, message: AnyMessage, then: Callable[[], None] = lambda: None, number: int = 0
+    ) -> None:
+        """Do as the command line does: say it, wait for the reply, and say it anew after a while."""
+        replied = False
+
+        def heard(answer: AnyMessage) -> None:
+            nonlocal replied
+            if isinstance(answer, Reply) and not replied:
+                replied = True
+                client.close()
+                then()
+
+        def anew() -> None:
+            if not replied:
+                client.close()
+                self.ask(name, message, then, number + 1)
+
+        client = Client(self.network, "person", f"cli-{name}", str(number), heard, lambda _there: None)
+        client.send(message)
+        self.world.after(REPLY_LIMIT, anew)
+
+    def _strike(self, fault: NodeFault) -> None:
+        """A node's fault; it waits until there is a job whose agents are up."""
+        site = self.sites[fault.task]
+        job = site.job
+        if job is None or job.state is not JobState.RUNNING or site.isolator is None:
+            if self.world.now < START + 300.0 and not (job is not None and job.state.ended):
+                self.world.after(3.0, self._strike, fault)
+            return
+        name = job.nodes[min(fault.which, len(job.nodes) - 1)]
+        if site.isolator.agents.missing():
+            self.world.after(0.6, self._strike, fault)
+        elif fault.cut and name != job.nodes[0]:
+            self.cluster.cut(name, fault.cut)
+        elif not fault.cut:
+            self.cluster.lose(name, fault.noticed)
+
+    def _over(self) -> bool:
+        """Whether nothing is left to happen; looked at only now and then."""
+        if self.world.events % 16:
+            return False
+        return not self.watch.open()
+
+
+def play(scenario: Scenario, *, trace: bool = False) -> System:
+    """Run a scenario and return its world. Raises InvariantError with the world's trace in ``lines``."""
+    system = System(scenario, trace=trace)
+    try:
+        system.run()
+    except InvariantError as violation:
+        violation.lines = system.world.lines
+        raise
+    except Exception as error:
+        violation = InvariantError("no daemon fails", f"{type(error).__name__}: {error}")
+        violation.lines = system.world.lines
+        raise violation from error
+    return system

@@ -1,0 +1,84 @@
+"""The virtual clock and its agenda: the one thing that everything else in the simulation hangs on."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+from tests.simulation.rulebook import specification
+from tests.simulation.scenario import Scenario
+
+START = 1_000_000.0
+# A world that has not come to rest by then never will: far beyond every limit of the cores.
+LONGEST = 12_000.0
+
+
+class InvariantError(AssertionError):
+    """An invariant was broken; ``invariant`` is its name."""
+
+    def __init__(self, invariant: str, text: str) -> None:
+        super().__init__(f"{invariant}: {text}")
+        self.invariant = invariant
+        self.lines: list[str] = []  # the trace of the world in which it happened
+
+
+class World:
+    """Time, chance and the trace.
+
+    Args:
+        scenario: what happens in it.
+        trace: keep a readable line of everything that happens.
+    """
+
+    def __init__(self, scenario: Scenario, *, trace: bool = False) -> None:
+        self.scenario = scenario
+        self.spec = specification(scenario.rules)
+        self.now = START
+        self.tracing = trace
+        self.lines: list[str] = []
+        self.events = 0
+        self._numbers = itertools.count()
+        self._agenda: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+
+    def chance(self, name: str) -> random.Random:
+        """Return a source of chance of its own, so that one thing left out does not change all others."""
+        return random.Random(f"{self.scenario.seed}/{name}")
+
+    def at(self, time: float, call: Callable[..., None], *arguments: Any) -> None:
+        """Call at a time (not before now)."""
+        heapq.heappush(self._agenda, (max(time, self.now), next(self._numbers), call, arguments))
+
+    def after(self, delay: float, call: Callable[..., None], *arguments: Any) -> None:
+        """Call after a delay."""
+        self.at(self.now + delay, call, *arguments)
+
+    def out(self, who: str) -> bool:
+        """Whether something is out of reach now."""
+        elapsed = self.now - START
+        return any(
+            outage.who == who and outage.at <= elapsed < outage.at + outage.length
+            for outage in self.scenario.outages
+        )
+
+    def note(self, who: str, text: str) -> None:
+        """Add a line to the trace. Callers that build long texts look at ``tracing`` first."""
+        if self.tracing:
+            self.lines.append(f"{self.now - START:9.3f}  {who:<14} {text}")
+
+    def run(self, over: Callable[[], bool]) -> bool:
+        """Let things happen until ``over`` says so; False when the longest time came first."""
+        agenda = self._agenda
+        limit = START + LONGEST
+        while agenda:
+            time, _, call, arguments = heapq.heappop(agenda)
+            if time > limit:
+                return False
+            self.now = time
+            self.events += 1
+            call(*arguments)
+            if over():
+                return True
+        return over()
