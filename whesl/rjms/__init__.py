@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whesl.rjms.port import Allocation, Scheduler
 
 GROUP = "whesl.rjms"
-SCHEDULERS = ("local", "slurm")
+SCHEDULERS = ("local", "slurm", "flux")
 
 
 def current_allocation(environ: Mapping[str, str]) -> Allocation:
@@ -59,6 +59,10 @@ def scheduler(name: str, **options: Any) -> Scheduler:
         from whesl.rjms.slurm import SlurmScheduler
 
         return SlurmScheduler(**options)
+    if name == "flux":
+        from whesl.rjms.flux import FluxScheduler
+
+        return FluxScheduler(**options)
     if name == "local":
         from whesl.rjms.local.adapter import LocalScheduler
 

@@ -56,6 +56,9 @@ def marked(mark: str) -> list[psutil.Process]:
 class SchedulerContract:
     """The outside face. Needs a cluster of at least three nodes that nothing else uses."""
 
+    # False: the resource manager never runs a job again under its id, and says so.
+    can_requeue = True
+
     @pytest.fixture
     def scheduler(self) -> Scheduler:
         """Return the adapter under test."""
@@ -177,6 +180,11 @@ class SchedulerContract:
         request = job(f"echo run >> {shared}/runs; echo output; sleep 300", nodes=2)
         job_id = scheduler.submit(request)
         wait_until((shared / "runs").exists, "the job runs")
+        if not self.can_requeue:
+            with pytest.raises(RefusedError, match=job_id):
+                scheduler.requeue(job_id)
+            assert scheduler.jobs([job_id])[job_id].state is JobState.RUNNING
+            return
         scheduler.requeue(job_id)
         wait_until(lambda: (shared / "runs").read_text() == "run\nrun\n", "the job runs again")
         record = self.wait(scheduler, job_id, JobState.RUNNING)

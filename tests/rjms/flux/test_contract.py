@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_flux
-from whesl.rjms.flux import FluxAllocation
-from whesl.rjms.flux.records import ranks_of
+from whesl.rjms.flux import FluxAllocation, FluxScheduler
 from whesl.rjms.port import Allocation, Newsgiver
-from whesl.testing.contract_rjms import AllocationContract, NodeLossContract
+from whesl.rjms.shims.flux_rewriting import constraint, ranks_of, rewrite_flux
+from whesl.testing.contract_rjms import AllocationContract, NodeLossContract, SchedulerContract
 from whesl.testing.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux
@@ -30,6 +30,21 @@ def opened(environ: dict[str, str]) -> Iterator[FluxAllocation]:
     allocation.close()
 
 
+class TestScheduler(SchedulerContract):
+    can_requeue = False
+
+    @pytest.fixture
+    def scheduler(self, bed: FluxBed) -> Iterator[FluxScheduler]:
+        scheduler = FluxScheduler(bed.outside)
+        yield scheduler
+        scheduler.close()
+
+    @pytest.fixture
+    def unreachable(self, bed: FluxBed) -> FluxScheduler:
+        away = {**bed.outside, "FLUX_URI": f"local://{bed.directory}/nobody"}
+        return FluxScheduler(away, timeout=5, settle=0.5)
+
+
 @pytest.fixture(scope="module")
 def inside(bed: FluxBed) -> Iterator[dict[str, str]]:
     environment = bed.nested(3)
@@ -44,9 +59,14 @@ class InsideContract(AllocationContract):
         self, environment: dict[str, str], allocation: Allocation, active: tuple[str, ...]
     ) -> None:
         nodes = allocation.describe().nodes
-        used = {rank for rank, node in enumerate(nodes) if node in active}
-        assert ranks_of(environment["WHESL_FLUX_RANKS"]) == used
-        assert ranks_of(environment["WHESL_FLUX_HIDDEN_RANKS"]) == set(range(len(nodes))) - used
+        assert ranks_of(environment["WHESL_FLUX_RANKS"]) == {node: rank for rank, node in enumerate(nodes)}
+        hidden = [node for node in environment["WHESL_HIDDEN_NODES"].split(",") if node]
+        assert hidden == [node for node in nodes if node not in active]
+        words = ["run", "-N2", "./solve"]
+        here = {**environment, "FLUX_URI": environment["WHESL_FLUX_URI"], "WHESL_NODELIST": ",".join(active)}
+        assert f"--requires={constraint(active, ranks_of(environment['WHESL_FLUX_RANKS']))}" in rewrite_flux(
+            words, here
+        )
 
     def test_it_tells_news(self, allocation: Allocation) -> None:
         assert isinstance(allocation, Newsgiver)

@@ -59,6 +59,7 @@ class Bridge:
         self.size = int(self.attribute("size") or 1)
         self.buffer = b""
         self.parents: dict[int, int] = {}
+        self.tokens: dict[int, str] = {}
         self.unanswered: dict[int, int] = {}
         self.lost: set[int] = set()
         self.keep: list[Any] = []  # what must not be collected while the reactor runs
@@ -338,7 +339,7 @@ class Bridge:
 
     def op_drain(self, _: int, targets: str, reason: str) -> Any:
         """Take nodes out of service."""
-        self.ask("resource.drain", {"targets": targets, "reason": reason, "mode": "overwrite"})
+        self.ask("resource.drain", {"targets": targets, "reason": reason, "mode": "update"})
 
     def op_undrain(self, _: int, targets: str) -> Any:
         """Return nodes to service."""
@@ -390,25 +391,32 @@ class Bridge:
             spec.setattr("system.constraints", {"not": [{"hostlist": [",".join(job["exclude"])]}]})
         return str(flux.job.JobID(flux.job.submit(self.waiting, spec)).f58plain)
 
-    def op_tokens(self, _: int, known: list[str], since: float) -> Any:
-        """Return the tokens of this user's jobs by id, of those that are not in ``known``."""
+    def op_find(self, _: int, token: str, since: float) -> Any:
+        """Return the ids of this user's jobs with a token."""
         listed = flux.job.job_list(self.waiting, max_entries=0, attrs=["userid"], since=since).get_jobs()
-        wanted = [job_id(job["id"]) for job in listed]
-        fresh = sorted(set(wanted) - set(known))
-        found = {}
+        ids = [int(job["id"]) for job in listed]
+        self.learn(ids)
+        return [job_id(job) for job in ids if self.tokens.get(job) == token]
+
+    def learn(self, ids: list[int]) -> None:
+        """Read the tokens of jobs that were not read before; a jobspec's user part never changes."""
+        fresh = [job for job in ids if job not in self.tokens]
         for first in range(0, len(fresh), LOOKUPS):
             part = fresh[first : first + LOOKUPS]
             asked = [
-                self.waiting.rpc(
-                    "job-info.lookup", {"id": int(flux.job.JobID(job)), "keys": ["jobspec"], "flags": 0}
-                )
+                self.waiting.rpc("job-info.lookup", {"id": job, "keys": ["jobspec"], "flags": 0})
                 for job in part
             ]
             for job, future in zip(part, asked):  # noqa: B905 - an old Python may run this
-                spec = json.loads(future.wait_for(PATIENCE).get()["jobspec"])
+                try:
+                    spec = json.loads(future.wait_for(PATIENCE).get()["jobspec"])
+                except OSError as error:
+                    if error.errno not in (errno.EPERM, errno.ENOENT):
+                        raise
+                    spec = {}  # somebody else's
                 user = spec.get("attributes", {}).get("user", {})
-                found[job] = str(user.get("whesl", {}).get("token", "")) if isinstance(user, dict) else ""
-        return found
+                ours = user.get("whesl", {}) if isinstance(user, dict) else {}
+                self.tokens[job] = str(ours.get("token", "")) if isinstance(ours, dict) else ""
 
     def op_jobs(self, _: int, ids: list[str]) -> Any:
         """Return what is known of jobs, by the id that was asked for."""
@@ -427,7 +435,10 @@ class Bridge:
                 if error.errno in (errno.ENOENT, errno.EINVAL):
                     continue
                 raise
-            info["id"] = job_id(info["id"])
+            number = int(info["id"])
+            self.learn([number])
+            info["token"] = self.tokens[number]
+            info["id"] = job_id(number)
             info["state"] = flux.job.info.statetostr(info["state"])
             if "result" in info:
                 info["result"] = flux.job.info.resulttostr(info["result"])

@@ -7,7 +7,7 @@ fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from whesl.model.errors import CouldNotObserveError
@@ -94,18 +94,19 @@ def nodes_in(note: str, names: Mapping[int, str]) -> tuple[str, ...]:
     return tuple(name for rank, name in names.items() if rank in ranks or name in hosts)
 
 
-def job_record(info: Mapping[str, Any], token: str, lost: Iterable[str] = ()) -> JobRecord:
+def job_record(info: Mapping[str, Any], names: Mapping[int, str], lost: Collection[int]) -> JobRecord:
     """Return the record of a job.
 
     Args:
-        info: what the job-list service says, with words for state and result.
-        token: of our submission, empty for a stranger's job.
-        lost: names of nodes that are offline.
+        info: what the job-list service says, with words for state and result, and with the token.
+        names: node names by rank.
+        lost: ranks that are offline.
 
     Raises CouldNotObserveError.
     """
     try:
-        nodes = hostlist.expand(info.get("nodelist") or "")
+        ranks = sorted(ranks_of(info.get("ranks")))
+        nodes = tuple(names[rank] for rank in ranks)
         word = str(info["state"])
         state = _STATES.get(word, JobState.UNKNOWN)
         note = str(info.get("exception_note") or "")
@@ -115,17 +116,19 @@ def job_record(info: Mapping[str, Any], token: str, lost: Iterable[str] = ()) ->
             state = _RESULTS.get(word, JobState.UNKNOWN)
             if state is JobState.FAILED and (kind == "node-failure" or _LOST.search(note)):
                 state = JobState.NODE_FAIL
+            elif state is JobState.FAILED and kind == "dependency":
+                state = JobState.CANCELLED  # it never ran, as its parent failed
         started = float(info.get("t_run") or 0.0)
         return JobRecord(
             id=str(info["id"]),
-            token=token,
+            token=str(info.get("token") or ""),
             name=str(info.get("name") or ""),
             state=state,
             raw_state=word,
             reason=f"{kind}: {note}".strip(": ") if kind or note else "",
             nodes=nodes,
             batch_host=nodes[0] if nodes and started else "",
-            batch_host_lost=bool(nodes) and not state.ended and nodes[0] in set(lost),
+            batch_host_lost=bool(ranks) and not state.ended and ranks[0] in lost,
             exit_code=_exit_code(info.get("waitstatus")) if state.ended else None,
             submitted=float(info.get("t_submit") or 0.0),
             started=started,
