@@ -1,0 +1,239 @@
+"""How long recoveries take: after an exception, after the death of a node, after a cut of its network.
+
+    python benchmarks/recovery.py [--quick] [--json FILE] [--only WORD]
+
+Every time ends at the first instruction of the restarted program, which reads the clock itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from measure import (
+    CLUSTERS,
+    RULES,
+    Cluster,
+    Figure,
+    NotHereError,
+    Protected,
+    arguments,
+    median,
+    run_parts,
+    scratch,
+    slurm,
+    stamps,
+    until,
+)
+
+# One rank: the clock first. In the attempts that are to fail the first rank says so and waits for its end.
+_RANK = """\
+#!/bin/bash
+now=$EPOCHREALTIME
+echo "$now ${WHESL_RESTART_COUNT:-bare}.${SLURMD_NODENAME:-${FLUX_TASK_RANK:-$(hostname)}}" >> {place}/stamps
+[ -n "$BARE" ] && exit 0
+if [ "${SLURM_PROCID:-${FLUX_TASK_RANK:-0}}" = 0 ] && [ "$WHESL_RESTART_COUNT" -lt {failures} ]; then
+  # When all ranks run, and at first also the agents on the nodes.
+  [ "$WHESL_RESTART_COUNT" = 0 ] && sleep 2
+  sleep 0.4
+  echo "bench: boom"
+fi
+if [ "$WHESL_RESTART_COUNT" -lt {failures} ] || [ -n "{wait}" ]; then
+  for i in $(seq 2400); do [ -e {place}/done ] && exit 0; sleep 0.05; done
+  exit 1
+fi
+"""
+# What users write: a script that calls a launcher.
+_SCRIPT = """\
+#!/bin/bash
+echo "$EPOCHREALTIME script" >> {place}/scripts
+{launcher} {place}/rank
+"""
+# The same command again and again in the same allocation, as a user's own loop would restart it.
+_BARE = """\
+sleep 1
+for i in $(seq {times}); do
+  echo "$EPOCHREALTIME begin" >> {place}/bare
+  BARE=1 bash {place}/script > /dev/null 2>&1
+done
+touch {place}/over
+"""
+
+
+def main() -> None:
+    """Measure."""
+    options = arguments("How long recoveries take.")
+    parts = [("exception, host", _exception_on_the_host)]
+    for name in CLUSTERS:
+        parts.append((f"exception, {name}", lambda quick, name=name: _exception(name, quick)))  # type: ignore[misc]
+    for name in CLUSTERS:
+        parts.append((f"node killed, {name}", lambda quick, name=name: _node_killed(name, quick)))  # type: ignore[misc]
+    parts.append(("network cut, Slurm", _cut))
+    run_parts(options, parts)
+
+
+def _write(place: Path, launcher: str, *, failures: int, wait: bool) -> Path:
+    rank, script = place / "rank", place / "script"
+    text = _RANK.replace("{place}", str(place)).replace("{failures}", str(failures))
+    rank.write_text(text.replace("{wait}", "1" if wait else ""))
+    script.write_text(_SCRIPT.replace("{place}", str(place)).replace("{launcher}", launcher))
+    rank.chmod(0o755)
+    script.chmod(0o755)
+    return script
+
+
+def _after(times: list[float], stamped: list[tuple[float, str]]) -> list[float]:
+    """Return how long after each time the next stamp was made."""
+    return [min(stamp for stamp, _ in stamped if stamp > time) - time for time in times]
+
+
+# Exceptions -----------------------------------------------------------------------------------------
+
+
+def _exception_on_the_host(quick: bool) -> list[Figure]:
+    times = 5 if quick else 30
+    with scratch() as place:
+        script = _write(place, "", failures=times, wait=False)
+        made = Protected(place)
+        subprocess.run(
+            made.command(script), check=True, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        taken = _after(made.times("raised"), stamps(place / "stamps"))
+        subprocess.run(["bash", "-c", _BARE.format(place=place, times=times)], check=True, cwd=place)
+        bare = _bare(place)
+    return _compared("host", taken, bare, target=None)
+
+
+def _exception(name: str, quick: bool) -> list[Figure]:
+    times = 5 if quick else 30
+    with CLUSTERS[name](3) as (cluster, place):
+        script = _write(place, cluster.launcher, failures=times, wait=False)
+        made = Protected(place)
+        job = f"#!/bin/bash\ncd {place}\n{made.line(script, '--nodes', '2')} > {place}/out 2> {place}/err\n"
+        cluster.submit(job + _BARE.format(place=place, times=times), 3)
+        until((place / "over").exists, f"{name}: the end of the job", 40 + 6 * times)
+        taken = _after(made.times("raised"), stamps(place / "stamps"))
+        bare = _bare(place)
+    return _compared(name, taken, bare, target=1.3 if name != "Flux" else None)
+
+
+def _bare(place: Path) -> list[float]:
+    begun = [time for time, _ in stamps(place / "bare")]
+    first = [time for time, word in stamps(place / "stamps") if word.startswith("bare")]
+    return [min(stamp for stamp in first if stamp > time) - time for time in begun]
+
+
+def _compared(name: str, taken: list[float], bare: list[float], *, target: float | None) -> list[Figure]:
+    floor = median(bare)
+    return [
+        Figure(f"bare relaunch to first instruction, {name}, median", floor * 1e3, "ms"),
+        Figure(
+            f"exception raised to first instruction, {name}, median",
+            median(taken) * 1e3,
+            "ms",
+            floor=floor * 1e3,
+            note=f"worst {max(taken) * 1e3:.0f} ms of {len(taken)}",
+        ),
+        Figure(f"the same as a multiple of the bare relaunch, {name}", median(taken) / floor, "x", target),
+    ]
+
+
+# Nodes ----------------------------------------------------------------------------------------------
+
+_LIMITS = {"local": (None, None), "Slurm": (0.5, 1.5), "Flux": (0.25, None)}
+
+
+def _node_killed(name: str, quick: bool) -> list[Figure]:
+    """Kill a node of two under a program, several times in one allocation, which has that many spares."""
+    times, each = (3, 3) if quick else (20, 5)
+    taken: list[float] = []
+    while len(taken) < times:
+        with CLUSTERS[name](2 + each) as (cluster, place):
+            taken += _kills(cluster, place, each)
+    middle, worst = _LIMITS[name]
+    return [
+        Figure(f"node killed to running on the spare, {name}, median", median(taken), "s", middle),
+        Figure(f"node killed to running on the spare, {name}, worst of {len(taken)}", max(taken), "s", worst),
+    ]
+
+
+def _kills(cluster: Cluster, place: Path, times: int, limit: float = 3.0) -> list[float]:
+    made = _protect(cluster, place, times, limit)
+    taken = []
+    for number in range(times):
+        active = _active(made)
+        begun = time.time()
+        cluster.kill(active[1])
+        ranks = until(
+            lambda attempt=number + 1: _ranks(place, attempt), f"{cluster.name}: ranks on the spare"
+        )
+        taken.append(max(ranks) - begun)
+        if "--timeline" in sys.argv or "-v" in sys.argv:
+            _show(made, place, begun)
+    (place / "done").touch()
+    until(lambda: "ended" in made.kinds() or (made.directory.result_file).exists(), "the end")
+    return taken
+
+
+def _protect(cluster: Cluster, place: Path, spares: int, limit: float) -> Protected:
+    script = _write(place, cluster.launcher, failures=0, wait=True)
+    made = Protected(place, RULES)
+    line = made.line(script, "--nodes", "2", "--heartbeat-limit", str(limit))
+    cluster.submit(f"#!/bin/bash\ncd {place}\n{line} > {place}/out 2> {place}/err\n", 2 + spares)
+    until(lambda: _ranks(place, 0), f"{cluster.name}: both ranks")
+    until(lambda: len(set(_agents(made))) == 1 + spares, f"{cluster.name}: the agents")
+    time.sleep(1.0)
+    return made
+
+
+def _agents(made: Protected) -> list[str]:
+    return [data["node"] for kind, data, _ in made.records() if kind == "agent"]
+
+
+def _active(made: Protected) -> list[str]:
+    return [data["nodes"] for kind, data, _ in made.records() if kind == "attempt"][-1]
+
+
+def _ranks(place: Path, attempt: int) -> list[float]:
+    """Return when the two ranks of an attempt began, nothing before both have."""
+    found = [time for time, word in stamps(place / "stamps") if word.startswith(f"{attempt}.")]
+    return found if len(found) == 2 else []
+
+
+def _show(made: Protected, place: Path, begun: float) -> None:
+    """Print when what happened after a node's death, ms."""
+    happened = [(when, kind) for kind, _, when in made.records() if when > begun]
+    happened += [item for item in (*stamps(place / "scripts"), *stamps(place / "stamps")) if item[0] > begun]
+    print("   ", ", ".join(f"{what} {(when - begun) * 1e3:.0f}" for when, what in sorted(happened)))
+
+
+def _cut(quick: bool) -> list[Figure]:
+    """Cut a node's network: nobody can know more than that it is silent, so its lease has to run out."""
+    limit = 3.0
+    taken = []
+    for _ in range(1 if quick else 3):
+        with slurm(4, "net") as (cluster, place):
+            made = _protect(cluster, place, 2, limit)
+            begun = time.time()
+            cluster.bed.cut(_active(made)[1])  # type: ignore[attr-defined]
+            taken.append(max(until(lambda: _ranks(place, 1), "ranks on the spare")) - begun)
+            (place / "done").touch()
+    return [
+        Figure(
+            "node cut off to running on the spare, Slurm, worst",
+            max(taken),
+            "s",
+            limit + 1.0,
+            floor=limit,
+            note=f"heartbeat limit {limit:g} s",
+        )
+    ]
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except NotHereError as error:
+        sys.exit(str(error))
