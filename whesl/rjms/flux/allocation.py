@@ -22,12 +22,14 @@ from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import TIMEOUT, Bridge
-from whesl.rjms.flux.steps import STEP, FluxStep, idset, signal_command, start, step_command
+from whesl.rjms.flux.steps import STEP, FluxStep, signal_command, start, step_command
 from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
 
-# What our launcher shims read: ranks that a script's jobs may run on, and those that they may not.
+# What our launcher shims read (``shims.flux_rewriting``): the instance of the nodes, each node's rank in it,
+# and the nodes that no job of the script may use.
+INSTANCE = "WHESL_FLUX_URI"
 RANKS = "WHESL_FLUX_RANKS"
-HIDDEN_RANKS = "WHESL_FLUX_HIDDEN_RANKS"
+HIDDEN_NODES = "WHESL_HIDDEN_NODES"
 # Seconds for a look at a broker (see ``Allocation.gone``).
 LOOK = 0.1
 
@@ -187,11 +189,13 @@ class FluxAllocation:
             return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the ranks in use and the others: Flux itself has no variables that hide nodes."""
+        """Return what our shim of ``flux`` has to know: Flux itself has no variables that hide nodes."""
         ranks = self._ranks()
-        used = [ranks[node] for node in active if node in ranks]
-        hidden = [rank for rank in ranks.values() if rank not in used]
-        return {RANKS: idset(used), HIDDEN_RANKS: idset(hidden)}
+        return {
+            INSTANCE: self._environ["FLUX_URI"],
+            RANKS: ",".join(f"{node}={rank}" for node, rank in ranks.items()),
+            HIDDEN_NODES: ",".join(node for node in ranks if node not in active),
+        }
 
     def release(self, node: str) -> bool:
         """Return False: Flux takes no node from a job that runs."""

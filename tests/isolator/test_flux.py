@@ -1,0 +1,209 @@
+"""The isolator inside a real Flux job: job exceptions heard and raised, nodes lost and drained."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import need_flux
+from whesl.isolator.taskdir import TaskDir
+from whesl.journal import Journal, JournalError
+from whesl.testing.fluxbed import FluxBed
+
+pytestmark = [pytest.mark.flux, pytest.mark.slow]
+
+PATIENCE = 60.0
+DECLARATIONS = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[ADD, REMOVE, REPLACE]
+DECLARE RESOURCE JOB[REPLACE]
+"""
+NODELOST = """\
+DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [app] RAISE "whesl-nodelost" SEVERITY 3
+EXCEPTION DETECTION NODELOST NODE DOWN
+EXCEPTION DETECTION NODELOST JOB EXCEPTION "exec" SEVERITY 0
+EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
+"""
+UNHEALTHY = """\
+DECLARE EXCEPTION UNHEALTHY JOB_LEVEL JOB [app] RAISE "whesl-unhealthy"
+EXCEPTION DETECTION UNHEALTHY JOB EXCEPTION "node-health" SEVERITY 2
+EXCEPTION RECOVERY STEP UNHEALTHY JOB NODE.REPLACE {"unknown": "fail"}
+"""
+DRAINED = """\
+DECLARE EXCEPTION DRAINED JOB_LEVEL JOB [app]
+EXCEPTION DETECTION DRAINED NODE DRAINED
+EXCEPTION RECOVERY STEP DRAINED JOB NODE.REPLACE
+"""
+RANKS = """\
+cd {place}
+echo "start $WHESL_RESTART_COUNT with $WHESL_NODELIST"
+flux run -N{used} -n{used} sh -c 'echo "attempt $WHESL_RESTART_COUNT on $(hostname)"
+for i in $(seq 3000); do [ -e done ] && exit 0; sleep 0.02; done; exit 1'
+"""
+
+
+@pytest.fixture
+def bed() -> Iterator[FluxBed]:
+    need_flux()
+    with FluxBed(nodes=4) as made:
+        if not made.namespaces:
+            pytest.skip("nodes of their own need root")
+        yield made
+
+
+class Protected:
+    """A batch job of Flux with one task under the isolator, some of its nodes spare."""
+
+    def __init__(
+        self,
+        bed: FluxBed,
+        place: Path,
+        rules: str,
+        *,
+        nodes: int = 3,
+        used: int = 2,
+        options: tuple[str, ...] = (),
+        script: str = RANKS,
+    ) -> None:
+        self.bed = bed
+        self.place = place
+        self.directory = TaskDir(place / "task")
+        self.out = place / "out"
+        file = place / "rules.esl"
+        file.write_text(DECLARATIONS + rules)
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
+        command += ["--no-coordinator", "--task-dir", str(self.directory.path), "-e", str(file)]
+        command += ["--nodes", str(used), "--script", "-"]
+        text = (
+            f"#!/bin/sh\nexport WHESL_HOME={home}\necho $FLUX_URI > {place}/uri.new\n"
+            f"mv {place}/uri.new {place}/uri\n"
+            f"{shlex.join(command)} <<'EOT' > {self.out} 2>&1\n#!/bin/sh\n"
+            f"{script.format(place=place, used=used)}\nEOT\necho status $? >> {self.out}\n"
+        )
+        self.job = bed.batch(text, f"--nodes={nodes}", "--exclusive", *options)
+
+    def flux(self, *command: str) -> str:
+        """Run a command of Flux inside the job's own instance."""
+        uri = (self.place / "uri").read_text().strip()
+        done = self.bed.run("flux", *command, FLUX_URI=uri)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def events(self) -> list[str]:
+        """Return the exceptions in the job's own record, as the enclosing instance has it."""
+        text = self.bed.run("flux", "job", "eventlog", self.job).stdout
+        return [line for line in text.splitlines() if " exception " in line]
+
+    def text(self) -> str:
+        return self.out.read_text(errors="replace") if self.out.exists() else ""
+
+    def records(self) -> list[tuple[str, dict[str, Any]]]:
+        try:
+            journal = Journal(self.directory.journal, read_only=True)
+            return [(record.kind, record.data) for record in journal.read()]
+        except JournalError:
+            return []
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.records()]
+
+    def raised(self) -> list[str]:
+        return [data["raised"]["exception"] for kind, data in self.records() if kind == "raised"]
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                log = self.directory.log
+                print(self.text(), log.read_text() if log.exists() else "", self.bed.log(), sep="\n---\n")
+                for record in self.records():
+                    print(record)
+                raise AssertionError(f"did not happen: {what}")
+            time.sleep(0.02)
+
+    def running(self, attempt: int, ranks: int) -> None:
+        """Wait until all ranks of an attempt run, and the agents before them."""
+        self.until(lambda: self.text().count(f"attempt {attempt} on") == ranks, f"attempt {attempt}")
+
+    def finish(self) -> None:
+        (self.place / "done").touch()
+        self.until(lambda: "status" in self.text(), "the end")
+        assert "status 0" in self.text(), self.text()
+
+
+def test_a_job_exception_of_somebody_else_s_is_recovered(bed: FluxBed, tmp_path: Path) -> None:
+    """A health check of the site raises an exception on the task's job: the node that it names is swapped."""
+    made = Protected(bed, tmp_path, UNHEALTHY)
+    made.running(0, 2)
+    inner = made.flux("jobs", "--no-header", "--format={id.f58plain}").splitlines()[0]
+    made.flux("job", "raise", "--type=node-health", "--severity=5", inner, "--", "only", "a", "remark")
+    made.until(lambda: "job-exception" in made.kinds(), "the remark")
+    assert made.raised() == []
+    note = ("--", "ECC", "errors", "on", "n02", "(rank", "1)")
+    made.flux("job", "raise", "--type=node-health", "--severity=2", inner, *note)
+    made.running(1, 2)
+    made.finish()
+    assert made.raised() == ["UNHEALTHY"]
+    assert {"attempt 1 on n01", "attempt 1 on n03"} <= set(made.text().splitlines()), made.text()
+    (evidence,) = next(data["raised"]["evidence"] for kind, data in made.records() if kind == "raised")
+    assert (evidence["kind"], evidence["node"]) == ("job-exception", "n02")
+    assert "node-health, severity 2" in evidence["detail"] and "ECC errors" in evidence["detail"]
+
+
+def test_ours_is_seen_in_the_job_s_own_record(bed: FluxBed, tmp_path: Path) -> None:
+    made = Protected(bed, tmp_path, UNHEALTHY)
+    made.running(0, 2)
+    bed.run("flux", "job", "raise", "--type=node-health", "--severity=1", made.job, "--", "fan", "on", "n02")
+    made.running(1, 2)
+    made.until(lambda: "job-raised" in made.kinds(), "that it was raised")
+    made.finish()
+    (own,) = [line for line in made.events() if "whesl-unhealthy" in line]
+    assert "severity=7" in own
+    assert "whesl wf/app #1: UNHEALTHY in attempt 1: job-exception: node-health, severity 1" in own
+    assert made.raised() == ["UNHEALTHY"], "our own exception was detected"
+
+
+def test_a_lost_node_is_one_exception_and_the_rest_goes_on_without_queueing(
+    bed: FluxBed, tmp_path: Path
+) -> None:
+    """flux-core 4417: N+1 nodes allocated, one lost, the program relaunched on the rest in the same job.
+
+    Agent, node event, job exception and the launcher's exit all tell of it. And 4583: the batch job outlives
+    the node with no more than what the isolator itself asks for.
+    """
+    made = Protected(bed, tmp_path, NODELOST)
+    made.running(0, 2)
+    made.until(lambda: made.kinds().count("agent") >= 2, "the agents")
+    bed.kill_node("n02")
+    made.running(1, 2)
+    made.until(lambda: "job-raised" in made.kinds(), "that it was raised")
+    made.finish()
+    assert made.raised() == ["NODELOST"]
+    assert {"attempt 1 on n01", "attempt 1 on n03"} <= set(made.text().splitlines())
+    jobs = bed.run("flux", "jobs", "-a", "--no-header", "--format={id.f58plain} {nnodes}").stdout.split()
+    assert len(jobs) == 2, "another job was queued"
+    (own,) = [line for line in made.events() if "whesl-nodelost" in line]
+    assert "severity=3" in own
+
+
+def test_a_drained_node_s_place_is_taken_by_a_spare(bed: FluxBed, tmp_path: Path) -> None:
+    """flux-core 4972: spares are kept aside, and one is swapped in when another node is drained.
+
+    The request of the task is for the nodes in use: that it can be satisfied does not count the spare.
+    """
+    made = Protected(bed, tmp_path, DRAINED)
+    made.running(0, 2)
+    made.flux("resource", "drain", "1", "fans")
+    made.running(1, 2)
+    made.finish()
+    assert made.raised() == ["DRAINED"]
+    assert {"attempt 1 on n01", "attempt 1 on n03"} <= set(made.text().splitlines())
