@@ -50,6 +50,13 @@ _POLL = 5.0
     "-e", "--rules", required=True, type=click.Path(dir_okay=False), help="The specification (ESL)."
 )
 @click.option("--rjms", default=None, metavar="NAME", help=f"Resource manager: {', '.join(SCHEDULERS)}.")
+@click.option(
+    "--inner",
+    type=click.Choice(["auto", "flux", "slurm"]),
+    default="auto",
+    show_default=True,
+    help="What runs the tasks' steps in Slurm's jobs: a Flux instance inside each, or Slurm.",
+)
 @click.option("--observe", is_flag=True, help="Report what would be done; touch nothing.")
 @click.option(
     "--out", default="", metavar="DIR", help="Directory of the run; the manager's choice without it."
@@ -73,6 +80,7 @@ def run(
     words: tuple[str, ...],
     rules: str,
     rjms: str | None,
+    inner: str,
     observe: bool,
     out: str,
     spares: int,
@@ -115,6 +123,7 @@ def run(
             home=home,
             rjms=name,
             observe=observe,
+            inner=inner,
             spares=spares,
             poll=poll or _POLLS.get(name, _POLL),
             arguments=arguments,

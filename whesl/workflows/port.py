@@ -25,8 +25,9 @@ class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ``program`` is the command that starts WHESL on a compute node, ``spec`` the specification's path,
     ``home`` WHESL_HOME ('' leaves it to the job's environment), ``spares`` the number of spare nodes of
-    each step that has any. ``out`` is the directory that the new file will stand in, when it is not the
-    old one: what the manager derives from the file's place is then written out.
+    each step that has any. ``inner`` is what runs the tasks' steps (``whesl exec --inner``). ``out`` is the
+    directory that the new file will stand in, when it is not the old one: what the manager derives from the
+    file's place is then written out.
     """
 
     program: tuple[str, ...]
@@ -35,6 +36,7 @@ class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
     home: str = ""
     spares: dict[str, int] = {}
     observe: bool = False
+    inner: str = "auto"
     out: str = ""
 
 

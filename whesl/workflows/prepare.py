@@ -71,6 +71,7 @@ def prepare(
     home: Path,
     rjms: str,
     observe: bool,
+    inner: str,
     spares: int,
     poll: float,
     arguments: Sequence[str],
@@ -87,6 +88,7 @@ def prepare(
         home: the WHESL home.
         rjms: the resource manager's name.
         observe: touch nothing, report what would be done.
+        inner: what runs the tasks' steps, as ``whesl exec --inner`` takes it.
         spares: spare nodes for each job that a recovery may need one for.
         poll: seconds between two looks of the manager at its jobs.
         arguments: the user's arguments for the manager.
@@ -103,6 +105,7 @@ def prepare(
         home=str(home),
         spares=extra,
         observe=observe,
+        inner=inner,
         out=str(directory),
     )
     files: list[str] = []

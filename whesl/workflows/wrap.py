@@ -50,6 +50,7 @@ class TaskCall(msgspec.Struct, frozen=True, kw_only=True):
     nodes: str = ""
     spares: int = 0
     observe: bool = False
+    inner: str = "auto"
     arguments: bool = False
     tasks: str = ""
     gpus: str = ""
@@ -238,6 +239,8 @@ def _command(call: TaskCall) -> str:
         words += ["--spares", str(call.spares)]
     if call.observe:
         words.append("--observe")
+    if call.inner != "auto":
+        words += ["--inner", call.inner]
     words += ["--script", "-"]
     if call.arguments:
         words += ["--", '"$@"']

@@ -71,6 +71,7 @@ class Batch:
             home=options.home,
             spares=options.spares.get(script.step, 0),
             observe=options.observe,
+            inner=options.inner,
             arguments=True,
             tasks=script.tasks,
             gpus=script.gpus,

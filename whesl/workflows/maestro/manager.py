@@ -127,6 +127,7 @@ def _call(
         nodes=str(nodes),
         spares=spares,
         observe=options.observe,
+        inner=options.inner,
         tasks=_tasks(step, found),
     )
 
