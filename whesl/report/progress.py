@@ -15,22 +15,13 @@ from rich.text import Text
 from whesl.model.evidence import Raised, explain
 from whesl.model.states import TaskState
 from whesl.report.happenings import Happening
+from whesl.report.screen import STYLES
+from whesl.report.signs import visible
 from whesl.report.summary import Report
 
 _LINE = 140
 _ROWS = 24
 _QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
-_STYLES = {
-    TaskState.RUNNING: "cyan",
-    TaskState.RECOVERING: "yellow",
-    TaskState.PAUSED: "magenta",
-    TaskState.ESCALATED: "magenta",
-    TaskState.UNOBSERVED: "magenta",
-    TaskState.COMPLETED: "green",
-    TaskState.FAILED: "red",
-    TaskState.CANCELLED: "red",
-    TaskState.SKIPPED: "green",
-}
 
 
 def line(item: Happening) -> str | None:
@@ -39,7 +30,7 @@ def line(item: Happening) -> str | None:
     if text is None:
         return None
     stamp = time.strftime("%H:%M:%S", time.localtime(item.time))
-    return f"{stamp} {item.task.partition('/')[2]}: {text}"
+    return visible(f"{stamp} {item.task.partition('/')[2]}: {text}".replace("\n", " "))
 
 
 def _text(kind: str, data: Mapping[str, Any]) -> str | None:
@@ -97,7 +88,7 @@ def table(report: Report, manager: Mapping[str, str], elapsed: float, said: list
     head = Text(f"{report.workflow}  {elapsed:.0f} s  ", style="bold")
     for state in TaskState:
         if counts[state.value]:
-            head.append(f" {counts[state.value]} {state.value}", style=_STYLES.get(state, ""))
+            head.append(f" {counts[state.value]} {state.value}", style=STYLES[state])
     head.append(f"  {report.totals.exceptions} exceptions, {report.totals.recovered} recovered")
     shown = [row for row in report.tasks if row.state not in _QUIET]
     rows = Table(box=None, pad_edge=False, header_style="dim")
@@ -107,7 +98,7 @@ def table(report: Report, manager: Mapping[str, str], elapsed: float, said: list
         name = row.task.partition("/")[2]
         rows.add_row(
             Text(name),
-            Text(row.state, style=_STYLES.get(TaskState(row.state), "")),
+            Text(row.state, style=STYLES[TaskState(row.state)]),
             str(row.attempts),
             Text(manager.get(name, "-").lower(), style="dim"),
         )

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import explain
+from whesl.report.signs import visible
 from whesl.report.summary import ExceptionRow, Report, TaskRow
 
 _LINE = 160
@@ -33,7 +34,7 @@ def seconds(value: float | None) -> str:
 
 def why(row: ExceptionRow) -> str:
     """Return in one line why an exception was raised, cut to what a table holds."""
-    text = explain(row.kind, row.line, row.detail) or row.kind
+    text = visible(explain(row.kind, row.line, row.detail) or row.kind)
     return text if len(text) <= _LINE else text[: _LINE - 1] + "…"
 
 
@@ -45,8 +46,8 @@ def where(row: ExceptionRow) -> str:
 
 def done(row: ExceptionRow) -> str:
     """Return what was done about it, with the reason when it was not the rule's first word."""
-    steps = "; ".join(row.steps) or row.action or "-"
-    return f"{steps} [{row.reason}]" if row.reason else steps
+    steps = visible("; ".join(row.steps) or row.action or "-")
+    return f"{steps} [{visible(row.reason)}]" if row.reason else steps
 
 
 def headline(report: Report) -> str:

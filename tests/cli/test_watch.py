@@ -1,0 +1,255 @@
+"""``whesl status --watch``: on a terminal of 80 columns and 24 lines, and into a pipe."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyte
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from whesl.coordinator.records import rebuild
+from whesl.coordinator.views import status_view
+from whesl.esl.spec import Spec
+from whesl.journal import Journal
+from whesl.model.evidence import Evidence, Raised
+from whesl.model.states import TaskState
+from whesl.model.workflow import Task, Workflow
+from whesl.report import screen
+
+PATIENCE = 60.0
+NOW = 1_700_000_100.0
+Records = list[tuple[str, dict[str, Any], float]]
+
+
+def begun(tasks: int, flow: str = "w", time: float = NOW - 90) -> Records:
+    """A workflow whose tasks have been registered; each runs."""
+    rows = tuple(Task(id=f"{flow}/solve_CASE.{n}", step="solve", instance=f"CASE.{n}") for n in range(tasks))
+    workflow = Workflow(id=flow, name=flow, wms="maestro", root="/r", tasks=rows)
+    spec = Spec(file="", entities=(), levels=(), resources=(), exceptions=())
+    content = {
+        "workflow": msgspec.to_builtins(workflow),
+        "spec": msgspec.to_builtins(spec),
+        "rjms": "slurm",
+        "observe": False,
+        "environment": {},
+    }
+    records: Records = [("workflow", content, time)]
+    for number, task in enumerate(rows):
+        one = {
+            "task": task.id, "workflow": flow, "step": task.step, "instance": task.instance, "workspace": "",
+            "fresh": True, "attempt": 1, "claim": f"{number}.0", "state": "running", "alias": "", "peer": "p",
+            "rjms": "slurm", "job_id": str(number), "nodes": [f"n{number:02}", f"n{number + 1:02}"],
+        }  # fmt: skip
+        records.append(("registered", one, time + 1))
+    return records
+
+
+def raised(task: str, line: str, time: float) -> Records:
+    seen = Evidence(kind="log", time=time, line=line, file="run.out", offset=3)
+    found = Raised(exception="DISKFULL", task=task, attempt=1, ordinal=1, time=time, evidence=(seen,))
+    said = {"raised": msgspec.to_builtins(found)}
+    return [
+        ("report", {"task": task, "kind": "raised", "time": time, "data": said}, time),
+        ("report", {"task": task, "kind": "decided", "time": time, "data": {"ordinal": 1}}, time),
+    ]
+
+
+def finished(task: str, state: str, time: float) -> Records:
+    code = 0 if state == "completed" else 1
+    data = {
+        "task": task, "state": state, "exit_code": code, "attempts": 1, "reason": "", "told_by": "isolator",
+    }  # fmt: skip
+    return [("finished", data, time)]
+
+
+# The picture -----------------------------------------------------------------------------------------------
+
+
+def lines(view: dict[str, Any], said: list[str], width: int, height: int, **more: Any) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, height=height, color_system=None, legacy_windows=False)
+    console.print(screen.picture(view, said, width=width, height=height, now=NOW, **more))
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # it is the StringIO from above
+
+
+STATES = [state for state in TaskState if state is not TaskState.REGISTERED]
+
+
+@given(
+    flows=st.lists(st.lists(st.sampled_from(STATES), max_size=30), max_size=4),
+    said=st.lists(st.text(max_size=200), max_size=8),
+    width=st.integers(30, 200),
+    height=st.integers(4, 60),
+)
+def test_it_fits_any_terminal(flows: list[list[TaskState]], said: list[str], width: int, height: int) -> None:
+    view: dict[str, Any] = {"workflows": []}
+    for number, states in enumerate(flows):
+        (flow,) = status_view(rebuild(begun(len(states), f"flow{number}")))["workflows"]
+        for task, state in zip(flow["tasks"], states, strict=True):
+            task |= {"state": state.value, "reason": "why " * 50, "exception": "X" * 40, "exceptions": 1}
+        view["workflows"].append(flow)
+    found = lines(view, said, width, height)
+    assert len(found) <= height
+    assert all(len(line) <= width for line in found)
+
+
+def test_what_stands_there() -> None:
+    records = begun(40)
+    records += raised("w/solve_CASE.5", "No space left\x1b[2J", NOW - 40)
+    for number in range(10, 40):
+        records += finished(f"w/solve_CASE.{number}", "completed", NOW - 30)
+    records += finished("w/solve_CASE.7", "failed", NOW - 20)
+    view = status_view(rebuild(records))
+    found = lines(view, ["22:00:00 solve_CASE.5: raised DISKFULL: \x1b[2J"], 80, 23)
+    assert found[0].startswith("w  maestro on slurm") and found[0].endswith("30 of 40, 1:30 min")
+    assert set(found[1]) == {"━"} and len(found[1]) == 80
+    assert found[2].startswith("30 completed  1 recovering  1 failed  8 running  1 exception, 0 recovered")
+    assert found[4].split()[:6] == ["solve_CASE.5", "recovering", "1", "40", "s", "n05,n06"]
+    assert "DISKFULL" in found[4]
+    assert found[5].split()[:2] == ["solve_CASE.7", "failed"]
+    assert found[-1].endswith("raised DISKFULL: ␛[2J"), "a log line cannot drive the terminal"
+    assert set(lines(view, [], 80, 23, ascii_only=True)[1]) == {"#"}
+    short = lines(view, [], 80, 10)
+    assert short[-1] == "and 5 more"
+    assert screen.duration(200_000) == "2 d 7 h"
+
+
+def test_what_goes_on_comes_first() -> None:
+    records = begun(2, "old", NOW - 500) + begun(2, "new", NOW - 90)
+    for number in range(2):
+        records += finished(f"new/solve_CASE.{number}", "completed", NOW - 80)
+    found = lines(status_view(rebuild(records)), [], 80, 24)
+    assert found[0].startswith("old")
+    assert found[-1] == "and 1 more workflow"
+    assert lines({"workflows": []}, [], 80, 24) == ["nothing was run yet"]
+
+
+# The command -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def journal(whesl_home: Path) -> Iterator[Journal]:
+    whesl_home.mkdir(mode=0o700)
+    (whesl_home / "coordinator").mkdir()
+    with Journal(whesl_home / "coordinator" / "journal.db") as opened:
+        yield opened
+
+
+def append(journal: Journal, records: Records) -> None:
+    for kind, data, at in records:
+        journal.append(kind, data, at)
+
+
+class Terminal:
+    """A terminal of 80 columns and 24 lines with ``whesl`` on it."""
+
+    def __init__(self, *words: str, **environment: str) -> None:
+        self.screen = pyte.Screen(80, 24)
+        self._stream = pyte.ByteStream(self.screen)
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "whesl", *words],
+            stdin=slave, stdout=slave, stderr=slave,
+            env={**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environment},
+        )  # fmt: skip
+        os.close(slave)
+
+    def until(self, wanted: str) -> list[str]:
+        """Return the screen once ``wanted`` is on it."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if wanted in "\n".join(self.screen.display):
+                return list(self.screen.display)
+            if not self._take(0.2):
+                break
+        raise AssertionError(f"{wanted!r} did not come:\n" + "\n".join(self.screen.display))
+
+    def end(self) -> int:
+        """Take what still comes and return the exit status."""
+        while self._take(PATIENCE):
+            pass
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._master)
+
+    def _take(self, patience: float) -> bool:
+        """Take what has come; False when the other side is closed."""
+        if not select.select([self._master], [], [], patience)[0]:
+            return True
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # EIO: the last one on the terminal has gone
+            return False
+        self._stream.feed(data)
+        return bool(data)
+
+
+def test_on_a_terminal_as_it_comes(journal: Journal) -> None:
+    append(journal, begun(3, time=time.time() - 5))
+    terminal = Terminal("status", "--watch")
+    try:
+        terminal.until("3 running")
+        append(journal, raised("w/solve_CASE.1", "No space left on device " * 20, time.time()))
+        shown = terminal.until("raised DISKFULL")
+        assert any("1 recovering  2 running  1 exception" in line for line in shown)
+        assert sum("solve_CASE.1" in line for line in shown) == 2, "its row and its line, each not wrapped"
+        for number, state in enumerate(["completed", "completed", "failed"]):
+            append(journal, finished(f"w/solve_CASE.{number}", state, time.time()))
+        assert terminal.end() == 0
+        last = "\n".join(terminal.screen.display)
+        assert "2 completed  1 failed" in last, "the last picture stays"
+        assert last.count("maestro on slurm") == 1
+    finally:
+        terminal.close()
+
+
+def test_interrupted(journal: Journal) -> None:
+    append(journal, begun(1))
+    terminal = Terminal("status", "--watch")
+    try:
+        terminal.until("1 running")
+        terminal.process.send_signal(2)
+        assert terminal.end() == 130
+        assert not terminal.screen.cursor.hidden
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "dumb"])
+def test_plain_lines_elsewhere(journal: Journal, terminal: bool) -> None:
+    append(journal, begun(1))
+    append(journal, finished("w/solve_CASE.0", "completed", time.time()))
+    if terminal:
+        dumb = Terminal("status", "--watch", TERM="dumb")
+        try:
+            assert dumb.end() == 0
+            assert dumb.screen.display[0].startswith("w/solve_CASE.0")
+        finally:
+            dumb.close()
+        return
+    done = subprocess.run(
+        [sys.executable, "-m", "whesl", "status", "--watch"],
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert done.stdout == b"w/solve_CASE.0\tcompleted\t1\t0\tn00,n01\t-\t-\n"

@@ -1,0 +1,148 @@
+"""What ``whesl status --watch`` looks at: the coordinator's journal, read on as it grows."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.live import Live
+
+from whesl.cli.display import Screen
+from whesl.coordinator.observing import journal_file
+from whesl.coordinator.records import apply
+from whesl.coordinator.state import State
+from whesl.coordinator.views import status_view
+from whesl.journal import Journal, JournalError
+from whesl.report import progress, screen
+from whesl.report.happenings import happening
+from whesl.report.signs import visible
+
+_TURN = 0.5
+_KEPT = 20
+# Times on the screen go on while nothing happens; a picture each turn would be noise on a slow line.
+_REPAINT = 1.0
+
+
+class Watcher:
+    """The coordinator's state and the latest lines on what happened, kept up to date by ``look``.
+
+    Args:
+        home: the WHESL home.
+        workflow: only this one, '' for all.
+    """
+
+    def __init__(self, home: Path, workflow: str) -> None:
+        self.state = State()
+        self.said: deque[str] = deque(maxlen=_KEPT)
+        self._damage = ""
+        self._home = home
+        self._workflow = workflow
+        self._seen = 0
+
+    def look(self) -> bool:
+        """Take in what was written since the last look; whether there was anything."""
+        before = self._seen
+        try:
+            with Journal(journal_file(self._home), read_only=True) as journal:
+                for record in journal.read(self._seen):
+                    self.state = apply(self.state, record.kind, record.data, record.time)
+                    self._seen = record.seq
+                    self._say(happening(record))
+        except JournalError as error:
+            # A journal that is not there yet is no damage; one that is being repaired is read again.
+            if error.reason != "missing" and error.message != self._damage:
+                self._damage = error.message
+                self.said.append(visible(f"not read: {error.message}"))
+        return self._seen != before
+
+    def view(self) -> dict[str, Any]:
+        """Return what ``whesl status --json`` prints."""
+        return status_view(self.state, self._workflow)
+
+    def over(self) -> bool:
+        """Whether every task has ended."""
+        tasks = self.state.tasks.values()
+        return all(task.state.final for task in tasks if self._workflow in ("", task.workflow))
+
+    def _say(self, found: Any) -> None:
+        if found is None or (self._workflow and not found.task.startswith(f"{self._workflow}/")):
+            return
+        text = progress.line(found)
+        if text is not None:
+            self.said.append(text)
+
+
+def watch(watcher: Watcher, console: Screen) -> None:
+    """Show workflows until every task has ended: painted on a terminal, a line for each change elsewhere."""
+    if console.is_terminal and not console.is_dumb_terminal:
+        _paint(watcher, console)
+    else:
+        _follow(watcher)
+
+
+def _paint(watcher: Watcher, console: Screen) -> None:
+    painted = -_REPAINT
+    size = console.size
+    with Live(console=console, auto_refresh=False) as live:
+        while True:
+            news = watcher.look()
+            if news or console.size != size or time.monotonic() - painted >= _REPAINT:
+                size, painted = console.size, time.monotonic()
+                # The last line is the cursor's.
+                shown = screen.picture(
+                    watcher.view(),
+                    tuple(watcher.said),
+                    width=size.width,
+                    height=size.height - 1,
+                    now=time.time(),
+                    ascii_only=console.options.ascii_only,
+                )
+                live.update(shown, refresh=True)
+            if watcher.over():
+                return
+            time.sleep(_TURN)
+
+
+def _follow(watcher: Watcher) -> None:
+    said: dict[str, str] = {}
+    while True:
+        watcher.look()
+        for flow in watcher.view()["workflows"]:
+            for task in flow["tasks"]:
+                line = row(task)
+                if said.get(task["id"]) != line:
+                    said[task["id"]] = line
+                    click.echo(line)
+        sys.stdout.flush()
+        if watcher.over():
+            return
+        time.sleep(_TURN)
+
+
+def row(task: dict[str, Any]) -> str:
+    """Return a task in one line, its cells parted by tabs."""
+    return "\t".join(cells(task))
+
+
+def cells(task: dict[str, Any]) -> list[str]:
+    """Return a task's cells: its id, state, attempt, job, nodes, last exception, reason."""
+    state = task["state"]
+    if task["exit_code"] not in (None, 0):
+        state = f"{state} ({task['exit_code']})"
+    raised = task["exception"]
+    if raised:
+        raised = f"{raised} ({task['recovered']} of {task['exceptions']} recovered)"
+    reason = " ".join(str(task["reason"]).split())
+    return [
+        task["id"],
+        state,
+        str(task["attempt"] or "-"),
+        task["job_id"] or "-",
+        screen.nodes(task["nodes"]),
+        raised or "-",
+        visible(reason) or "-",
+    ]
