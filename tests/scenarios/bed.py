@@ -47,7 +47,8 @@ class Run:
 class Bed:
     """One cluster and one user's WHESL home.
 
-    ``crash`` takes the power from a node. ``environment`` finds the cluster's commands.
+    ``crash`` takes the power from a node. ``environment`` finds the cluster's commands. ``inner`` is what
+    runs the tasks' steps, where that is to be chosen.
     """
 
     rjms: str
@@ -55,6 +56,7 @@ class Bed:
     environment: dict[str, str]
     crash: Callable[[str], None]
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    inner: str = ""
 
     def call(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a command in the cluster's environment."""
@@ -74,7 +76,8 @@ class Bed:
         process = subprocess.Popen(
             [
                 WHESL, "run", str(study), *more, "-e", str(rules), "--rjms", self.rjms,
-                "--out", str(self.root(study)), "-y", *options,
+                "--out", str(self.root(study)), "-y", *(("--inner", self.inner) if self.inner else ()),
+                *options,
             ],
             env=self.environment,
             stdout=subprocess.PIPE,
@@ -281,15 +284,15 @@ def _crash_local(environment: dict[str, str], node: str) -> None:
 
 
 @contextlib.contextmanager
-def slurm_bed(directory: Path, nodes: int = 8) -> Iterator[Bed]:
-    """A real Slurm whose nodes can be crashed."""
+def slurm_bed(directory: Path, nodes: int = 8, inner: str = "slurm") -> Iterator[Bed]:
+    """A real Slurm whose nodes can be crashed; ``inner`` runs the tasks' steps in its jobs."""
     from whesl.testing.slurmbed import SlurmBed
 
     with SlurmBed(nodes, "pid", slurmd_timeout=15, settings={"MpiDefault": "none"}) as cluster:
         own = base_environment(directory / "home")
         environment = {**cluster.environment, **{k: own[k] for k in ("WHESL_HOME", "USER")}}
         environment["PATH"] = f"{BIN}:{environment['PATH']}"
-        bed = Bed("slurm", directory, environment, cluster.kill_node)
+        bed = Bed("slurm", directory, environment, cluster.kill_node, inner=inner)
         try:
             yield bed
         finally:

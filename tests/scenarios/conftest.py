@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import need_slurm
+from tests.conftest import need_flux, need_slurm
 from tests.scenarios.bed import Bed, flux_bed, local_bed, slurm_bed
 
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--")
@@ -108,6 +108,11 @@ def bed(request: pytest.FixtureRequest, tmp_path: Path, filesystems: Path) -> It
     elif request.param == "slurm":
         need_slurm()
         with slurm_bed(tmp_path) as made:
+            yield made
+    elif request.param == "slurm+flux":
+        need_slurm()
+        need_flux()
+        with slurm_bed(tmp_path, inner="flux") as made:
             yield made
     elif request.param == "flux":
         with flux_bed(tmp_path, request.getfixturevalue("flux_bindings")) as made:

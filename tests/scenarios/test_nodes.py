@@ -21,6 +21,17 @@ else
   srun --mpi=pmix -N 2 -n 2 lmp -log none -in {inputs}/in.start
 fi
 """
+# Also on Slurm with a Flux instance inside each job.
+BEDS = pytest.mark.parametrize(
+    "bed",
+    [
+        "local",
+        pytest.param("slurm", marks=pytest.mark.slurm),
+        pytest.param("flux", marks=pytest.mark.flux),
+        pytest.param("slurm+flux", marks=[pytest.mark.slurm, pytest.mark.flux]),
+    ],
+    indirect=True,
+)
 NODE_LOST = """\
 DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [solve] LIMIT 2
 EXCEPTION DETECTION NODELOST NODE DOWN
@@ -46,6 +57,7 @@ def rank_nodes(workspace: Path) -> dict[int, str]:
     }
 
 
+@BEDS
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_3_node_killed_under_the_parallel_program(bed: Bed, tmp_path: Path) -> None:
@@ -106,6 +118,7 @@ def test_3_node_killed_under_lammps(bed: Bed, tmp_path: Path, require_mpi: None)
     assert [job["JobState"] for job in bed.jobs()[before:]] == ["COMPLETED"]
 
 
+@BEDS
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_4_a_stopped_rank_is_a_hang(bed: Bed, tmp_path: Path) -> None:
@@ -132,6 +145,7 @@ def test_4_a_stopped_rank_is_a_hang(bed: Bed, tmp_path: Path) -> None:
     assert any("solver.py" in path.read_text() for path in stacks)
 
 
+@BEDS
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_9_spares_exhausted(bed: Bed, tmp_path: Path) -> None:
