@@ -104,14 +104,3 @@ def test_a_terminal_without_colours(tmp_path: Path) -> None:
     assert "\x1b[31m" in shown[0]
     assert "\x1b[31m" not in shown[1]
     assert "word" in shown[1]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell: str) -> None:
-    """The lines of docs/commands.md give a completion script."""
-    done = subprocess.run(
-        ["whesl"], executable=str(Path(sys.executable).parent / "whesl"), timeout=60, check=False,
-        env={**os.environ, "_WHESL_COMPLETE": f"{shell}_source"}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert "_whesl_completion" in done.stdout

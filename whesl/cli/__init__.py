@@ -17,6 +17,7 @@ from whesl.model.errors import WheslError
 COMMANDS = {
     "check": ("check", "Find everything that is wrong with a specification."),
     "compile": ("check", "Print a specification as JSON."),
+    "explain": ("explain", "Say in sentences what a specification does; rehearse it on a log."),
     "exec": ("exec", "Run one command, watch it, and recover it in place."),
     "run": ("run", "Run a whole workflow under its own manager, protected."),
     "fluxify": ("fluxify", "Wrap every task of a workflow; show or write the result."),
@@ -29,6 +30,7 @@ COMMANDS = {
     "nodes": ("nodes", "Show or change the memory of bad nodes."),
     "coordinator": ("coordinator", "Start, stop or look at the coordinator."),
     "local": ("local", "The embedded resource manager."),
+    "completion": ("completion", "Print a shell's completion script."),
     "doctor": ("doctor", "Find out what this machine has and what is wrong with it."),
 }
 
@@ -74,7 +76,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command, with the nearest names for a misspelling."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        unknown = bool(args) and args[0] not in COMMANDS and not args[0].startswith("-")
+        if unknown and not ctx.resilient_parsing:
             near = difflib.get_close_matches(args[0], COMMANDS, n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")

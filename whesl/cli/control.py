@@ -9,6 +9,7 @@ from collections.abc import Callable
 import click
 import msgspec
 
+from whesl.cli import candidates
 from whesl.coordinator.observing import known_state
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
@@ -36,7 +37,7 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
         help="How long --wait waits.",
     )(function)
     function = click.option("--wait", is_flag=True, help="Return when it has happened.")(function)
-    return click.argument("task")(function)
+    return click.argument("task", shell_complete=candidates.tasks)(function)
 
 
 @click.command()

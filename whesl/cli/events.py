@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from whesl.cli import candidates
 from whesl.coordinator.observing import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.model.evidence import kept
@@ -19,7 +20,13 @@ from whesl.wire import keys
 @click.option(
     "--since", type=click.IntRange(min=0), default=0, metavar="N", help="Only events after number N."
 )
-@click.option("--workflow", default="", metavar="W", help="Only those of one workflow.")
+@click.option(
+    "--workflow",
+    default="",
+    metavar="W",
+    help="Only those of one workflow.",
+    shell_complete=candidates.workflows,
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
     """Show what happened to workflows and tasks, and why.

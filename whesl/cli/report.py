@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.model.errors import UsageError
 from whesl.report import render
@@ -20,7 +21,7 @@ _PRINT = Path("-")
 
 
 @click.command()
-@click.argument("workflow", required=False)
+@click.argument("workflow", required=False, shell_complete=candidates.workflows)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page; - prints it.")
 @click.option("--markdown", type=_FILE, metavar="FILE", help="Write Markdown; - prints it.")

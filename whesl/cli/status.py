@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.cli.watch import Watcher, cells, row
 from whesl.cli.watch import watch as follow
@@ -24,7 +25,7 @@ from whesl.wire import keys
 
 
 @click.command()
-@click.argument("workflow", required=False, default="")
+@click.argument("workflow", required=False, default="", shell_complete=candidates.workflows)
 @click.option("--watch", is_flag=True, help="Refresh until every task has ended (or Ctrl-C).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(workflow: str, watch: bool, as_json: bool) -> None:

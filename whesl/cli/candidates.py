@@ -1,0 +1,57 @@
+"""What a shell may complete: workflows and tasks, from the coordinator's journal.
+
+Nothing here may fail or print: a person is in the middle of a line. Nothing is started for it either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from whesl.model.errors import WheslError
+from whesl.model.states import TaskState
+
+if TYPE_CHECKING:
+    from whesl.coordinator.state import TaskEntry
+
+# More candidates than these are no help, and slow in some shells.
+_MOST = 200
+_FIT: dict[str, Callable[[TaskState], bool]] = {
+    "resume": lambda state: state is TaskState.PAUSED,
+    "pause": lambda state: not state.final and state is not TaskState.PAUSED,
+    "cancel": lambda state: not state.final,
+}
+
+
+def workflows(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the workflows that begin so."""
+    try:
+        known = _known()
+    except (WheslError, OSError):
+        return []
+    names = {task.workflow for task in known.values()}
+    return _beginning(names, incomplete)
+
+
+def tasks(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the tasks that begin so, by id or by name, and to which the command can be said as they are."""
+    fit = _FIT.get(context.info_name or "")
+    try:
+        found = [task.id for task in _known().values() if fit is None or fit(task.state)]
+    except (WheslError, OSError):
+        return []
+    ids = _beginning(found, incomplete)
+    return ids or _beginning((name.partition("/")[2] for name in found), incomplete)
+
+
+def _known() -> dict[str, TaskEntry]:
+    from whesl.coordinator.observing import known_state
+    from whesl.wire import keys
+
+    return known_state(keys.home()).state.tasks
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return sorted({name for name in names if name.startswith(incomplete)})[:_MOST]
