@@ -46,7 +46,7 @@ def rules(count: int) -> str:
     for number in range(count):
         word = _WORDS[number % len(_WORDS)]
         form = (
-            f'LOG MATCH "rank (?P<rank>[0-9]+) lost {word} {number}:"'
+            f'MATCH "rank (?P<rank>[0-9]+) lost {word} {number}:"'
             if number % 5 == 4
             else f'LOG "error {number:04d} in {word}"'
         )

@@ -113,6 +113,19 @@ def test_an_agent_that_comes_back_takes_the_word_from_the_witness() -> None:
     assert not silence.is_dead("n2"), "an answer about an earlier closing counted"
 
 
+def test_a_closed_connection_is_undecided_until_it_is_lost_or_back() -> None:
+    silence = Silence(["n2"], LIMIT)
+    silence.heard("n2", 100.0)
+    assert not silence.undecided()
+    silence.closed("n2", 100.1)
+    assert silence.undecided()
+    silence.heard("n2", 100.2)
+    assert not silence.undecided()
+    silence.closed("n2", 100.3)
+    silence.lost(100.3 + GRACE, step_over=False)
+    assert not silence.undecided()
+
+
 def test_connections_that_close_with_the_agents_step_are_no_loss_later_either() -> None:
     silence = Silence(["n2", "n3"], LIMIT)
     silence.heard("n2", 100.0)

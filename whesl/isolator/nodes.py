@@ -46,6 +46,8 @@ REPEAT = 0.05
 LAUNCHER_PATIENCE = 0.5
 # How long an attempt's failure waits for the resource manager's word on the nodes, seconds.
 ANSWER_LIMIT = 3.0
+# How much later than a launcher's end the death of a node that it ended of may be heard of, seconds.
+HEARING = 0.15
 
 
 class _Stacks(msgspec.Struct):
@@ -97,6 +99,7 @@ class Nodes:
         setup = job.setup
         self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
         self._fence: Fence | None = None
+        self._fenced: tuple[str, ...] = ()  # the nodes that its attempt ran on
         # By node: the attempts that it could not be asked to end.
         self._owed: dict[str, list[str]] = {}
         self._stacks: _Stacks | None = None
@@ -109,6 +112,7 @@ class Nodes:
         self._check_at: float | None = None
         self._asked_for = 0
         self._answer_by = 0.0
+        self._heard_by = 0.0
         self._agents: Agents | None = None
         self._silence = Silence((), job.heartbeat_limit)
         if self._remote:
@@ -150,6 +154,7 @@ class Nodes:
         """Return when ``poll`` has to be called at the latest, monotonic seconds."""
         times = [self._ask_at] if self._remote else []
         times += [time for time in (self._check_at,) if time is not None]
+        times += [self._heard_by] if now < self._heard_by else []
         if self._stacks is not None:
             times.append(self._stacks.deadline)
         if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
@@ -186,17 +191,19 @@ class Nodes:
             self._agents.kill(node, token)
 
     def may_tell_more(self, attempt: int, now: float) -> bool:
-        """Whether an attempt's failure has to wait for the resource manager's word on the nodes; bounded.
+        """Whether an attempt's failure has to wait for what may yet be heard of the nodes; bounded.
 
-        A launcher ends in the moment in which a node is called down, before that was heard of here.
+        A launcher ends in the moment in which a node dies or is called down, before that was heard of here.
         """
         if not self._remote:
             return False
         if self._asked_for != attempt:
             self._asked_for, self._answer_by = attempt, now + ANSWER_LIMIT
+            self._heard_by = now + HEARING
             if not self._asking:
                 self._ask(now)
-        return self._asking and now < self._answer_by
+        silent = self._silence.undecided() or now < self._heard_by
+        return (self._asking or silent) and now < self._answer_by
 
     # The resource manager's word ---------------------------------------------------------------------
 
@@ -259,6 +266,7 @@ class Nodes:
         now = time.monotonic()
         fence = Fence(command.attempt, token, self._remote if self._agents else (), now)
         self._fence = fence
+        self._fenced = command.nodes
         self._check_at = now
         if self._agents is not None:
             for node in self._remote:
@@ -315,7 +323,8 @@ class Nodes:
                 seconds=now - fence.began,
                 killed=fence.killed,
                 open_files=fence.open_files,
-                unreachable=tuple(fence.unreachable),
+                # A spare, or a node that was lost before, had nothing to answer.
+                unreachable=tuple(node for node in fence.unreachable if node in self._fenced),
             )
         )
 

@@ -163,6 +163,12 @@ class Silence:
                 found.append(NodeLost(node, reason))
         return found
 
+    def undecided(self) -> bool:
+        """Whether a connection has closed of which it is not yet known what that means."""
+        return any(
+            peer.closed is not None and not peer.lost and not peer.excused for peer in self._peers.values()
+        )
+
     def is_lost(self, node: str) -> bool:
         """Whether a node counts as lost."""
         peer = self._peers.get(node)
