@@ -67,11 +67,14 @@ class Agents:
         self.silence.closed(node, self.world.now)
         self.world.after(GRACE + 0.001, self.check)
 
-    def node_cut(self, node: str) -> None:
+    def node_cut(self, node: str, *, closes: bool) -> None:
         """Nothing comes any more. Until now it was heard: an agent's lease begins with a beat that was."""
         if node in self._connected:
             self.silence.heard(node, self.world.now)
             self._connected.discard(node)
+            if closes:
+                self.silence.closed(node, self.world.now)
+                self.world.after(GRACE + 0.001, self.check)
         self.world.after(self.world.scenario.lease + 0.001, self.check)
 
     def node_healed(self, node: str) -> None:

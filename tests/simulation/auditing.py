@@ -33,6 +33,7 @@ class TaskAudit:
         self._maps = False
         self.moved = False  # an attempt was relaunched whose dependents have to follow it
         self.ended: Data | None = None
+        self.escalated: list[int] = []  # given up to the coordinator
 
     def fail(self, invariant: str, text: str) -> None:
         """Say what is wrong."""
@@ -109,6 +110,7 @@ class TaskAudit:
 
     def on_escalated(self, data: Data, _now: float) -> None:
         self.open[data["ordinal"]] = "escalated"
+        self.escalated.append(data["ordinal"])
 
     def on_granted(self, data: Data, _now: float) -> None:
         self._needs_grant[data["ordinal"]] = False
@@ -201,6 +203,7 @@ class CoordinatorAudit:
         self._orders: dict[str, Data] = {}
         self._refused: set[str] = set()
         self.done: dict[str, int] = {}
+        self.escalated: set[tuple[str, int]] = set()
         self._steps: dict[str, int] = {}
         self._outcomes: dict[tuple[str, int], str] = {}
         self._claims: dict[str, str] = {}
@@ -215,13 +218,20 @@ class CoordinatorAudit:
     def on_registered(self, data: Data, _now: float) -> None:
         task = data["task"]
         if data["attempt"] == 0 and data["claim"] != self._claims.get(task):
+            # Its isolator has an empty journal: exceptions are numbered from 1 again.
             for key in [key for key in self._outcomes if key[0] == task]:
                 del self._outcomes[key]
+            for name in [name for name in self.done if name.startswith(f"{task}#")]:
+                del self.done[name]
         self._claims[task] = data["claim"]
         if data["fresh"]:
             self._final.pop(task, None)
 
     def on_requested(self, data: Data, _now: float) -> None:
+        if data["recovery"] in self.done:
+            raise InvariantError("no step done twice", f"recovery {data['recovery']} was begun twice")
+        if data["origin"] == "escalation":
+            self.escalated.add((data["task"], data["ordinal"]))
         self.done[data["recovery"]] = 0
         self._steps[data["recovery"]] = len(data["steps"])
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tests.simulation.scenario import TaskPlan
-from tests.simulation.world import World
+from tests.simulation.world import InvariantError, World
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord, NodeRecord
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 900.0
 KILL_WAIT = 30.0
+REQUEUES = 1
 
 
 class Node:
@@ -170,7 +171,7 @@ class Cluster:
             node.job.site.node_died(name)
         self.world.after(noticed, self._say_down, node)
 
-    def cut(self, name: str, length: float) -> None:
+    def cut(self, name: str, length: float, *, closes: bool) -> None:
         """A node is cut off from all others for a while."""
         node = self.nodes_by_name[name]
         if not node.reachable:
@@ -178,7 +179,7 @@ class Cluster:
         node.cut = True
         self.world.note(name, f"is cut off for {length:g} s")
         if node.job is not None:
-            node.job.site.node_cut(name)
+            node.job.site.node_cut(name, closes=closes)
         self.world.after(length, self._heal, node)
 
     def _heal(self, node: Node) -> None:
@@ -223,10 +224,14 @@ class Cluster:
             raise RefusedError("the job is pending")
         if job.state in (JobState.CANCELLED, JobState.COMPLETED) or job.ending:
             raise RefusedError("the job was cancelled or is completing")
+        if self._chance.random() < self.world.scenario.refusing:
+            raise RefusedError("this job may not be requeued")
         self.world.note("scheduler", f"job {job.claim} is requeued")
         job.site.signalled(15)
         job.state, job.exit_code = JobState.PENDING, None
         job.restarts += 1
+        if job.restarts > REQUEUES:
+            raise InvariantError("budgets kept", f"job {job.id} is run again {job.restarts} times")
         self.world.after(5.0 * self._chance.random(), self._requeued, job)
         self._answer()
 

@@ -12,6 +12,7 @@ import msgspec
 from tests.simulation.cluster import Cluster
 from tests.simulation.network import Delivery, Server
 from tests.simulation.rulebook import OLD
+from tests.simulation.scenario import struck
 from tests.simulation.world import InvariantError
 from whesl.coordinator import core, performing
 from whesl.coordinator.events import (
@@ -88,7 +89,7 @@ class Place:
         self.records: list[tuple[str, bytes, float]] = []
         self.turns = 0
         self.starts = 0
-        self.crashes = {c.turn * 3: c for c in system.world.scenario.crashes if c.who == "coordinator"}
+        self.crashes = [crash for crash in system.world.scenario.crashes if crash.who == "coordinator"]
         self.settings = Settings(heartbeat=system.world.scenario.heartbeat)
         self.present: Coordinator | None = None
         self.ports = Ports(system)
@@ -194,7 +195,6 @@ class Coordinator:
         """One turn as the daemon does it; or it is killed in it."""
         world, place = self.world, self.place
         place.turns += 1
-        crash = place.crashes.get(place.turns)
         state = self.state
         records: list[tuple[str, dict[str, Any]]] = []
         commands: list[Command] = []
@@ -209,6 +209,7 @@ class Coordinator:
                 own[0] = (own[0][0], {**own[0][1], "from": delivery.origin})
             records += own
             commands += [command for command in more if not isinstance(command, Journal)]
+        crash = struck(place.crashes, place.turns, {kind for kind, _ in records})
         if crash is not None and crash.place == 0:
             self._crash(crash.back)
             return False

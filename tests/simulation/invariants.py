@@ -12,6 +12,7 @@ from whesl.coordinator.state import State as CoordinatorState
 from whesl.isolator.events import RunStep, StartAttempt
 from whesl.isolator.state import State
 from whesl.model.states import JobState, TaskState
+from whesl.wire.messages import Escalate, RecoveryDone
 
 if TYPE_CHECKING:
     from tests.simulation.coordinator import Coordinator
@@ -60,12 +61,24 @@ class Watch:
             return  # it could not be told; that is said in its log
         for name in self._ancestors[isolator.site.name]:
             site = self._system.sites[name]
-            moved = self.audit(site, site.files).moved and not site.unheard
-            if moved and command.configuration.path_map.path(OLD) == OLD:
+            if not 0.0 < site.ended < isolator.site.began or any(
+                isinstance(message, RecoveryDone) for message in site.unheard
+            ):
+                continue  # it still runs, or its isolator had to leave unheard: that is said in its log
+            if self.audit(site, site.files).moved and command.configuration.path_map.path(OLD) == OLD:
                 raise InvariantError(
                     "every dependent has the path map",
                     f"{isolator.site.id} attempt {command.attempt} starts without what {site.id} decided",
                 )
+
+    def refused(self, isolator: Isolator, reason: str) -> None:
+        """An isolator is told that it does not own its task."""
+        job = isolator.site.job
+        present = job is not None and job.claim == isolator.setup.claim and job.state is JobState.RUNNING
+        # A new job of its manager's is sent away as long as the end of the one before has not been seen.
+        another = reason.startswith("job ")
+        if present and not another and "cancelled" not in reason:
+            raise InvariantError("no task lost", f"{isolator.site.id}: its owner is sent away: {reason}")
 
     def isolator_step(self, isolator: Isolator, state: State, command: RunStep) -> None:
         """A step is carried out."""
@@ -139,6 +152,12 @@ class Watch:
             ended = audit.ended
             if good and (ended is None or ended["state"] not in ("completed", "skipped")):
                 raise InvariantError("no task lost", f"{site.id}: its job says success, its isolator {ended}")
+            for ordinal in audit.escalated:
+                unheard = any(isinstance(message, Escalate) for message in site.unheard)
+                if ended is not None and not unheard and (site.id, ordinal) not in self.coordinator.escalated:
+                    raise InvariantError(
+                        "every exception ends", f"{site.id}: the escalation of {ordinal} was never taken"
+                    )
             if audit.open and ended is not None:
                 raise InvariantError("every exception ends", f"{site.id}: {audit.open}")
             if (

@@ -9,6 +9,7 @@ import msgspec
 from tests.simulation.agents import Agents
 from tests.simulation.network import Client
 from tests.simulation.programs import KILLED, Run
+from tests.simulation.scenario import struck
 from tests.simulation.stepping import carry_out
 from tests.simulation.world import InvariantError
 from whesl.isolator import core
@@ -39,7 +40,7 @@ from whesl.isolator.events import (
 )
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase, State
-from whesl.wire.messages import AnyMessage, Report, Welcome
+from whesl.wire.messages import AnyMessage, Escalate, Report, Welcome
 
 if TYPE_CHECKING:
     from tests.simulation.scenario import Crash
@@ -104,6 +105,7 @@ class Isolator:
             self.world.note(self.site.name, f"isolator {self.setup.claim}-{self.number} is killed: {why}")
             self.dead = True
             self.site.forgetful |= bool(self.unwritten)
+            self.site.unheard += (m for m in self.client.vital.values() if isinstance(m, Escalate))
             self.client.close()
             self.compare()
 
@@ -133,7 +135,10 @@ class Isolator:
     def _hear(self, message: AnyMessage) -> None:
         if self.world.tracing:
             self.world.note(self.site.name, f"hears {_short(message)}")
-        self.welcomed |= isinstance(message, Welcome) and message.admitted
+        if isinstance(message, Welcome):
+            self.welcomed |= message.admitted
+            if not message.admitted:
+                self.site.system.watch.refused(self, message.reason)
         self.feed(CoordinatorMessage(message=message))
 
     def _contact(self, there: bool) -> None:
@@ -171,11 +176,11 @@ class Isolator:
             return
         world, site = self.world, self.site
         site.turns += 1
-        crash = site.crashes.get(site.turns)
         if world.tracing:
             world.note(site.name, f"[{site.turns}] {_short(event)} in {self.state.phase.value}")
         state, commands = core.step(self.state, event, world.now)
         records = [command for command in commands if isinstance(command, Journal)]
+        crash = struck(site.crashes, site.turns, {record.kind for record in records})
         if crash is not None and crash.place == 0 and records:
             self._crash(crash)
             return
@@ -313,8 +318,7 @@ class Isolator:
         if len(self.client.outbox) and self.world.now < deadline:
             self.world.after(0.25, self._flush, deadline)
             return
-        if len(self.client.outbox):
-            self.site.unheard.append(self.setup.claim)
+        self.site.unheard += self.client.vital.values()
         self.dead = True
         self.client.close()
         assert self.finish is not None

@@ -105,6 +105,7 @@ class Client:
         self.outbox = Outbox(sender, incarnation)
         self.open = True
         self.connected = False
+        self.vital: dict[int, AnyMessage] = {}  # not acknowledged, and not only for people
         self._inbox = Inbox()
         self._heard = heard
         self._contact = contact
@@ -122,6 +123,8 @@ class Client:
                 reliable=not isinstance(message, (Heartbeat, Ack)),
                 expendable=isinstance(message, Report),
             )
+            if envelope.number and not isinstance(message, Report):
+                self.vital[envelope.number] = message
             self._put(envelope)
             self._plan()
 
@@ -145,6 +148,7 @@ class Client:
         message = envelope.message
         if isinstance(message, Ack):
             self.outbox.acknowledged(message.number)
+            self.vital.pop(message.number, None)
             return
         new = self._inbox.accept(envelope)
         if envelope.number and self._inbox.seen(envelope):

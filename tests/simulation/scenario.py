@@ -13,6 +13,16 @@ import msgspec
 
 from tests.simulation.rulebook import RULES, draw_rule
 
+# The turns at which a kill is worth most.
+ISOLATOR_RECORDS = (
+    *("begun", "nodes", "attempt", "launched", "raised", "decided", "requested", "fenced", "granted"),
+    *("step-begun", "step-done", "relaunched", "confirmed", "paused", "resumed", "escalated", "finished"),
+)
+COORDINATOR_RECORDS = (
+    *("workflow", "registered", "counted", "requested", "step-begun", "step-done", "granted", "finished"),
+    *("recovery-done", "configured", "decided", "requeue-decided", "requeue-begun", "requeue-done", "fenced"),
+)
+
 
 class Act(msgspec.Struct, frozen=True):
     """What one run of a program does: after ``after`` s it ``kind``: ok, exit, line, hang, unstartable.
@@ -37,12 +47,14 @@ class TaskPlan(msgspec.Struct, frozen=True):
     spares: int = 0
     acts: tuple[Act, ...] = ()
     obeys: bool = True
+    beside: bool = False  # it runs together with its parents: submitted when they have started
     resubmitted: bool = False  # its manager submits it once more under a new job when it has failed
 
 
 class Crash(msgspec.Struct, frozen=True):
     """A daemon killed at its ``turn``-th turn since the start of the world.
 
+    With ``kind``: at the first turn from then on that writes such a record.
     ``place``: 0 before the records of that turn are on disk, n after the n-1 first commands after them.
     ``back``: seconds until it is started again.
     """
@@ -51,12 +63,29 @@ class Crash(msgspec.Struct, frozen=True):
     turn: int
     place: int
     back: float
+    kind: str = ""
+
+
+def struck(crashes: list[Crash], turn: int, kinds: set[str]) -> Crash | None:
+    """Take the crash that comes at a turn out of those still to come.
+
+    Args:
+        crashes: of one daemon.
+        turn: its number.
+        kinds: of the records that this turn writes.
+    """
+    for crash in crashes:
+        if turn >= crash.turn and (not crash.kind or crash.kind in kinds):
+            crashes.remove(crash)
+            return crash
+    return None
 
 
 class NodeFault(msgspec.Struct, frozen=True):
     """The ``which``-th node of a task's job at time ``at``: dead, or cut off for ``cut`` s.
 
-    ``which`` 0 is the batch host. ``noticed``: seconds until the scheduler says so.
+    ``which`` 0 is the batch host. ``noticed``: seconds until the scheduler says so. ``closes``: being cut off
+    closes connections, so that the isolator knows before the agent's lease is over.
     """
 
     task: str
@@ -64,6 +93,7 @@ class NodeFault(msgspec.Struct, frozen=True):
     at: float
     cut: float = 0.0
     noticed: float = 20.0
+    closes: bool = False
 
 
 class Outage(msgspec.Struct, frozen=True):
@@ -107,6 +137,7 @@ class Scenario(msgspec.Struct, frozen=True):
     words: tuple[Word, ...] = ()
     unanswered: float = 0.0
     deaf: float = 0.0
+    refusing: float = 0.0  # how often it refuses to run a job again
     busy_manager: float = 0.0
     failing_steps: float = 0.0
     stuck: float = 0.0
@@ -120,7 +151,7 @@ def draw(seed: int) -> Scenario:
     """Return the scenario of a seed."""
     rng = random.Random(seed)
     some = rng.random
-    names = [f"t{number}" for number in range(rng.choice((1, 1, 2, 2, 3, 4)))]
+    names = [f"t{number}" for number in range(rng.choice((1, 2, 2, 3, 3, 4)))]
     rules = _rules(rng)
     words = [rule["name"] for rule in rules if rule["seen"] == "log"]
     hangs = [rule["name"] for rule in rules if rule["seen"] == "hang"]
@@ -130,15 +161,7 @@ def draw(seed: int) -> Scenario:
         tasks.append(_task(rng, name, parents, words, hangs))
     calm = some() < 0.25
     late = 120.0
-    crashes = tuple(
-        Crash(
-            who=rng.choice([*names, "coordinator"]),
-            turn=int(1 + 60 * some() ** 1.5),
-            place=rng.choice((0, 1, 1, 2, 2, 3, 4, 5)),
-            back=rng.choice((0.1, 0.5, 2.0, 2.0, 8.0)),
-        )
-        for _ in range(rng.choice((0, 0, 1, 1, 2, 3, 5)))
-    )
+    crashes = tuple(_crash(rng, names) for _ in range(rng.choice((0, 0, 1, 1, 2, 3, 5))))
     nodes = tuple(
         NodeFault(
             task=rng.choice(names),
@@ -146,8 +169,9 @@ def draw(seed: int) -> Scenario:
             at=late * some(),
             cut=rng.choice((0.0, 0.0, 2.0, 15.0, 60.0)),
             noticed=rng.choice((1.0, 10.0, 30.0)),
+            closes=some() < 0.5,
         )
-        for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))
+        for _ in range(rng.choice((0, 0, 1, 1, 2, 3)))
     )
     outages = tuple(
         Outage(
@@ -181,6 +205,7 @@ def draw(seed: int) -> Scenario:
         outages=outages,
         words=said,
         unanswered=rng.choice((0.0, 0.0, 0.3)),
+        refusing=rng.choice((0.0, 0.0, 0.5)),
         deaf=rng.choice((0.0, 0.0, 0.3)),
         busy_manager=rng.choice((0.0, 0.4)),
         failing_steps=rng.choice((0.0, 0.0, 0.15)),
@@ -189,6 +214,19 @@ def draw(seed: int) -> Scenario:
         lease=rng.choice((1.0, 3.0)),
         coordinator_wait=rng.choice((60.0, 120.0)),
         patience=rng.choice((20.0, 90.0)),
+    )
+
+
+def _crash(rng: random.Random, names: list[str]) -> Crash:
+    who = rng.choice([*names, "coordinator"])
+    kind = rng.choice(COORDINATOR_RECORDS if who == "coordinator" else ISOLATOR_RECORDS)
+    kind = kind if rng.random() < 0.6 else ""
+    return Crash(
+        who=who,
+        turn=int(1 + (20 if kind else 60) * rng.random() ** 1.5),
+        place=rng.choice((0, 1, 1, 2, 2, 3, 4, 5)),
+        back=rng.choice((0.1, 0.5, 2.0, 2.0, 8.0)),
+        kind=kind,
     )
 
 
@@ -201,7 +239,7 @@ def _task(
     rng: random.Random, name: str, parents: tuple[str, ...], words: list[str], hangs: list[str]
 ) -> TaskPlan:
     acts = []
-    for _ in range(rng.choice((0, 0, 1, 1, 2, 3, 4))):
+    for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))):
         after = 1.0 + 20.0 * rng.random()
         chance = rng.random()
         if chance < 0.7 and words:
@@ -223,9 +261,10 @@ def _task(
     return TaskPlan(
         name=name,
         parents=parents,
-        nodes=rng.choice((1, 1, 2, 3)),
+        nodes=rng.choice((1, 2, 2, 3)),
         spares=rng.choice((0, 1, 1, 2)),
         acts=(*acts, Act("ok", 2.0 + 25.0 * rng.random())),
         obeys=rng.random() < 0.7,
+        beside=rng.random() < 0.2,
         resubmitted=rng.random() < 0.15,
     )

@@ -14,6 +14,7 @@ from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
 from whesl.isolator.setup import Setup
 from whesl.model.workflow import Task
+from whesl.wire.messages import AnyMessage
 
 if TYPE_CHECKING:
     from tests.simulation.system import System
@@ -59,12 +60,14 @@ class Site:
         self.job: Job | None = None
         self.isolator: Isolator | None = None
         self.starts = 0
+        self.began = 0.0  # when the present start of its job's script was
+        self.ended = 0.0  # when its isolator last ended by its own decision
         self.skipped = 0
         self.forgetful = False  # a node died with records that its full disk had not taken
         self.turns = 0
-        self.crashes = {c.turn: c for c in system.world.scenario.crashes if c.who == plan.name}
+        self.crashes = [crash for crash in system.world.scenario.crashes if crash.who == plan.name]
         self.contact_lost: dict[str, float] = {}
-        self.unheard: list[str] = []  # claims that ended with words that the coordinator has not taken
+        self.unheard: list[AnyMessage] = []  # what isolators that have ended could not say
         self.steps_run: dict[tuple[str, int, int], int] = {}
         self.chance = system.world.chance(f"site {plan.name}")
 
@@ -78,6 +81,8 @@ class Site:
             self.aside.append(self.files)
             self.files = Files(len(self.aside))
         self.contact_lost = {}
+        self.began = self.world.now
+        self.system.manager.job_started()
         self.files.setup = Setup(
             task=Task(id=self.id, step=self.name, nodes=self.plan.nodes, workspace=f"/scratch/{self.name}"),
             workflow=WORKFLOW,
@@ -116,6 +121,7 @@ class Site:
 
     def over(self, isolator: Isolator, code: int) -> None:
         """The isolator has ended by its own decision."""
+        self.ended = self.world.now
         self._contact_ends()
         self.isolator = None
         job = self.job
@@ -200,7 +206,7 @@ class Site:
         elif self.isolator is not None:
             self.isolator.agents.node_died(name)
 
-    def node_cut(self, name: str) -> None:
+    def node_cut(self, name: str, *, closes: bool) -> None:
         """One of the job's nodes is cut off; the batch host is cut off from the coordinator only."""
         assert self.job is not None
         if name == self.job.nodes[0]:
@@ -210,7 +216,7 @@ class Site:
             if run.runner and name in run.ranks:
                 run.unwell()
         if self.isolator is not None:
-            self.isolator.agents.node_cut(name)
+            self.isolator.agents.node_cut(name, closes=closes)
 
     def node_healed(self, name: str) -> None:
         """A node that was cut off is back."""

@@ -36,8 +36,16 @@ class WorkflowManager:
 
     def _submit_ready(self) -> None:
         for plan in self._system.world.scenario.tasks:
-            if plan.name not in self.submitted and all(self.outcomes.get(parent) for parent in plan.parents):
+            ready = self._started if plan.beside else self.outcomes.get
+            if plan.name not in self.submitted and all(ready(parent) for parent in plan.parents):
                 self._submit(plan)
+
+    def _started(self, name: str) -> bool:
+        return self._system.sites[name].job is not None
+
+    def job_started(self) -> None:
+        """What runs beside it may be submitted."""
+        self._system.world.after(LOOK, self._submit_ready)
 
     def _submit(self, plan: TaskPlan) -> None:
         self.submitted[plan.name] = self.submitted.get(plan.name, 0) + 1
@@ -183,7 +191,7 @@ class System:
         if site.isolator.agents.missing():
             self.world.after(0.6, self._strike, fault)
         elif fault.cut and name != job.nodes[0]:
-            self.cluster.cut(name, fault.cut)
+            self.cluster.cut(name, fault.cut, closes=fault.closes)
         elif not fault.cut:
             self.cluster.lose(name, fault.noticed)
 

@@ -1,0 +1,214 @@
+"""Deliberate faults in the cores, put in for a while: a simulation that misses one is worth nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import msgspec
+
+from whesl.coordinator import admission, configuring, escalation, performing
+from whesl.coordinator import core as coordinator_core
+from whesl.coordinator import recovery as coordinator_recovery
+from whesl.coordinator.state import TaskEntry
+from whesl.erm.budget import Budget
+from whesl.isolator import core as isolator_core
+from whesl.isolator import escalation as isolator_escalation
+from whesl.isolator import recovery as isolator_recovery
+from whesl.isolator import state as isolator_state
+from whesl.isolator.silence import Silence
+from whesl.wire.delivery import Outbox
+from whesl.wire.messages import Escalate
+
+Mutation = Callable[[], Any]
+
+
+def _handlers(module: Any, name: str, kind: type, replacement: Callable[..., None]) -> Any:
+    return patch.dict(getattr(module, name), {kind: replacement})
+
+
+def lost_acknowledgement_accepted() -> Any:
+    """What was sent once counts as arrived."""
+
+    def due(self: Outbox, now: float) -> list[Any]:
+        late = [number for number, waiting in self._waiting.items() if waiting.due <= now]
+        for number in late:
+            self.acknowledged(number)
+        return []
+
+    return patch.object(Outbox, "due", due)
+
+
+def restarts_not_compared() -> Any:
+    """A requeue is not told from the one that was carried out without an answer."""
+    real = performing.requeue
+
+    def requeue(
+        ports: Any, token: str, rjms: str, job: str, _restarts: int, exclude: Any, environment: Any
+    ) -> Any:
+        return real(ports, token, rjms, job, 1_000_000, exclude, environment)
+
+    return patch.object(performing, "requeue", requeue)
+
+
+def orders_not_compared() -> Any:
+    """Whether a job was ordered to run again before is not looked up."""
+    real = escalation.order_requeue
+
+    def order(turn: Any, task: str, because: str, recovery: str = "") -> bool:
+        entry = turn.state.tasks[task]
+        known = {key: value for key, value in turn.state.requeues.items() if value.task != entry.id}
+        turn.state = msgspec.structs.replace(turn.state, requeues=known)
+        return real(turn, task, because, recovery)
+
+    return patch.object(escalation, "order_requeue", order)
+
+
+def budget_not_counted() -> Any:
+    """A recovery is not added to what was used."""
+    return patch.object(Budget, "used", lambda self, _spec, _ordinal, _now: self)
+
+
+def step_done_before_it_is() -> Any:
+    """A step counts as done when it has begun."""
+
+    def begun(state: Any, data: Any, _time: float) -> dict[str, Any]:
+        recovery = msgspec.structs.replace(state.recovery, done=data["index"] + 1)
+        return {"phase": isolator_state.Phase.STEPS, "recovery": recovery}
+
+    return patch.dict(isolator_state._CHANGES, {"step-begun": begun})
+
+
+def claim_ignored() -> Any:
+    """Whoever registers owns the task."""
+    return patch.object(admission, "_why_not", lambda _entry, _message, _peer: "")
+
+
+def replaced_claim_heard() -> Any:
+    """What a replaced claim says late still counts."""
+    return patch.object(TaskEntry, "outdated", lambda _self, _peer, _claim: False)
+
+
+def request_done_twice() -> Any:
+    """A repeated request is taken for a new one."""
+    real = coordinator_recovery.on_request
+
+    def on_request(turn: Any, peer: str, message: Any) -> None:
+        entry = turn.task(message.raised.task)
+        if entry is not None:
+            key = f"{entry.id}#{message.raised.ordinal}"
+            others = {name: known for name, known in turn.state.recoveries.items() if name != key}
+            turn.state = msgspec.structs.replace(turn.state, recoveries=others)
+        real(turn, peer, message)
+
+    return _handlers(coordinator_core, "_MESSAGES", coordinator_core.RecoveryRequest, on_request)
+
+
+def grant_not_awaited() -> Any:
+    """The isolator's steps begin without the coordinator's part."""
+
+    def wait(turn: Any, recovery: Any) -> None:
+        turn.record("step-begun", ordinal=recovery.ordinal, index=recovery.done)
+        turn.do(isolator_recovery.RunStep(ordinal=recovery.ordinal, index=recovery.done))
+
+    return patch.object(isolator_recovery, "_wait_for_grant", wait)
+
+
+def lease_ignored() -> Any:
+    """A node that is cut off counts as rid of its processes at once."""
+    return patch.object(Silence, "lease_over", lambda _self, _node, _now: True)
+
+
+def fence_not_awaited() -> Any:
+    """The next thing begins while the old attempt is being killed."""
+    real = isolator_recovery.fence
+
+    def fence(turn: Any) -> None:
+        real(turn)
+        state = turn.state
+        if state.recovery is not None and not state.recovery.fenced:
+            turn.record("fenced", attempt=state.attempt, seconds=0.0)
+            isolator_recovery.proceed(turn)
+
+    return patch.object(isolator_recovery, "fence", fence)
+
+
+def late_dependents_forgotten() -> Any:
+    """Only dependents that run now get a path map."""
+    real = coordinator_recovery.dependents
+
+    def dependents(state: Any, task: str) -> tuple[str, ...]:
+        return tuple(name for name in real(state, task) if state.tasks[name].live)
+
+    @contextmanager
+    def both() -> Iterator[None]:
+        with (
+            patch.object(coordinator_recovery, "dependents", dependents),
+            patch.object(configuring, "dependents", dependents),
+        ):
+            yield
+
+    return both()
+
+
+def news_not_repeated() -> Any:
+    """A restarted isolator does not say again how recoveries ended."""
+    return patch.object(isolator_core, "_tell_again", lambda _turn: None)
+
+
+def replay_skips_a_record() -> Any:
+    """A restarted isolator does not read what its steps have done."""
+    real = isolator_core.rebuild
+
+    def rebuild(setup: Any, records: Any) -> Any:
+        return real(setup, (record for record in records if record[0] != "step-done"))
+
+    return patch.object(isolator_core, "rebuild", rebuild)
+
+
+def escalation_swallowed_by_the_isolator() -> Any:
+    """Nobody is told."""
+
+    def send(turn: Any) -> None:
+        turn.wake(turn.state.since + turn.state.setup.coordinator_wait)
+
+    return patch.object(isolator_escalation, "send", send)
+
+
+def escalation_swallowed_by_the_coordinator() -> Any:
+    """It is acknowledged, and nothing comes of it."""
+    return _handlers(coordinator_core, "_MESSAGES", Escalate, lambda _turn, _peer, _message: None)
+
+
+def back_off_ignored() -> Any:
+    """The next attempt starts at once."""
+    real = isolator_recovery.placing.place
+
+    def due(turn: Any) -> None:
+        if turn.state.phase is isolator_state.Phase.BACKOFF and real(turn):
+            isolator_recovery.start_attempt(turn, turn.state.attempt + 1)
+
+    return patch.object(isolator_recovery, "launch_when_due", due)
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    lost_acknowledgement_accepted,
+    restarts_not_compared,
+    orders_not_compared,
+    budget_not_counted,
+    step_done_before_it_is,
+    claim_ignored,
+    replaced_claim_heard,
+    request_done_twice,
+    grant_not_awaited,
+    lease_ignored,
+    fence_not_awaited,
+    late_dependents_forgotten,
+    news_not_repeated,
+    replay_skips_a_record,
+    escalation_swallowed_by_the_isolator,
+    escalation_swallowed_by_the_coordinator,
+    back_off_ignored,
+)
