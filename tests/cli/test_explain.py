@@ -168,12 +168,15 @@ def test_a_rehearsal_says_what_an_observed_run_raises(
     logs = ["--log", str(out)] if streams == "one" else ["--log", f"stdout={out}", "--log", f"stderr={err}"]
     rehearsed = said(capsys, rules, *logs, "--job", "solve", "--status", str(status))["log"]
     # An observed run tells each exception once, where it was raised first.
-    first = [
-        (o["exception"], f"{o['file']}:{o['offset']}" if o["line"] > 0 else "", tuple(o["transformed_from"]))
-        for o in rehearsed["occurrences"]
-        if o["number"] == 1
+    first = [o for o in rehearsed["occurrences"] if o["number"] == 1]
+    # Of one that was counted, the run's summary shows the count and not the line.
+    places = [
+        f"{o['file']}:{o['offset']}" if o["line"] > 0 and not o["transformed_from"] else "" for o in first
     ]
-    assert first == [(r["exception"], r["where"], tuple(r["transformed_from"])) for r in raised]
-    assert {name for name, _, _ in first} == {"SLOW", "MPI_ERROR", "BROKEN", "PAIR", "DISK_FULL"} | (
+    assert list(zip([o["exception"] for o in first], places, strict=True)) == [
+        (r["exception"], r["where"]) for r in raised
+    ]
+    assert [o["transformed_from"] for o in first] == [r["transformed_from"] for r in raised]
+    assert {o["exception"] for o in first} == {"SLOW", "MPI_ERROR", "BROKEN", "PAIR", "DISK_FULL"} | (
         {"FAILED"} if status else set()
     )

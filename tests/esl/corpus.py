@@ -27,6 +27,7 @@ RECOVER = "EXCEPTION RECOVERY STEP E "
 DETECTIONS = (
     'LOG "text" stdout',
     'LOG "text" stderr RECURRING 3',
+    'LOG "text" output',
     'MATCH "a(?P<b>\\d+)" file "x/y.log" RECURRING 3 WITHIN 1.5',
     'MULTIPLE ["a", MATCH "b+", LOG "c"] stdout',
     'MULTIPLE ["a", "b"] stderr WITHIN 10',

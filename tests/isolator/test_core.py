@@ -286,6 +286,14 @@ def test_observe_mode_raises_and_touches_nothing(world: Make) -> None:
     assert done.finished.code == 5
 
 
+def test_observe_mode_counts_what_it_has_told_already(world: Make) -> None:
+    higher = exception("HIGHER", detections=(count_detection("CRASH", 3),))
+    made = detect(world(exception(), higher, observe=True), "CRASH", "CRASH")
+    detect(made, "CRASH")
+    raised = [data["raised"]["exception"] for kind, data, _ in made.records if kind == "raised"]
+    assert raised == ["CRASH", "HIGHER"]
+
+
 # With the coordinator -----------------------------------------------------------------------------
 
 WORKFLOW = exception("QUOTA", level=Level.WORKFLOW_LEVEL)

@@ -35,7 +35,7 @@ def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: b
     """
     from whesl.esl.diagnostics import Severity, render_all
 
-    workflow = _read_workflow(study) if study is not None else None
+    workflow = read_workflow(study) if study is not None else None
     # All files are read before any is reported on, so that a wrong name is not lost between findings.
     contents = [(file, esl.read_file(file)) for file in files]
     results = [esl.parse(content, str(file), workflow) for file, content in contents]
@@ -106,7 +106,7 @@ def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str
     ]
 
 
-def _read_workflow(study: Path) -> Workflow:
+def read_workflow(study: Path) -> Workflow:
     """Read the workflow that jobs are looked up in."""
     try:
         from whesl.workflows import read

@@ -76,6 +76,10 @@ def _observe(turn: Turn, found: Found) -> None:
     became = rules.transformed(turn.state, found, turn.now)
     name = became.exception
     if name in turn.state.observed:
+        if became.history != turn.state.history:
+            # It is counted all the same: the n-th one may be a higher exception.
+            of, history = turn.state.ordinal, became.history
+            turn.record("dropped", exception=name, of=of, evidence=found.evidence, history=history)
         return
     raised = _raised(turn, found, became)
     turn.record("raised", raised=raised, history=became.history)

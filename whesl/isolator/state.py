@@ -277,7 +277,10 @@ def _otherwise(state: State, data: dict[str, Any], _time: float) -> dict[str, An
 
 
 def _dropped(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
-    return {"queued": tuple(found for found in state.queued if found.exception != data["exception"])}
+    return {
+        "queued": tuple(found for found in state.queued if found.exception != data["exception"]),
+        "history": msgspec.convert(data["history"], History) if data.get("history") else state.history,
+    }
 
 
 def _requested(state: State, _data: dict[str, Any], time: float) -> dict[str, Any]:

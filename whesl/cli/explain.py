@@ -1,0 +1,315 @@
+"""``whesl explain``: a specification in sentences, and what it would have raised on a log."""
+
+from __future__ import annotations
+
+import contextlib
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from whesl import esl
+from whesl.cli.check import read_workflow
+from whesl.esl.spec import (
+    ExitDetection,
+    HangDetection,
+    LogDetection,
+    ProgressDetection,
+    SilenceDetection,
+    Source,
+    Spec,
+    Stream,
+)
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Task, Workflow, job_matches
+
+if TYPE_CHECKING:
+    from whesl.detect.rehearsal import Rehearsed
+    from whesl.esl.sentences import Explained
+
+_FILE = click.Path(path_type=Path)
+_WIDTH = 100
+_SHOWN_TASKS = 6
+_SHOWN = 5  # occurrences of an exception that are printed
+_LONGEST = 160  # characters of a log's line that are printed
+_OUTPUT = Source(stream=Stream.OUTPUT)
+_STREAMS = {
+    "stdout": (Source(stream=Stream.STDOUT), _OUTPUT),
+    "stderr": (Source(stream=Stream.STDERR), _OUTPUT),
+    "output": (Source(stream=Stream.STDOUT), Source(stream=Stream.STDERR), _OUTPUT),
+}
+
+
+@click.command()
+@click.argument("rules", type=_FILE)
+@click.option("--workflow", "study", type=_FILE, metavar="STUDY", help="Say which of its tasks are watched.")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    metavar="[SOURCE=]FILE",
+    help="Say what would have been raised on this log. SOURCE: stdout, stderr or the path of a file source; "
+    "without it the log has both outputs, as a batch job's has.",
+)
+@click.option(
+    "--job", default="", metavar="NAME", help="Whose log it is; without it every exception is tried."
+)
+@click.option(
+    "--status", type=click.IntRange(0, 255), default=None, help="The exit status that the job ended with."
+)
+@click.option("--all", "everything", is_flag=True, help=f"Print every occurrence, not the first {_SHOWN}.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def explain(
+    rules: Path,
+    study: Path | None,
+    logs: tuple[str, ...],
+    job: str,
+    status: int | None,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """Say in sentences what RULES watch for and what they do, and rehearse them on a log.
+
+    \b
+    whesl explain rules.esl --workflow study.yaml
+    whesl explain rules.esl --log slurm-1234.out
+    whesl explain rules.esl --log stdout=job.out --log stderr=job.err --job simulate
+
+    A log has no clock: HANG, SILENCE and PROGRESS cannot be judged, and WITHIN counts as kept.
+    """
+    from whesl.esl import sentences
+
+    workflow = read_workflow(study) if study is not None else None
+    spec = esl.load(rules, workflow)
+    explained = sentences.explain(spec)
+    if not logs and (status is not None or job):
+        raise UsageError("--job and --status are about a log", hint="give it with --log FILE")
+    rehearsed = _rehearse(spec, _task(spec, workflow, job), logs, status, bool(job)) if logs else None
+    if as_json:
+        click.echo(
+            msgspec.json.format(msgspec.json.encode(_json(spec, explained, workflow, rehearsed)), indent=2)
+        )
+        return 0
+    if rehearsed is None:
+        click.echo("\n".join(_text(spec, explained, workflow)))
+    else:
+        click.echo(
+            "\n".join(_dry_run(spec, rehearsed, _SHOWN if not everything else len(rehearsed.occurrences)))
+        )
+    return 0
+
+
+# In sentences -------------------------------------------------------------------------------------
+
+
+def _text(spec: Spec, explained: Sequence[Explained], workflow: Workflow | None) -> Iterator[str]:
+    count = len(explained)
+    yield f"{spec.file}: {count} exception{'s' if count != 1 else ''}"
+    for item in explained:
+        yield ""
+        yield f"{item.name}  ({item.level.value}, {item.place})"
+        yield from _wrapped("  Watched for: ", _watched(item, workflow))
+        yield "  It is raised when" + (" one of these happens:" if len(item.when) > 1 else ":")
+        for said in item.when:
+            yield from _wrapped("    - ", f"{said.text}{_from(spec, said.place)}")
+        if not item.when:
+            yield "    - another exception ends in it (ELSE ESCALATE)"
+        if item.then:
+            yield from _wrapped("  Then, ", f"{item.budget}:")
+            for number, said in enumerate(item.then, 1):
+                yield from _wrapped(f"    {number}. ", said.text)
+            if not any(".REMOVE: the task is skipped" in said.text for said in item.then):
+                yield f"    {len(item.then) + 1}. the task is restarted in its allocation"
+            yield from _wrapped("  After that, or when it cannot be done: ", f"{item.otherwise}.")
+        else:
+            yield from _wrapped("  Nothing is done about it: ", f"{item.otherwise}.")
+
+
+def _watched(item: Explained, workflow: Workflow | None) -> str:
+    from whesl.esl.sentences import matching
+
+    if workflow is None:
+        return matching(item.jobs)
+    names = _covered(item, workflow)
+    shown = ", ".join(names[:_SHOWN_TASKS]) + (" ..." if len(names) > _SHOWN_TASKS else "")
+    return f"{len(names)} of {len(workflow.tasks)} tasks{': ' if names else ''}{shown}"
+
+
+def _covered(item: Explained, workflow: Workflow) -> list[str]:
+    return [task.name for task in workflow.tasks if job_matches(item.jobs, task.step, task.name)]
+
+
+def _from(spec: Spec, place: str) -> str:
+    """Return where a sentence comes from, when that is not the file itself."""
+    file, _, line = place.rpartition(":")
+    return "" if file == spec.file else f"  [{file}:{line}]"
+
+
+def _wrapped(lead: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * min(len(lead), 8),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+# On a log -----------------------------------------------------------------------------------------
+
+
+def _task(spec: Spec, workflow: Workflow | None, job: str) -> Task:
+    """Return the task whose log it is."""
+    if workflow is None or not job:
+        return Task(id=f"explain/{job or 'job'}", step=job or "job")
+    found = next((task for task in workflow.tasks if job in (task.name, task.step)), None)
+    if found is None:
+        known = ", ".join(task.name for task in workflow.tasks[:_SHOWN_TASKS])
+        raise UsageError(f"the workflow {workflow.name} has no job {job}", hint=f"it has {known}")
+    return found
+
+
+def _rehearse(spec: Spec, task: Task, logs: Sequence[str], status: int | None, named: bool) -> Rehearsed:
+    from whesl.detect.rehearsal import Rehearsal
+
+    if not named:
+        exceptions = tuple(msgspec.structs.replace(item, jobs=("*",)) for item in spec.exceptions)
+        spec = msgspec.structs.replace(spec, exceptions=exceptions)
+    files = _files(spec, logs)
+    with _progress(sum(Path(path).stat().st_size for path in files)) as tell:
+        rehearsal = Rehearsal(spec, task, progress=tell)
+        rehearsal.read(files)
+    if status is not None:
+        rehearsal.ended(status)
+    return rehearsal.result()
+
+
+def _files(spec: Spec, logs: Sequence[str]) -> dict[str, list[Source]]:
+    """Return which sources each log has the lines of."""
+    known = {source.path: source for source in _sources(spec) if source.path is not None}
+    found: dict[str, list[Source]] = {}
+    for log in logs:
+        name, equals, path = log.partition("=")
+        sources: tuple[Source, ...] = ()
+        if equals:
+            sources = _STREAMS.get(name) or ((known[name],) if name in known else ())
+        if not sources:
+            path, sources = log, _STREAMS["output"]
+        if not Path(path).is_file():
+            names = ", ".join([*_STREAMS, *known])
+            raise UsageError(
+                f"there is no log {path}",
+                hint=f"--log FILE, or --log SOURCE=FILE where SOURCE is one of {names}",
+            )
+        found.setdefault(path, []).extend(sources)
+    return found
+
+
+def _sources(spec: Spec) -> Iterator[Source]:
+    for exception in spec.exceptions:
+        for detection in exception.detections:
+            if isinstance(detection, LogDetection | HangDetection | ProgressDetection):
+                yield detection.source
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """Give a function that shows how much was read, where somebody looks and it takes a while."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal or total < 1 << 26:
+        yield lambda _: None
+        return
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        work = bar.add_task("reading", total=total)
+        yield lambda done: bar.update(work, completed=done)
+
+
+def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
+    from whesl.esl.sentences import times
+
+    yield f"{spec.file}: {rehearsed.lines} lines, {rehearsed.bytes} bytes read"
+    if not rehearsed.counts:
+        yield "nothing would have been raised"
+    for name, count in rehearsed.counts.items():
+        yield ""
+        yield f"{name} would have been raised {times(count)}:"
+        shown = 0
+        for item in rehearsed.occurrences:
+            if item.exception != name or shown >= most:
+                continue
+            shown += 1
+            where = f"{item.file}:{item.line} (byte {item.offset})" if item.line > 0 else "at the end"
+            via = f" [{item.detail}]" if item.detail else ""
+            after = f" after {item.evidence} lines" if item.evidence > 1 else ""
+            yield f"  {where}{after}{via}: {_printable(item.text)}"
+        if count > shown:
+            yield f"  ... and {count - shown} more"
+    left = _unjudged(spec, rehearsed)
+    if left:
+        yield ""
+        yield "A log alone cannot tell:"
+        for note in left:
+            yield from _wrapped("  - ", note)
+
+
+def _unjudged(spec: Spec, rehearsed: Rehearsed) -> list[str]:
+    """Return what a log without a clock says nothing about, and what it does say about timers."""
+    seen = {(sign.exception, sign.pattern): sign for sign in rehearsed.signs_of_life}
+    notes = []
+    for exception in spec.exceptions:
+        for detection in exception.detections:
+            if isinstance(detection, HangDetection | ProgressDetection):
+                sign = seen.get((exception.name, detection.pattern.text))
+                if sign is None:
+                    continue
+                said = (
+                    f"its pattern is in {sign.times} lines, the last one is {sign.last_line}"
+                    if sign.times
+                    else "its pattern is in no line, so a job that ran long enough would have raised it"
+                )
+                notes.append(f"{exception.name}: how long it took between two lines; {said}")
+            elif isinstance(detection, SilenceDetection):
+                notes.append(f"{exception.name}: how long nothing was printed")
+            elif isinstance(detection, LogDetection) and detection.within is not None:
+                notes.append(f"{exception.name}: WITHIN {detection.within:g} s, which is taken as kept")
+            elif isinstance(detection, ExitDetection):
+                if not any(item.line < 0 for item in rehearsed.occurrences):
+                    notes.append(f"{exception.name}: how the job ended, unless --status says so")
+            elif not isinstance(detection, LogDetection):
+                notes.append(f"{exception.name}: what happened outside the job's output ({_kind(detection)})")
+    return list(dict.fromkeys(notes))
+
+
+def _kind(detection: Any) -> str:
+    from whesl.esl.sentences import detected
+
+    return detected(detection)
+
+
+def _printable(text: str) -> str:
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in cut)
+
+
+def _json(
+    spec: Spec, explained: Sequence[Explained], workflow: Workflow | None, rehearsed: Rehearsed | None
+) -> dict[str, Any]:
+    exceptions = []
+    for item in explained:
+        fields = msgspec.to_builtins(item)
+        if workflow is not None:
+            fields["tasks"] = _covered(item, workflow)
+        exceptions.append(fields)
+    document: dict[str, Any] = {"file": spec.file, "exceptions": exceptions}
+    if rehearsed is not None:
+        document["log"] = msgspec.to_builtins(rehearsed)
+        document["log"]["not_judged"] = _unjudged(spec, rehearsed)
+    return document
