@@ -54,6 +54,7 @@ class FluxBed:
         nodes: how many nodes, named n01, n02, ... (``prefix`` instead of ``n``) in the order of their ranks.
         cores: cores that each node claims to have; this machine's by default. With more than the machine
             has, job shells complain of it on standard error (``-o cpu-affinity=off`` silences them).
+        named: False makes them brokers of this one machine, which all have its name and no namespaces.
         attributes: more broker attributes; one given here replaces the default.
         configuration: more TOML text for the brokers' configuration. Flux sees a dead broker when it next
             sends it something, which is a heartbeat at the latest: ``[heartbeat]`` with ``period = "0.1s"``
@@ -67,12 +68,14 @@ class FluxBed:
         *,
         cores: int | None = None,
         prefix: str = "n",
+        named: bool = True,
         attributes: Mapping[str, str] | None = None,
         configuration: str = "",
         directory: Path | None = None,
     ) -> None:
         self.nodes = tuple(f"{prefix}{number:02d}" for number in range(1, nodes + 1))
-        self.namespaces = os.geteuid() == 0
+        self.namespaces = named and os.geteuid() == 0
+        self._named = named
         # A Unix socket's path has to stay below 92 bytes, so pytest's long directories will not do.
         self.directory = directory or Path(tempfile.mkdtemp(prefix="whesl-flux-"))
         self._prefix = prefix
@@ -108,10 +111,9 @@ class FluxBed:
         (self.directory / "run").mkdir(parents=True)
         configuration = self.directory / "bed.toml"
         names = f"{self._prefix}[{self.nodes[0][len(self._prefix) :]}-{self.nodes[-1][len(self._prefix) :]}]"
-        configuration.write_text(
-            f'[resource]\nnoverify = true\n\n[[resource.config]]\nhosts = "{names}"\n'
-            f'cores = "0-{self._cores - 1}"\n\n{self._configuration}\n'
-        )
+        resources = f'[resource]\nnoverify = true\n\n[[resource.config]]\nhosts = "{names}"\n'
+        resources += f'cores = "0-{self._cores - 1}"\n\n'
+        configuration.write_text((resources if self._named else "") + f"{self._configuration}\n")
         wrap = ["setpriv", "--pdeathsig", "KILL"]
         if self.namespaces:
             init = self.directory / "init.sh"
@@ -132,7 +134,7 @@ class FluxBed:
             "--test-exit-mode=leader",
             f"--config-path={configuration}",
             f"--wrap={','.join(wrap)}",
-            *([] if self.namespaces else [f"--test-hosts={names}"]),
+            *([f"--test-hosts={names}"] if self._named and not self.namespaces else []),
             *(f"--setattr={name}={value}" for name, value in self._attributes.items()),
             "sh",
             "-c",

@@ -110,6 +110,7 @@ class Bridge:
         self._closed = threading.Event()
         self._told: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._signal: int | None = None
+        self._listening = False
         self._since = 0.0
 
     def call(self, operation: str, *, within: float | None = None, **fields: Any) -> Any:
@@ -140,9 +141,10 @@ class Bridge:
             if "ok" in answer[0]:
                 return answer[0]["ok"]
             raise failure(operation, int(answer[0].get("errno", 0)), str(answer[0].get("error", "")))
+        died = life.ended
         if within is None or not sent:
             self._end(life)
-        if life.ended:
+        if died:
             raise CouldNotObserveError(
                 f"flux: {operation}: the bridge ended: {life.complaint() or 'no reason given'}", hint=_HINT
             )
@@ -154,13 +156,17 @@ class Bridge:
         Raises CouldNotObserveError when nothing can be heard.
         """
         if self._signal is None:
-            self._since = time.time()
-            heard = self.call("watch", since=self._since)
-            if not heard.get("heard"):
-                raise CouldNotObserveError("flux: the instance tells this user nothing", hint=_HINT)
             self._signal = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-            if self._told:
-                os.eventfd_write(self._signal, 1)
+        if not self._listening:
+            self._since = time.time()
+            # Before the call: a program that dies right after its answer is one to be started again.
+            self._listening = True
+            try:
+                if not self.call("watch", since=self._since).get("heard"):
+                    raise CouldNotObserveError("flux: the instance tells this user nothing", hint=_HINT)
+            except WheslError:
+                self._listening = False
+                raise
         return self._signal
 
     def events(self) -> list[dict[str, Any]]:
@@ -242,7 +248,7 @@ class Bridge:
         life.greeted.set()
         for answered, _ in list(life.pending.values()):
             answered.set()
-        while self._signal is not None and not self._closed.is_set() and self._life is life:
+        while self._listening and not self._closed.is_set() and self._life is life:
             try:
                 self._again()
             except WheslError:
