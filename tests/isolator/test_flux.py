@@ -69,8 +69,7 @@ class Protected:
         *,
         nodes: int = 3,
         used: int = 2,
-        options: tuple[str, ...] = (),
-        script: str = RANKS,
+        submit: bool = True,
     ) -> None:
         self.bed = bed
         self.place = place
@@ -87,9 +86,10 @@ class Protected:
             f"#!/bin/sh\nexport WHESL_HOME={home}\necho $FLUX_URI > {place}/uri.new\n"
             f"mv {place}/uri.new {place}/uri\n"
             f"{shlex.join(command)} <<'EOT' > {self.out} 2>&1\n#!/bin/sh\n"
-            f"{script.format(place=place, used=used)}\nEOT\necho status $? >> {self.out}\n"
+            f"{RANKS.format(place=place, used=used)}\nEOT\necho status $? >> {self.out}\n"
         )
-        self.job = bed.batch(text, f"--nodes={nodes}", "--exclusive", *options)
+        (place / "job.sh").write_text(text)
+        self.job = bed.batch(text, f"--nodes={nodes}", "--exclusive") if submit else ""
 
     def flux(self, *command: str) -> str:
         """Run a command of Flux inside the job's own instance."""
@@ -207,3 +207,30 @@ def test_a_drained_node_s_place_is_taken_by_a_spare(bed: FluxBed, tmp_path: Path
     made.finish()
     assert made.raised() == ["DRAINED"]
     assert {"attempt 1 on n01", "attempt 1 on n03"} <= set(made.text().splitlines())
+
+
+def test_tasks_side_by_side_hear_of_their_own_jobs_alone(bed: FluxBed, tmp_path: Path) -> None:
+    """Two isolators in one instance: an exception on the job of one is nothing to the other."""
+    rules = UNHEALTHY.replace("NODE.REPLACE", "JOB.REPLACE").replace('"unknown": "fail"', "")
+    places = [tmp_path / name for name in ("one", "two")]
+    for place in places:
+        place.mkdir()
+    made = [Protected(bed, place, rules, nodes=2, used=1, submit=False) for place in places]
+    bed.batch("\n".join(f"sh {place}/job.sh &" for place in places) + "\nwait\n", "--nodes=2", "--exclusive")
+    for one in made:
+        one.running(0, 1)
+    first, second = made
+    jobs = first.flux("jobs", "--no-header", "--format={id.f58plain}").splitlines()
+    assert len(jobs) == 2
+    first.flux("job", "raise", "--type=node-health", "--severity=2", jobs[0], "--", "fans")
+    first.until(lambda: bool(first.raised() + second.raised()), "a detection")
+    hit, other = (first, second) if first.raised() else (second, first)
+    hit.running(1, 1)
+    hit.finish()
+    other.until(lambda: "job-exception" in other.kinds(), "what the other one raised")
+    other.finish()
+    assert (hit.raised(), other.raised()) == (["UNHEALTHY"], [])
+    heard = [data["exception_type"] for kind, data in other.records() if kind == "job-exception"]
+    assert heard == ["whesl-unhealthy"], (
+        "what the other one raised on the job that they share is known to both"
+    )

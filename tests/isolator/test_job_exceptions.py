@@ -146,6 +146,23 @@ def test_one_on_nodes_that_are_not_used_is_not_ours(world: Make) -> None:
     assert made.state.attempt == 2
 
 
+def test_one_on_a_step_is_of_its_attempt_alone(world: Make) -> None:
+    """Tasks may share an instance, and a step may outlive its launcher."""
+    made = world(on_job(), nodes=("n1", "n2", "n3"), active=2)
+    first = made.state.token
+    before = len(made.records)
+    for stranger in ("", "another-task.1"):
+        made.feed(seen("JOBEXC", nodes=("n1",), attempt=stranger))
+    assert (made.state.attempt, len(made.records)) == (1, before)
+    made.feed(seen("JOBEXC", nodes=("n3",), attempt=first))
+    assert made.state.attempt == 2
+    made.advance(5).feed(seen("JOBEXC", nodes=("n1",), attempt=first, time=made.now))
+    assert made.state.attempt == 2
+    assert made.kinds()[-1] == "dropped"
+    made.feed(seen("JOBEXC", attempt=made.state.token, time=NOW - 5))
+    assert made.state.attempt == 3
+
+
 def test_it_wins_over_the_exit_that_it_caused(world: Make) -> None:
     made = world(on_job(), exception("CRASH"))
     made.hold = (KillAttempt,)

@@ -358,11 +358,13 @@ def _on_node(turn: Turn, event: NodeSeen) -> None:
 def _on_job_exception(turn: Turn, event: JobExceptionSeen) -> None:
     """An exception of the resource manager's, unless it is our own that comes back.
 
-    One that was raised before the present attempt began, or that names only nodes that this attempt does not
-    use, is the trouble that was recovered from already: a launcher's job outlives its launcher by a while.
+    One on a step of an earlier attempt is the trouble that was recovered from already: a launcher's job
+    outlives its launcher by a while. Where it is not known whose step it was, that goes for one that was
+    raised before the present attempt began, or that names only nodes that this attempt does not use.
     """
     state = turn.state
-    if announce.is_ours(state, event):
+    stranger = event.attempt is not None and not event.attempt.startswith(recovery.token_prefix(state.setup))
+    if announce.is_ours(state, event) or stranger:
         return
     turn.record(
         "job-exception",
@@ -372,9 +374,12 @@ def _on_job_exception(turn: Turn, event: JobExceptionSeen) -> None:
         note=event.note,
         nodes=event.nodes,
     )
-    past = 0 < event.time < state.attempt_started
-    elsewhere = bool(event.nodes) and not set(event.nodes) & set(state.nodes.active)
-    if past or elsewhere:
+    if event.attempt is not None:
+        past = event.attempt != state.token
+    else:
+        elsewhere = bool(event.nodes) and not set(event.nodes) & set(state.nodes.active)
+        past = elsewhere or 0 < event.time < state.attempt_started
+    if past:
         for item in event.found:
             turn.record("dropped", exception=item.exception, of=state.ordinal, evidence=item.evidence)
     else:

@@ -106,7 +106,8 @@ class JobExceptionSeen(Event, frozen=True, kw_only=True):
     """The resource manager raised an exception on the job or on one of its steps.
 
     ``time`` is when it was raised (seconds since the epoch, 0 when not known), ``nodes`` are those that its
-    note names.
+    note names, ``attempt`` is the token of the attempt whose step it was raised on: empty for a stranger's,
+    None for the job itself or when it is not known.
     """
 
     job_id: str
@@ -115,6 +116,7 @@ class JobExceptionSeen(Event, frozen=True, kw_only=True):
     note: str = ""
     time: float = 0.0
     nodes: tuple[str, ...] = ()
+    attempt: str | None = None
     found: tuple[Found, ...] = ()
 
 

@@ -186,4 +186,5 @@ def _seen(item: JobException) -> JobExceptionSeen:
         note=item.note,
         time=item.time,
         nodes=item.nodes,
+        attempt=item.attempt,
     )

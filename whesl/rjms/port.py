@@ -161,7 +161,9 @@ class NodeEvent(msgspec.Struct, frozen=True, kw_only=True):
 class JobException(msgspec.Struct, frozen=True, kw_only=True):
     """An exception that the resource manager itself has raised on a job (Flux RFC 21).
 
-    ``severity`` is 0 (ends the job) to 7, ``nodes`` are those that ``note`` names.
+    ``severity`` is 0 (ends the job) to 7, ``nodes`` are those that ``note`` names. ``attempt`` is the token
+    of the attempt whose step it was raised on, empty for a step of none; None for the job itself, or when it
+    is not known.
     """
 
     job_id: str
@@ -170,6 +172,7 @@ class JobException(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     time: float = 0.0
     nodes: tuple[str, ...] = ()
+    attempt: str | None = None
 
 
 @runtime_checkable

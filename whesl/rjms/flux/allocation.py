@@ -236,13 +236,16 @@ class FluxAllocation:
 
     def _exception(self, event: Mapping[str, Any]) -> JobException:
         note = str(event.get("note") or "")
+        job, attempt = str(event["job"]), event.get("attempt")
         return JobException(
-            job_id=str(event["job"]),
+            job_id=job,
             type=str(event["type"]),
             severity=int(event["severity"]),
             note=note,
             time=float(event["time"]),
             nodes=records.nodes_in(note, self._names),
+            # The job that this allocation is belongs to no attempt: all of them are in it.
+            attempt=attempt if isinstance(attempt, str) and job != self._task_of else None,
         )
 
     def raise_exception(self, kind: str, severity: int, note: str) -> bool:

@@ -10,6 +10,7 @@ flux-resource(1), flux-overlay(1), flux-jobs(1), flux-job(1) of flux-core 0.88.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import json
@@ -36,6 +37,9 @@ INSIST_EVERY = 0.01
 # Seconds for an answer of a service of the instance.
 PATIENCE = 15.0
 LOOKUPS = 256
+# The variable with an attempt's token, and the seconds that a look at a job's environment may take.
+ATTEMPT = "WHESL_ATTEMPT_TOKEN"
+ATTRIBUTION = 2.0
 ATTRIBUTES = (
     "rank",
     "size",
@@ -290,7 +294,8 @@ class Bridge:
 
         def told(event: Any) -> None:
             if event is not None and event.name == "exception":
-                self.exception(str(event.jobid.f58plain), event.timestamp, event.context)
+                attempt = self.attempt_of(event.jobid)
+                self.exception(str(event.jobid.f58plain), event.timestamp, event.context, attempt)
 
         consumer = JournalConsumer(self.h, since=since)
         consumer.set_callback(told)
@@ -317,7 +322,22 @@ class Bridge:
         future.then(told)
         self.keep += [above, future]
 
-    def exception(self, job: str, when: float, context: Any) -> None:
+    def attempt_of(self, job: Any) -> str | None:
+        """Return the token of the attempt that a job belongs to, empty for none, None when it is not told.
+
+        An instance may run several tasks side by side; a job's environment (RFC 14) tells whose it is. Flux
+        keeps it only in the request as it was signed (RFC 15: header, payload and signature in base64).
+        """
+        try:
+            asked = self.waiting.rpc("job-info.lookup", {"id": int(job), "keys": ["J"], "flags": 0})
+            payload = asked.wait_for(ATTRIBUTION).get()["J"].split(".")[1]
+            spec = json.loads(base64.b64decode(payload + "=" * (-len(payload) % 4)))
+            environment = spec["attributes"]["system"].get("environment") or {}
+            return str(environment.get(ATTEMPT, ""))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return None
+
+    def exception(self, job: str, when: float, context: Any, attempt: str | None = None) -> None:
         """Tell of a job's exception (RFC 21)."""
         self.say(
             event="exception",
@@ -326,6 +346,7 @@ class Bridge:
             type=str(context.get("type", "")),
             severity=int(context.get("severity", 0)),
             note=str(context.get("note", "")),
+            attempt=attempt,
         )
 
     # Deeds ------------------------------------------------------------------------------------------
