@@ -5,10 +5,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint parser clean
+.PHONY: help demo test test-flux lint parser clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -40,6 +40,11 @@ test: $(VENV)/.dev ## every test; installs and starts a real Slurm where it is r
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flux command)
+	@command -v flux >/dev/null || { echo "flux is not on PATH: load its module, or see docs/flux.md"; exit 1; }
+	@flux version
+	WHESL_NEED_FLUX=1 $(BIN)/python -m pytest -m flux $(PYTEST_ARGS)
 
 clean: ## remove the environment and what runs left behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/output

@@ -17,6 +17,9 @@ from whesl.testing import fluxbed
 from whesl.testing.slurmbed import SlurmBed
 from whesl.testing.slurminstall import SlurmBedError, install
 
+# Set by ``make test-flux``: no test of Flux may be skipped.
+NEED_FLUX = "WHESL_NEED_FLUX"
+
 
 @pytest.fixture(autouse=True)
 def whesl_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -75,7 +78,15 @@ def slurm_bed() -> Iterator[Callable[..., SlurmBed]]:
 def need_flux() -> None:
     """Skip the test where no real Flux can be started: it is in no package registry."""
     if lacking := fluxbed.missing():
-        pytest.skip(f"a real Flux needs {', '.join(lacking)}")
+        (pytest.fail if os.environ.get(NEED_FLUX) else pytest.skip)(f"a real Flux needs {', '.join(lacking)}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Count a skipped test as a failure where all have to run (``make test-flux``)."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get(NEED_FLUX) and reporter is not None and reporter.stats.get("skipped"):
+        reporter.write_line("tests were skipped, and all of them have to run", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")
