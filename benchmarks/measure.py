@@ -29,6 +29,7 @@ from whesl.testing.slurmbed import SlurmBed
 from whesl.testing.slurminstall import missing
 
 PATIENCE = 60.0
+_LOAD = os.getloadavg()[0]  # of what else runs here: figures of a busy machine are worse
 RULES = """\
 DECLARE ENTITY WMS, JOB
 DECLARE EXCEPTION_TYPE JOB_LEVEL
@@ -92,6 +93,7 @@ def machine() -> dict[str, Any]:
         "processors": os.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "kernel": platform.release(),
+        "load_before": round(_LOAD, 1),
         "python": platform.python_version(),
         "slurm": version("sinfo", "--version"),
         "flux": version("flux", "--version").split("\n")[0],

@@ -119,6 +119,29 @@ def test_a_dead_node_s_lease_is_not_waited_for(slurm_bed: Callable[..., SlurmBed
     assert fenced["unreachable"] == ["n02"]
 
 
+def test_a_node_whose_agent_was_killed_for_good_gets_another(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """Nobody holds its lease any more, and its ranks live: only another agent ends them within the hour."""
+    bed = slurm_bed(nodes=4)
+    made = Protected(bed, tmp_path, "--heartbeat-limit", "3600")
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    agents = [process for process in bed.processes("n02") if "whesl.isolator.agent" in process.cmdline()]
+    assert len(agents) == 2
+    for process in sorted(
+        agents, key=lambda process: process.pid
+    ):  # the half that starts the other one first
+        process.kill()
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    old = (tmp_path / "alive-0-n02").stat().st_size
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
+    fenced = next(data for kind, data in made.records() if kind == "fenced")
+    assert fenced["unreachable"] == []
+
+
 def test_a_node_that_is_cut_off_is_fenced_by_its_lease(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:

@@ -5,7 +5,10 @@ was *sent*, so the isolator, which saw it later, never believes it to be over wh
 lease is over, the agent kills the task's processes on its node itself: that is how a node is fenced that is
 cut off. (Gray, Cheriton: Leases, SOSP 1989.)
 
-Two processes: one works, the other starts it again should it be killed, for example for want of memory.
+Two processes: one works, the other starts it again should it be killed, for example for want of memory. It
+does not end the attempt then: an agent's misfortune is no failure of the task's, and the lease is held again
+within milliseconds. With both killed on a node that lives, nobody holds the lease any more; the isolator then
+starts another agent there (``agents.Agents``).
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ from whesl.wire.sockets import BindError
 LOG = logging.getLogger(__name__)
 RELAUNCH_AFTER = 3.0
 START_LIMIT = 30.0
+REVIVALS = 3  # of the agent on one node
 
 
 class Agents:
@@ -74,6 +75,7 @@ class Agents:
         self._nodes = nodes
         self.silence = Silence(nodes, limit)
         self._step: Step | None = None
+        self._revived: dict[str, list[Step]] = {}
         self._began = now
         self._relaunch: float | None = None
         self._complained = False
@@ -106,7 +108,7 @@ class Agents:
         )
         taskdir.replace(directory.link, msgspec.json.encode(self._file))
         if old is None:
-            self._launch(nodes)
+            self._step = self._launch(nodes)
         else:
             # An earlier isolator started agents: they find this one by the same address and keys.
             self._relaunch = now + RELAUNCH_AFTER
@@ -116,7 +118,7 @@ class Agents:
         """What has to be polled for reading."""
         return (*self._server.sockets, self._witness.fileno())
 
-    def _launch(self, nodes: tuple[str, ...]) -> None:
+    def _launch(self, nodes: tuple[str, ...]) -> Step | None:
         request = StepRequest(
             command=(sys.executable, "-m", "whesl.isolator.agent", str(self._directory.link)),
             nodes=nodes,
@@ -126,9 +128,20 @@ class Agents:
             error=str(self._directory.path / "agents.log"),
         )
         try:
-            self._step = self._allocation.launch(request)
+            return self._allocation.launch(request)
         except (WheslError, OSError) as error:
             self._complain(str(error))
+            return None
+
+    def _revive(self, node: str) -> None:
+        """Start another agent on a node that may live without one.
+
+        Both halves of its agent were killed, or it was cut off in a way that closes connections. What runs
+        there is ended by nobody else: the lease that fencing counts on died with the agent.
+        """
+        steps = self._revived.setdefault(node, [])
+        if len(steps) < REVIVALS and (step := self._launch((node,))) is not None:
+            steps.append(step)
 
     def _complain(self, why: str) -> None:
         if not self._complained:
@@ -151,7 +164,10 @@ class Agents:
         while self._seen:
             self.silence.witnessed(*self._seen.pop(), now)
         over = self._step is not None and self._step.poll() is not None
-        facts += self.silence.lost(now, step_over=over)
+        for fact in self.silence.lost(now, step_over=over):
+            facts.append(fact)
+            if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):
+                self._revive(fact.node)
         if over:
             self._step = None
             self._relaunch = now
@@ -161,7 +177,7 @@ class Agents:
             self._relaunch = None
             absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
             if absent:
-                self._launch(absent)
+                self._step = self._launch(absent)
         if now > self._began + START_LIMIT and not self._complained and self.silence.never_heard():
             self._complain(f"{', '.join(self.silence.never_heard())} did not answer")
         return facts
@@ -217,9 +233,10 @@ class Agents:
         """Dismiss the agents."""
         for node in self._server.peers:
             self._server.send(node, Leave())
-        if self._step is not None and self._step.poll() is None:
-            with contextlib.suppress(WheslError):
-                self._allocation.signal(self._step, signal.SIGKILL)
+        for step in (self._step, *(step for steps in self._revived.values() for step in steps)):
+            if step is not None and step.poll() is None:
+                with contextlib.suppress(WheslError):
+                    self._allocation.signal(step, signal.SIGKILL)
         self._witness.close()
         self._server.close()
         self._directory.link.unlink(missing_ok=True)
