@@ -231,6 +231,23 @@ class TestWorkflowLevel:
         assert world.ports.wms.calls == 1
         assert sum(isinstance(m, RecoveryGrant) for p, m in world.sent if p == a) == 3
 
+    def test_a_request_that_overtakes_its_registration_is_not_forgotten(self, world: World) -> None:
+        world.register("a")
+        new = "w/a#job-a.1"
+        world.tell(new, RecoveryRequest(raised=raised(FULL, "a"), claim="job-a.1"))
+        world.register("a", restarts=1, peer=new)
+        assert world.told(new, RecoveryGrant)
+        assert world.ports.wms.calls == 1
+
+    def test_the_next_job_s_exception_is_not_its_predecessor_s_of_the_same_number(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        world.tell(a, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
+        later = msgspec.structs.replace(raised(FULL, "a"), time=world.now + 50)
+        second = world.register("a", job="job-2")
+        world.tell(second, RecoveryRequest(raised=later))
+        assert world.ports.wms.calls == 2
+
     def test_a_restarted_isolator_is_granted_again(self, world: World) -> None:
         a = world.register("a")
         world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
@@ -377,6 +394,41 @@ class TestCounting:
         assert world.ports.fake.marked == ["n7"]
         assert world.told(a, RecoveryGrant)[0].transformed == ""
         assert world.told(b, RecoveryGrant)[0].transformed == "HIGH"
+
+    def test_the_new_start_is_answer_enough(self, world: World) -> None:
+        """The scheduler took the order and did not say so: the job's first attempt has what was changed."""
+        a = world.register("a")
+        world.ports.fake.silent = 10_000
+        world.tell(a, RecoveryRequest(raised=raised("AGAIN", "a")))
+        world.ports.fake.put("job-a", restarts=1)
+        new = world.register("a", restarts=1)
+        assert world.told(new, Welcome)[0].configuration.environment == {"A": "1"}
+        assert {order.status for order in world.state.requeues.values()} == {"done"}
+        world.ports.fake.silent = 0
+        world.wait(120, new)
+        assert world.ports.fake.requeued == []
+
+    def test_a_restart_takes_up_what_bears_the_name_of_an_older_job_s_recovery(self, world: World) -> None:
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised("AGAIN", "a")))
+        assert world.ports.fake.requeued == ["job-a"]
+        world.tell(a, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+        second = world.register("a", job="job-2")
+        world.ports.wms.transient = 1
+        later = msgspec.structs.replace(raised(FULL, "a"), time=world.now + 50)
+        world.tell(second, RecoveryRequest(raised=later))
+        assert not world.told(second, RecoveryGrant)
+        world.restart()
+        assert world.told(second, RecoveryGrant)
+
+    def test_nothing_stays_open_of_a_task_that_has_ended(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.wms.transient = 10_000
+        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+        world.ports.fake.put("job-a", JobState.FAILED)
+        world.wait(90)
+        assert world.task("a").told_by == "scheduler"
+        assert not any(recovery.open for recovery in world.state.recoveries.values())
 
 
 class TestEscalation:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from tests.simulation.world import InvariantError
 
 Data = dict[str, Any]
@@ -204,6 +206,10 @@ class CoordinatorAudit:
         self._refused: set[str] = set()
         self.done: dict[str, int] = {}
         self.escalated: set[tuple[str, int]] = set()
+        self.wanted: dict[str, dict[str, str]] = {}  # by token: the environment of the job that runs again
+        self._changed: dict[str, dict[str, str]] = {}
+        self._begun: dict[str, float] = {}
+        self._peers: dict[str, str] = {}
         self._steps: dict[str, int] = {}
         self._outcomes: dict[tuple[str, int], str] = {}
         self._claims: dict[str, str] = {}
@@ -222,16 +228,20 @@ class CoordinatorAudit:
             for key in [key for key in self._outcomes if key[0] == task]:
                 del self._outcomes[key]
             for name in [name for name in self.done if name.startswith(f"{task}#")]:
-                del self.done[name]
+                if self._peers[name] != data["peer"]:
+                    del self.done[name]
         self._claims[task] = data["claim"]
         if data["fresh"]:
             self._final.pop(task, None)
 
     def on_requested(self, data: Data, _now: float) -> None:
-        if data["recovery"] in self.done:
+        if data["recovery"] in self.done and self._begun[data["recovery"]] == data["raised"]["time"]:
             raise InvariantError("no step done twice", f"recovery {data['recovery']} was begun twice")
         if data["origin"] == "escalation":
             self.escalated.add((data["task"], data["ordinal"]))
+        self._begun[data["recovery"]] = data["raised"]["time"]
+        self._peers[data["recovery"]] = data["peer"]
+        self._changed.pop(data["recovery"], None)
         self.done[data["recovery"]] = 0
         self._steps[data["recovery"]] = len(data["steps"])
 
@@ -245,6 +255,9 @@ class CoordinatorAudit:
     def on_step_done(self, data: Data, _now: float) -> None:
         self.may_run(data["recovery"], data["index"])
         self.done[data["recovery"]] = data["index"] + 1
+        if data["configuration"]:
+            changed = msgspec.to_builtins(data["configuration"])
+            self._changed[data["recovery"]] = changed["environment"]
 
     def on_granted(self, data: Data, _now: float) -> None:
         recovery = data["recovery"]
@@ -274,6 +287,7 @@ class CoordinatorAudit:
         if len(same) >= self._requeues:
             raise InvariantError("budgets kept", f"job {data['job_id']} is run again {len(same) + 1} times")
         self._orders[data["token"]] = data
+        self.wanted[data["token"]] = self._changed.get(data["recovery"], {})
 
     def on_requeue_done(self, data: Data, _now: float) -> None:
         if data["outcome"] == "refused":

@@ -260,7 +260,7 @@ class Coordinator:
         if self.dead and self._chance.random() < 0.5:
             return  # killed before it came to that; else the call was under way already
         if isinstance(command, RunStep):
-            self.system.watch.coordinator_step(self, state, command)
+            self.system.watch.coordinator_step(self, command)
         event = call(self, state, command)
         self.world.after(0.5 * self._chance.random(), self.found_out, event)
 

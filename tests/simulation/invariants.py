@@ -8,7 +8,6 @@ from tests.simulation.auditing import CoordinatorAudit, TaskAudit
 from tests.simulation.rulebook import OLD
 from tests.simulation.world import InvariantError
 from whesl.coordinator.events import RunStep as CoordinatorStep
-from whesl.coordinator.state import State as CoordinatorState
 from whesl.isolator.events import RunStep, StartAttempt
 from whesl.isolator.state import State
 from whesl.model.states import JobState, TaskState
@@ -59,6 +58,18 @@ class Watch:
         """An attempt is started: what its ancestors' files need has to be known to it."""
         if not isolator.welcomed:
             return  # it could not be told; that is said in its log
+        job = isolator.site.job
+        wanted = (
+            self.coordinator.wanted.get(f"{isolator.site.id}@{job.id}.{job.restarts - 1}") if job else None
+        )
+        if (
+            wanted is not None
+            and command.configuration.environment != wanted | command.configuration.environment
+        ):
+            raise InvariantError(
+                "no step skipped",
+                f"{isolator.site.id} runs again without what its recovery changed: {wanted}",
+            )
         for name in self._ancestors[isolator.site.name]:
             site = self._system.sites[name]
             if not 0.0 < site.ended < isolator.site.began or any(
@@ -85,11 +96,11 @@ class Watch:
         if not isolator.unwritten:
             self.audit(isolator.site, isolator.files).may_run(command.ordinal, command.index)
 
-    def coordinator_step(
-        self, _coordinator: Coordinator, _state: CoordinatorState, command: CoordinatorStep
-    ) -> None:
-        """A step of the coordinator's is carried out."""
-        self.coordinator.may_run(command.recovery, command.index)
+    def coordinator_step(self, coordinator: Coordinator, command: CoordinatorStep) -> None:
+        """A step of the coordinator's is carried out; not by one that is gone, or for what was given up."""
+        recovery = coordinator.state.recoveries.get(command.recovery)
+        if not coordinator.dead and recovery is not None and recovery.open:
+            self.coordinator.may_run(command.recovery, command.index)
 
     # Rest --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ refused while the task has a living owner, and admitted once it has ended (its m
 from __future__ import annotations
 
 from whesl.coordinator import escalation, recovery
-from whesl.coordinator.events import AllowRequeue
+from whesl.coordinator.events import AllowRequeue, RequeueEnded
 from whesl.coordinator.hierarchy import identify
 from whesl.coordinator.state import TaskEntry
 from whesl.coordinator.turn import Turn
@@ -73,6 +73,7 @@ def _refuse(turn: Turn, entry: TaskEntry, peer: str, message: Register, reason: 
 def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: Register) -> None:
     new = entry is not None and bool(entry.claim) and entry.claim != message.claim
     if entry is not None and new and entry.job_id == message.job_id:
+        entry = _requeued(turn, entry)
         # It runs again: from here on that is nobody's decision but ours.
         turn.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
     revived = entry is not None and entry.told_by == "scheduler"
@@ -85,7 +86,7 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
             old = Welcome(task=entry.alias or task, admitted=False, reason=reason, coordinator=NAME)
             turn.send(entry.peer, old)
         for other in list(turn.state.recoveries.values()):
-            if other.task == task and not other.closed:
+            if other.task == task and not other.closed and other.peer != peer:
                 turn.record("closed", recovery=other.id, task=task, outcome="replaced")
     turn.record(
         "registered",
@@ -104,6 +105,17 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
         state=message.state,
         fresh=entry is not None and entry.state.final and (new or revived or unregistered),
     )
+
+
+def _requeued(turn: Turn, entry: TaskEntry) -> TaskEntry:
+    """Take a job's new start for the scheduler's answer to the order, which may come later or not at all.
+
+    What the recovery changed has to be known to the very first attempt.
+    """
+    order = escalation.pending_requeue(turn, entry)
+    if order is not None:
+        recovery.on_requeue_ended(turn, RequeueEnded(token=order.token, outcome="done"))
+    return turn.state.tasks[entry.id]
 
 
 def welcome(turn: Turn, entry: TaskEntry) -> None:

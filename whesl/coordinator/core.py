@@ -69,10 +69,11 @@ def _on_started(turn: Turn, _event: Started) -> None:
             admission.welcome(turn, entry)
             if entry.configuration.version:
                 configuring.send_configuration(turn, entry)
-    for known in list(turn.state.recoveries):
-        order = next((o for o in turn.state.requeues.values() if o.recovery == known), None)
-        if order is None or order.status == "refused":
-            recovery.advance(turn, known)
+    for known in list(turn.state.recoveries.values()):
+        # An older claim's order may bear the same name: its successor numbers its exceptions anew.
+        order = escalation.pending_requeue(turn, turn.state.tasks[known.task])
+        if order is None or order.recovery != known.id:
+            recovery.advance(turn, known.id)
     for order in list(turn.state.requeues.values()):
         escalation.pursue(turn, order)
     for task in turn.state.cancels:

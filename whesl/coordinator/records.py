@@ -125,7 +125,7 @@ def _registered(state: State, data: Data, time: float) -> State:
     if data["attempt"] == 0 and data["claim"] != before.claim:
         # Its isolator begins with an empty journal: its exceptions are numbered from 1 again.
         before = msgspec.structs.replace(before, outcomes={}, exceptions=0, recovered=0)
-        state = _forgotten(state, task)
+        state = _forgotten(state, task, data["peer"])
     own = TaskState(data["state"])
     new = TaskState.RUNNING if own is TaskState.REGISTERED else own
     entry = msgspec.structs.replace(
@@ -147,12 +147,23 @@ def _registered(state: State, data: Data, time: float) -> State:
     return msgspec.structs.replace(state, tasks={**state.tasks, task: entry}, aliases=aliases)
 
 
-def _forgotten(state: State, task: str) -> State:
-    """Return the state without the numbered exceptions of a task."""
-    recoveries = {key: recovery for key, recovery in state.recoveries.items() if recovery.task != task}
+def _forgotten(state: State, task: str, peer: str) -> State:
+    """Return the state without the numbered exceptions of a task, but for those of the one who registers.
+
+    What that one asked for may have overtaken its registration.
+    """
+    recoveries = {
+        key: recovery
+        for key, recovery in state.recoveries.items()
+        if recovery.task != task or recovery.peer == peer
+    }
+    own = {f"{task}#{recovery.raised.ordinal}" for recovery in recoveries.values() if recovery.task == task}
     workflows = {
         key: msgspec.structs.replace(
-            entry, counted=frozenset(name for name in entry.counted if not name.startswith(f"{task}#"))
+            entry,
+            counted=frozenset(
+                name for name in entry.counted if name in own or not name.startswith(f"{task}#")
+            ),
         )
         for key, entry in state.workflows.items()
     }
@@ -372,6 +383,10 @@ def _parted(state: State, data: Data, _time: float) -> State:
 def _finished(state: State, data: Data, time: float) -> State:
     entry = state.tasks[data["task"]]
     new = TaskState(data["state"])
+    for key, recovery in state.recoveries.items():
+        # Nobody is left who waits for it, whoever it was that told of the end.
+        if recovery.task == entry.id and not recovery.closed:
+            state = _recovery(state, key, closed=new.value)
     return _moved(
         state,
         entry.id,

@@ -30,7 +30,8 @@ def on_request(turn: Turn, peer: str, message: RecoveryRequest) -> None:
         return
     key = f"{entry.id}#{raised.ordinal}"
     known = turn.state.recoveries.get(key)
-    if known is None:
+    if known is None or known.raised.time != raised.time:
+        # Of another claim whose exceptions had the same numbers, where a new one's registration is late.
         begin(turn, entry, raised, counted(turn, raised), key=key, origin="request", peer=peer)
     elif known.granted:
         send_grant(turn, known, peer)
@@ -253,7 +254,7 @@ def on_escalate(turn: Turn, peer: str, message: Escalate) -> None:
         return
     key = f"{entry.id}#{raised.ordinal}!escalated"
     known = turn.state.recoveries.get(key)
-    if known is not None:
+    if known is not None and known.raised.time == raised.time:
         if known.decision:
             escalation.send_decision(turn, known, peer)
         return
