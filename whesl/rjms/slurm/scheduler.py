@@ -22,6 +22,8 @@ LOOKBACK_DAYS = 30
 _POLL = 0.5
 # Looks in a row that must find a requeued job free of its hold: one look may come before Slurm sets it.
 _STEADY = 3
+# Seconds from the end of a run within which the next one is not to start, and what counts as no hold.
+_REVOKED, _SOON = 2, 10
 
 
 class SlurmScheduler:
@@ -166,13 +168,13 @@ class SlurmScheduler:
         self._update_job(job_id, f"Requeue={int(allowed)}")
 
     def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start now that waits only because it was requeued."""
+        """Let a job start soon that waits only because it was requeued."""
         if record.state is JobState.PENDING and record.restarts and record.reason.startswith("BeginTime"):
-            with contextlib.suppress(TransientError, RefusedError):
-                self._update_job(record.id, "StartTime=now")
+            with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+                self._lift(record.id)
 
     def _lift_hold(self, job_id: str) -> None:
-        """Let a requeued job start now, and see that it holds.
+        """Let a requeued job start soon, and see that it holds.
 
         Slurm sets the hold when the old run has ended, and forgets a start time that was given before. Where
         the batch host is dead that takes until Slurm knows, longer than we wait, and what was given counts.
@@ -185,14 +187,25 @@ class SlurmScheduler:
                 record = self.jobs([job_id]).get(job_id)
                 if record is None or record.state not in (JobState.PENDING, JobState.COMPLETING):
                     return
-                held = record.state is JobState.COMPLETING or record.reason.startswith("BeginTime")
+                held = record.state is JobState.COMPLETING or self._lift(job_id)
                 free = 0 if held else free + 1
-                if free < _STEADY and record.state is JobState.PENDING:
-                    self._update_job(job_id, "StartTime=now")
             self._sleep(_POLL)
         if free < _STEADY:
             with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
                 self._update_job(job_id, "StartTime=now")
+
+    def _lift(self, job_id: str) -> bool:
+        """Have a job start in two seconds that Slurm would hold for longer; False when it holds it no more.
+
+        Not at once: a job's end revokes the credentials of the second in which it ends, and a run that starts
+        in that second is killed as "non-startable: Job credential revoked" (seen with 22.05.8).
+        """
+        text = self._commands.run("squeue", "-h", "-j", job_id, "-O", f"EligibleTime:{records.SEPARATOR}")
+        due = text.strip().rstrip(records.SEPARATOR)
+        if not due.isdigit() or int(due) <= time.time() + _SOON:
+            return False
+        self._update_job(job_id, f"StartTime=now+{_REVOKED}")
+        return True
 
     def annotate(self, job_id: str, comment: str) -> None:
         """Write a comment behind the token. Blanks of any kind become single spaces."""
