@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.bed import Bed
+from tests.scenarios.bed import Bed, Run
 from tests.scenarios.studies import rules, step, write
 
 SOLVER = "$(LAUNCHER) $(PYTHON) $(PROGRAMS)/solver.py --cycles 200 --checkpoint 20 --pace 0.03"
@@ -149,7 +149,10 @@ def test_4_a_stopped_rank_is_a_hang(bed: Bed, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_9_spares_exhausted(bed: Bed, tmp_path: Path) -> None:
-    """Two nodes die and there is one spare: the coordinator has the same job run again, once, same id."""
+    """Two nodes die and there is one spare: the coordinator has the same job run again, once, same id.
+
+    Flux runs no job a second time: there the task fails at once, for everybody to see, and once.
+    """
     expected = expected_result(bed, tmp_path)
     before = len(bed.jobs())
     study = solver_study(tmp_path / "study.yaml")
@@ -168,9 +171,23 @@ def test_9_spares_exhausted(bed: Bed, tmp_path: Path) -> None:
     second = next(node for node in at.values() if node != at[0])
     bed.crash(second)
     run = bed.end(process, study, timeout=180)
-    assert run.status == 0, run.output + bed.evidence()
-    assert json.loads((workspace / "result.json").read_text()) == expected
     jobs = bed.jobs()[before:]
     assert len(jobs) == 1, "a second job was submitted"
+    if bed.rjms == "flux":
+        failed_visibly(run, jobs[0])
+        return
+    assert run.status == 0, run.output + bed.evidence()
+    assert json.loads((workspace / "result.json").read_text()) == expected
     assert jobs[0]["JobState"] == "COMPLETED"
     assert jobs[0].get("Restarts") == "1", "the same job has to run again, once"
+
+
+def failed_visibly(run: Run, job: dict[str, str]) -> None:
+    """The job, the workflow manager and the report all say that the task failed, and why."""
+    assert run.status != 0, "an unrecovered failure was hidden"
+    assert job["JobState"] == "FAILED"
+    assert [row["outcome"] for row in run.exceptions("NODELOST")] == ["relaunched", "escalated"]
+    (finished,) = [e for e in run.events if e["kind"] == "finished" and e["data"].get("told_by")]
+    assert finished["data"]["state"] == "failed"
+    assert "again under the same id" in finished["data"]["reason"]
+    assert run.kinds().count("requeue-decided") == 1

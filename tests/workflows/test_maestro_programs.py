@@ -1,4 +1,4 @@
-"""Which Maestro talks to Flux: one whose Python has Flux's bindings, as it is or with those of the command."""
+"""Which Maestro talks to Flux: one whose Python has the bindings, as it is or with those of the command."""
 
 from __future__ import annotations
 
