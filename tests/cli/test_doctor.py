@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import need_flux
 from whesl.cli.probes import flux, machine, managers, software, workflows
 from whesl.cli.probes.findings import Finding, State, ask, examine, version_tuple
+from whesl.testing.fluxbed import FluxBed
 
 SYSTEM = "/usr/bin:/bin"
 
@@ -256,6 +258,25 @@ def test_bindings_that_are_not_there(place: Path) -> None:
     finding = only(flux.bindings())
     assert finding.state is State.FAILED
     assert finding.detail == "flux python cannot import flux: No module named 'cffi'"
+
+
+def test_bindings_that_hear_nothing(place: Path) -> None:
+    command(place, "flux", "echo 3.11.2; echo flux.job.journal")
+    finding = only(flux.bindings())
+    assert finding.state is State.WARN
+    assert "flux.job.journal" in finding.detail
+
+
+@pytest.mark.flux
+def test_a_real_flux(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_flux()
+    assert only(flux.commands()).version
+    assert only(flux.bindings()).state is State.OK
+    with FluxBed(nodes=2) as bed:
+        monkeypatch.setenv("FLUX_URI", bed.uri)
+        finding = only(flux.instance())
+        assert (finding.state, finding.detail) == (State.OK, "2 nodes, level 0 (the first is 0)")
+    assert only(flux.instance()).state is State.FAILED
 
 
 # Launchers ------------------------------------------------------------------------------------------

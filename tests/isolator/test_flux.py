@@ -14,6 +14,9 @@ import pytest
 from tests.conftest import need_flux
 from whesl.isolator.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
+from whesl.model.states import JobState
+from whesl.rjms.flux import FluxScheduler
+from whesl.rjms.port import JobRequest
 from whesl.testing.fluxbed import FluxBed
 
 pytestmark = [pytest.mark.flux, pytest.mark.slow]
@@ -70,6 +73,7 @@ class Protected:
         nodes: int = 3,
         used: int = 2,
         submit: bool = True,
+        script: str = RANKS,
     ) -> None:
         self.bed = bed
         self.place = place
@@ -86,7 +90,7 @@ class Protected:
             f"#!/bin/sh\nexport WHESL_HOME={home}\necho $FLUX_URI > {place}/uri.new\n"
             f"mv {place}/uri.new {place}/uri\n"
             f"{shlex.join(command)} <<'EOT' > {self.out} 2>&1\n#!/bin/sh\n"
-            f"{RANKS.format(place=place, used=used)}\nEOT\necho status $? >> {self.out}\n"
+            f"{script.format(place=place, used=used)}\nEOT\necho status $? >> {self.out}\n"
         )
         (place / "job.sh").write_text(text)
         self.job = bed.batch(text, f"--nodes={nodes}", "--exclusive") if submit else ""
@@ -102,6 +106,12 @@ class Protected:
         """Return the exceptions in the job's own record, as the enclosing instance has it."""
         text = self.bed.run("flux", "job", "eventlog", self.job).stdout
         return [line for line in text.splitlines() if " exception " in line]
+
+    def ended(self) -> str:
+        """Wait for the batch job's end, and return its result and exit status."""
+        listed = ("flux", "jobs", "-a", "--no-header", "--format={state} {result} {returncode}", self.job)
+        self.until(lambda: self.bed.run(*listed).stdout.startswith("INACTIVE"), "the end of the job")
+        return self.bed.run(*listed).stdout.strip().partition(" ")[2]
 
     def text(self) -> str:
         return self.out.read_text(errors="replace") if self.out.exists() else ""
@@ -177,8 +187,7 @@ def test_a_lost_node_is_one_exception_and_the_rest_goes_on_without_queueing(
 ) -> None:
     """flux-core 4417: N+1 nodes allocated, one lost, the program relaunched on the rest in the same job.
 
-    Agent, node event, job exception and the launcher's exit all tell of it. And 4583: the batch job outlives
-    the node with no more than what the isolator itself asks for.
+    Agent, node event, job exceptions and the launcher's exit all tell of it.
     """
     made = Protected(bed, tmp_path, NODELOST)
     made.running(0, 2)
@@ -193,15 +202,19 @@ def test_a_lost_node_is_one_exception_and_the_rest_goes_on_without_queueing(
     assert len(jobs) == 2, "another job was queued"
     (own,) = [line for line in made.events() if "whesl-nodelost" in line]
     assert "severity=3" in own
+    assert made.ended() == "COMPLETED 0"
 
 
 def test_a_drained_node_s_place_is_taken_by_a_spare(bed: FluxBed, tmp_path: Path) -> None:
     """flux-core 4972: spares are kept aside, and one is swapped in when another node is drained.
 
-    The request of the task is for the nodes in use: that it can be satisfied does not count the spare.
+    Whether a request can be satisfied does not count the spare: what asks for it is refused at once.
     """
-    made = Protected(bed, tmp_path, DRAINED)
+    asking = "flux run -N3 true\necho three nodes: $?\n"
+    made = Protected(bed, tmp_path, DRAINED, script=asking + RANKS)
     made.running(0, 2)
+    assert "three nodes: 1" in made.text()
+    assert "unsatisfiable" in made.text()
     made.flux("resource", "drain", "1", "fans")
     made.running(1, 2)
     made.finish()
@@ -234,3 +247,36 @@ def test_tasks_side_by_side_hear_of_their_own_jobs_alone(bed: FluxBed, tmp_path:
     assert heard == ["whesl-unhealthy"], (
         "what the other one raised on the job that they share is known to both"
     )
+
+
+def test_without_a_spare_nothing_waits_for_a_node_that_cannot_return(bed: FluxBed, tmp_path: Path) -> None:
+    """flux-core 6641: an instance that has lost nodes must not wait for them until the time limit."""
+    made = Protected(bed, tmp_path, NODELOST, nodes=2)
+    made.running(0, 2)
+    bed.kill_node("n02")
+    made.until(lambda: "status" in made.text(), "the end of the task")
+    assert "status 75" in made.text()
+    assert made.ended() == "COMPLETED 0"
+
+
+def test_a_job_of_ours_outlives_its_nodes_with_no_option_set_by_hand(
+    bed: FluxBed, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """flux-core 4583: resilient batch jobs; nodes that are left are neither ended nor cut off."""
+    script = tmp_path / "job.sh"
+    script.write_text(
+        f"#!/bin/sh\ntouch {tmp_path}/started\n"
+        f"for i in $(seq 3000); do [ -e {tmp_path}/lost ] && break; sleep 0.02; done\n"
+        f"flux run -N2 --requires=-rank:1,2 hostname > {tmp_path}/left 2>&1\n"
+    )
+    script.chmod(0o755)
+    scheduler = FluxScheduler(environ=bed.outside)
+    request.addfinalizer(scheduler.close)
+    job = scheduler.submit(JobRequest(token="resilient", script=str(script), nodes=4, workdir=str(tmp_path)))
+    bed.wait_for((tmp_path / "started").exists, "the job runs")
+    for node in ("n02", "n03"):
+        bed.kill_node(node)
+    (tmp_path / "lost").touch()
+    bed.wait_for(lambda: scheduler.jobs([job])[job].state.ended, "the end of the job")
+    assert (tmp_path / "left").read_text().split() in (["n01", "n04"], ["n04", "n01"])
+    assert scheduler.jobs([job])[job].state is JobState.COMPLETED

@@ -9,6 +9,17 @@ from whesl.cli.probes.findings import Finding, State, ask, version_tuple
 GROUP = "resource managers"
 # What the tests are run with; see docs/flux.md.
 TESTED = (0, 88)
+# Prints Python's version and, of the modules that tell news, those that are missing.
+_IMPORTS = """\
+import importlib, sys
+import flux, flux.job, flux.kvs
+print(sys.version.split()[0])
+for name in ("flux.job.journal", "flux.resource.journal"):
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        print(name)
+"""
 
 
 def commands() -> list[Finding]:
@@ -85,9 +96,7 @@ def instance() -> list[Finding]:
 
 def bindings() -> list[Finding]:
     """Look whether Flux's own Python can talk to it; that is how events are heard."""
-    answer = ask(
-        "flux", "python", "-c", "import flux, flux.job, flux.kvs, sys; print(sys.version.split()[0])"
-    )
+    answer = ask("flux", "python", "-c", _IMPORTS)
     if answer is None:
         return []
     if answer.status != 0:
@@ -99,7 +108,18 @@ def bindings() -> list[Finding]:
                 advice="install the Python bindings of this very flux-core, with cffi and pyyaml",
             )
         ]
-    return [_finding("Flux bindings", State.OK, detail=f"flux python runs Python {answer.output.strip()}")]
+    version, *lacking = answer.output.split() or ["?"]
+    detail = f"flux python runs Python {version}"
+    if lacking:
+        return [
+            _finding(
+                "Flux bindings",
+                State.WARN,
+                detail=f"{detail}; without {', '.join(lacking)}: Flux is asked every few seconds",
+                advice="a newer flux-core tells of lost nodes and exceptions as they happen",
+            )
+        ]
+    return [_finding("Flux bindings", State.OK, detail=detail)]
 
 
 def _finding(name: str, state: State, *, version: str = "", detail: str = "", advice: str = "") -> Finding:
