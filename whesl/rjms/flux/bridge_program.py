@@ -27,8 +27,8 @@ from flux.hostlist import Hostlist  # type: ignore[import-not-found]
 from flux.idset import IDset  # type: ignore[import-not-found]
 
 # Seconds between two pokes of a broker, and how many are poked in a second at most.
-POKE = 0.1
-POKES_PER_SECOND = 2000
+POKE = 0.05
+POKES_PER_SECOND = 500
 # Pokes of one broker that may be unanswered: one that hangs must not gather more and more of them.
 UNANSWERED = 20
 # Who asks for a broker now gets this many pokes, so many seconds apart.
