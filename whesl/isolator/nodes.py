@@ -41,7 +41,7 @@ ASK_EVERY = 5.0
 # While a node is under suspicion, the resource manager may know more any moment.
 ASK_WHEN_LOST = 0.5
 RETRY = 0.25
-REPEAT = 0.05
+REPEAT = 0.1  # of the request to kill, while a launcher is let end
 # How long a launcher may take to end after its ranks were killed, seconds; some 30 ms are usual.
 LAUNCHER_PATIENCE = 0.5
 # How long an attempt's failure waits for the resource manager's word on the nodes, seconds.
