@@ -201,7 +201,7 @@ def test_several_who_need_it_at_once_get_the_same(home: Path) -> None:
 
 
 def test_an_idle_coordinator_ends_when_asked_to(home: Path) -> None:
-    found = start.ensure_running(home, idle=0.2)
+    found = start.ensure_running(home, options=["--idle", "0.2"])
     until(lambda: read_endpoint(home) is None, "the end")
     os.waitpid(found.pid, 0)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 
 import click
 import msgspec
 
+from whesl.model.errors import RefusedError, UsageError
 from whesl.wire import keys
 from whesl.wire.endpoint import read_endpoint
 
@@ -25,16 +27,45 @@ def coordinator() -> None:
     metavar="SECONDS",
     help="End after so long without a running task and without a message.",
 )
-def start(foreground: bool, idle: float | None) -> None:
+@click.option(
+    "--metrics",
+    metavar="[HOST:]PORT",
+    help="Serve figures for Prometheus at /metrics; without HOST on 127.0.0.1 only.",
+)
+@click.option("--metrics-open", is_flag=True, help="Allow a HOST that other machines reach.")
+def start(foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool) -> None:
     """Start the coordinator, unless it runs."""
-    from whesl.coordinator.start import ensure_running
+    from whesl.coordinator.start import ensure_running, log_file, running
 
     home = keys.home()
+    options = ["--idle", str(idle)] if idle is not None else []
+    wanted = ""
+    if metrics is not None:
+        wanted = _metrics(metrics, metrics_open)
+        options += ["--metrics", metrics, *(["--metrics-open"] if metrics_open else [])]
     if foreground:
-        options = ["--idle", str(idle)] if idle is not None else []
         os.execv(sys.executable, [sys.executable, "-m", "whesl.coordinator", *options])  # noqa: S606 - no shell is wanted
-    found = ensure_running(home, idle=idle)
+    found = ensure_running(home, options=options)
     click.echo(f"the coordinator runs: process {found.pid} on {found.host}, port {found.port}")
+    told = (running(home) or {}).get("metrics", "")
+    if wanted and told != wanted:
+        raise RefusedError(
+            f"it serves no metrics on {wanted}",
+            hint="one that ran before has to end first (whesl coordinator stop); "
+            f"else its log says why: {log_file(home)}",
+        )
+    if told:
+        click.echo(f"metrics: http://{told}/metrics")
+
+
+def _metrics(text: str, open_to_others: bool) -> str:
+    """Return where metrics will be, before anything is started for them."""
+    from whesl.coordinator.metrics import address
+
+    host, port = address(text, open_to_others=open_to_others)
+    if importlib.util.find_spec("prometheus_client") is None:
+        raise UsageError("metrics need the library prometheus_client", hint="pip install 'whesl[metrics]'")
+    return f"{host}:{port}"
 
 
 @coordinator.command()
@@ -67,6 +98,8 @@ def status(as_json: bool) -> int:
             f"{health['workflows']} workflows, {health['tasks']} tasks, {health['live']} of them running, "
             f"{health['open_recoveries']} recoveries under way"
         )
+        if health.get("metrics"):
+            click.echo(f"metrics: http://{health['metrics']}/metrics")
         refused = {name: count for name, count in health["counters"].items() if count}
         if refused:
             click.echo("dropped: " + ", ".join(f"{count} {name}" for name, count in sorted(refused.items())))

@@ -8,6 +8,7 @@ import os
 import sys
 
 from whesl.coordinator.daemon import Daemon
+from whesl.coordinator.metrics import address
 from whesl.coordinator.ports import InstalledPorts
 from whesl.coordinator.start import BIND_VARIABLE, lock
 from whesl.coordinator.state import Settings
@@ -15,15 +16,20 @@ from whesl.model.errors import WheslError
 from whesl.wire.keys import home
 
 HEARTBEAT_VARIABLE = "WHESL_HEARTBEAT"
+METRICS_VARIABLE = "WHESL_METRICS"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the daemon until it is told to stop; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m whesl.coordinator", description=__doc__)
     parser.add_argument("--idle", type=float, help="end after so many seconds without work")
+    parser.add_argument("--metrics", help="serve figures for Prometheus on [HOST:]PORT")
+    parser.add_argument("--metrics-open", action="store_true", help="also where other machines reach it")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
+        said = options.metrics or os.environ.get(METRICS_VARIABLE)
+        where = address(said, open_to_others=options.metrics_open) if said else None
         place = home()
         held = lock(place)
         try:
@@ -34,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
                 settings=Settings(heartbeat=heartbeat, look=2 * heartbeat),
                 bind=os.environ.get(BIND_VARIABLE) or "*",
                 idle=options.idle,
+                metrics=where,
                 log=sys.stderr,
             )
             daemon.run()

@@ -44,15 +44,18 @@ from whesl.coordinator.events import (
     Tick,
 )
 from whesl.coordinator.events import Journal as WriteDown
+from whesl.coordinator.figures import Figures
+from whesl.coordinator.metrics import MetricsServer
 from whesl.coordinator.ports import Ports
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Settings, State
 from whesl.coordinator.workers import Workers
 from whesl.journal import Journal, JournalError
+from whesl.model.errors import WheslError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
-from whesl.wire.messages import Query, Reply
+from whesl.wire.messages import Heartbeat, Query, Reply
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
 from whesl.workflows.submit import avoid
@@ -74,6 +77,7 @@ class Daemon:
         settings: times and limits.
         bind: address to listen on, ``*`` for all.
         idle: seconds without a living task and without a message after which it ends; None: never.
+        metrics: host and port to serve figures on; None: nowhere. Where it cannot, the log says so.
         log: takes what handlers print on standard error.
 
     Raises JournalError or BindError when it cannot start.
@@ -87,6 +91,7 @@ class Daemon:
         settings: Settings = Settings(),  # noqa: B008 - frozen
         bind: str = "*",
         idle: float | None = None,
+        metrics: tuple[str, int] | None = None,
         log: IO[Any] | int,
     ) -> None:
         self._home = home
@@ -111,7 +116,9 @@ class Daemon:
             pid=os.getpid(),
             incarnation=self._incarnation,
         )
+        self._figures = Figures()
         self._state = self._rebuild(settings)
+        self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
         self._events: deque[Event] = deque([Started()])
         self._stopping = False
@@ -154,6 +161,7 @@ class Daemon:
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + self._interval
             self._take([(Tick(), None)])
+            self._publish()
         self._server.tick()
         self._rest()
 
@@ -215,8 +223,11 @@ class Daemon:
         self._state = state
         if changed:
             avoid.publish(self._home, state.bad_nodes.values())
+        for kind, data in records:
+            self._figures.take(kind, data)
         for _, delivery in events:
             if delivery is not None:
+                self._figures.heartbeats += isinstance(delivery.message, Heartbeat)
                 self._server.settle(delivery)
         for command in commands:
             _PERFORM[type(command)](self, command)
@@ -328,6 +339,7 @@ class Daemon:
             origin = record.data.get(ORIGIN)
             if origin:
                 self._server.recall(msgspec.convert(origin, tuple[str, str, int, int]))
+            self._figures.take(record.kind, record.data)
             records.append((record.kind, record.data, record.time))
         return rebuild(records, settings)
 
@@ -339,9 +351,31 @@ class Daemon:
         elif query.what == "health":
             body = views.health_view(self._state, dict(self._server.counters), self._server.waiting())
             body.update(pid=self._endpoint.pid, host=self._endpoint.host, port=self._endpoint.port)
+            body.update(metrics=self._metrics.where if self._metrics is not None else "")
         else:
             return Reply(ok=False, error=f"there is no query {query.what!r}")
         return Reply(ok=True, body=msgspec.json.encode(body))
+
+    def _serve(self, where: tuple[str, int]) -> MetricsServer | None:
+        """Serve figures. Recoveries matter more: a port that is taken keeps no coordinator from starting."""
+        try:
+            server = MetricsServer(*where, self._directory / "journal.db")
+        except WheslError as error:
+            LOG.error("%s", error)
+            return None
+        LOG.info("metrics on http://%s/metrics", server.where)
+        return server
+
+    def _publish(self) -> None:
+        if self._metrics is not None:
+            snapshot = self._figures.snapshot(
+                self._state,
+                connected=self._server.connected(),
+                waiting=self._server.waiting(),
+                counters=self._server.counters,
+                now=_now(),
+            )
+            self._metrics.publish(snapshot)
 
     def _listen_for_signals(self) -> None:
         signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
@@ -363,6 +397,8 @@ class Daemon:
             self._journal.append("coordinator-stopped", {}, _now())
         self._journal.close()
         self._server.close()
+        if self._metrics is not None:
+            self._metrics.close()
         LOG.info("ended")
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,12 @@ def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
     return body
 
 
-def ensure_running(home: Path, *, idle: float | None = None) -> Endpoint:
+def ensure_running(home: Path, *, options: Sequence[str] = ()) -> Endpoint:
     """Start the coordinator unless it runs, and return where it listens.
 
     Args:
         home: the WHESL home.
-        idle: let a started one end after so many seconds without work; None: never.
+        options: those of ``python -m whesl.coordinator``, for one that has to be started.
 
     Raises TransientError when it does not answer in time, with the end of its log.
     """
@@ -92,7 +93,7 @@ def ensure_running(home: Path, *, idle: float | None = None) -> Endpoint:
             return found
         if child is None or child.poll() == ALREADY_RUNNING:
             # The one that has the lock is starting, ending, or hangs; the next round tells.
-            child = _spawn(home, idle)
+            child = _spawn(home, options)
         elif child.poll() is not None:
             break
         time.sleep(0.05)
@@ -138,14 +139,13 @@ def log_file(home: Path) -> Path:
     return home / "coordinator" / "log"
 
 
-def _spawn(home: Path, idle: float | None) -> subprocess.Popen[bytes]:
+def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     private_directory(home)
     private_directory(home / "coordinator")
-    arguments = ["--idle", str(idle)] if idle is not None else []
     log = os.open(log_file(home), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "whesl.coordinator", *arguments],
+            [sys.executable, "-m", "whesl.coordinator", *options],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -172,6 +172,10 @@ class CoordinatorServer:
         """Return how many messages have not been acknowledged, over all peers."""
         return sum(len(outbox) for outbox in self._outboxes.values())
 
+    def connected(self) -> int:
+        """Return how many peers have a connection, without those that ask once and go."""
+        return sum(not peer.startswith(TRANSIENT) for peer in self._routes)
+
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
