@@ -4,8 +4,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
+SEEDS ?= 100000
+FIRST ?= 0
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-flux lint parser clean
+.PHONY: help demo test test-flux lint parser clean soak
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +48,9 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 	@command -v flux >/dev/null || { echo "flux is not on PATH: load its module, or see docs/flux.md"; exit 1; }
 	@flux version
 	WHESL_NEED_FLUX=1 $(BIN)/python -m pytest -m flux $(PYTEST_ARGS)
+
+soak: $(VENV)/.dev ## simulated worlds with faults on a virtual clock: make soak SEEDS=1000000 FIRST=0
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST)
 
 clean: ## remove the environment and what runs left behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/output

@@ -239,14 +239,16 @@ class TestWorkflowLevel:
         assert world.told(new, RecoveryGrant)
         assert world.ports.wms.calls == 1
 
-    def test_the_next_job_s_exception_is_not_its_predecessor_s_of_the_same_number(self, world: World) -> None:
+    def test_an_old_grant_is_none_for_another_exception_of_the_same_number(self, world: World) -> None:
         a = world.register("a")
-        world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
-        world.tell(a, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
+        world.tell(a, RecoveryRequest(raised=raised("GLITCH", "a")))
+        assert world.told(a, RecoveryGrant)
         later = msgspec.structs.replace(raised(FULL, "a"), time=world.now + 50)
-        second = world.register("a", job="job-2")
-        world.tell(second, RecoveryRequest(raised=later))
-        assert world.ports.wms.calls == 2
+        new = "w/a#job-a.1"
+        world.tell(new, RecoveryRequest(raised=later, claim="job-a.1"))  # before it registers
+        world.register("a", restarts=1, peer=new)
+        assert world.ports.wms.calls == 1
+        assert world.told(new, RecoveryGrant)[-1].configuration.path_map
 
     def test_a_restarted_isolator_is_granted_again(self, world: World) -> None:
         a = world.register("a")
