@@ -88,7 +88,7 @@ def scale(quick: bool) -> list[Figure]:
     """Measure both and compare."""
     if shutil.which("flux") is None:
         raise measure.NotHereError("there is no flux on PATH")
-    count = 16 if quick else TASKS
+    count = 100 if quick else TASKS
     with measure.scratch() as place, FluxBed(NODES, cores=CORES) as bed:
         home = place / "home"
         home.mkdir(mode=0o700)
