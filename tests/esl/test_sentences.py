@@ -62,6 +62,10 @@ def test_examples_can_be_explained(name: str) -> None:
             'JOB EXCEPTION "exec" SEVERITY 1',
             "the resource manager raises an exception of type 'exec' of severity 1 or worse on the job",
         ),
+        (
+            'JOB EXCEPTION "exec" SEVERITY 0',
+            "the resource manager raises an exception of type 'exec' of severity 0 on the job",
+        ),
     ],
 )  # fmt: skip
 def test_detections(detection: str, sentence: str) -> None:
@@ -120,3 +124,9 @@ def test_budget_and_end() -> None:
         ("ELSE ESCALATE", "coordinator decides"),
     ):
         assert end in one(header=HEADER.replace("ELSE FAIL", clause, 1)).otherwise
+
+
+def test_what_the_resource_manager_is_told() -> None:
+    item = one(header=HEADER.replace("ELSE FAIL", 'ELSE FAIL RAISE "lost" SEVERITY 3', 1))
+    assert "type 'lost' and severity 3" in item.told
+    assert one().told == ""

@@ -126,6 +126,8 @@ def _text(spec: Spec, explained: Sequence[Explained], workflow: Workflow | None)
             yield from _wrapped("  After that, or when it cannot be done: ", f"{item.otherwise}.")
         else:
             yield from _wrapped("  Nothing is done about it: ", f"{item.otherwise}.")
+        if item.told:
+            yield from _wrapped("  Each time, ", f"{item.told}.")
 
 
 def _watched(item: Explained, workflow: Workflow | None) -> str:

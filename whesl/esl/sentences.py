@@ -61,7 +61,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     """One exception in sentences.
 
     ``when`` are the ways to raise it, ``then`` the steps of its recovery in their order; ``budget`` says how
-    often, ``otherwise`` what happens after that.
+    often, ``otherwise`` what happens after that, ``told`` what the resource manager is told, if anything.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     then: tuple[Said, ...]
     budget: str
     otherwise: str
+    told: str = ""
 
 
 def explain(spec: Spec) -> tuple[Explained, ...]:
@@ -89,6 +90,7 @@ def _explained(spec: Spec, exception: ExceptionSpec) -> Explained:
         then=tuple(Said(text=done(spec, s), place=spec.place(s.span)) for s in exception.steps),
         budget=_budget(exception),
         otherwise=_otherwise(exception),
+        told=_told(exception),
     )
 
 
@@ -116,7 +118,8 @@ def detected(detection: Detection) -> str:
         lost = detection.condition is NodeCondition.DOWN
         return "a node of the job is lost" if lost else "a node of the job is being taken out of service"
     if isinstance(detection, JobExceptionDetection):
-        worst = "" if detection.severity is None else f" of severity {detection.severity} or worse"
+        worst = "" if detection.severity is None else f" of severity {detection.severity}"
+        worst += " or worse" if detection.severity else ""
         kind = detection.exception_type
         return f"the resource manager raises an exception of type {kind!r}{worst} on the job"
     if isinstance(detection, DiskDetection):
@@ -306,6 +309,13 @@ def _otherwise(exception: ExceptionSpec) -> str:
     if exception.escalate_to is not None:
         return f"{exception.escalate_to} is raised instead"
     return "the coordinator decides"
+
+
+def _told(exception: ExceptionSpec) -> str:
+    if exception.raises is None:
+        return ""
+    kind, severity = exception.raises.exception_type, exception.raises.severity
+    return f"an exception of type {kind!r} and severity {severity} is raised on the job, where there are such"
 
 
 def times(count: int) -> str:
