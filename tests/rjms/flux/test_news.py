@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -122,9 +123,10 @@ def bridges() -> list[psutil.Process]:
 
 
 def test_the_bridge_s_death_costs_no_news(bed: FluxBed, opened: Callable[..., FluxAllocation]) -> None:
+    before = bridges()
     allocation = opened(bed.environment)
     allocation.watch()
-    (bridge,) = bridges()
+    (bridge,) = (process for process in bridges() if process not in before)
     bridge.kill()
     psutil.wait_procs([bridge], timeout=20)
     bed.kill_node("n04")
@@ -141,8 +143,6 @@ def test_a_bridge_ends_with_its_client(bed: FluxBed) -> None:
         "a = FluxAllocation(os.environ); a.watch()\n"
         "print(a._bridge._life.process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    import sys
-
     pid = int(bed.run(sys.executable, "-c", script).stdout)
     deadline = time.monotonic() + 20
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:

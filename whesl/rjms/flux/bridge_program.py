@@ -152,8 +152,9 @@ class Bridge:
                 drained[str(int(rank))] = entry.get("reason") or ""
         return {
             "hosts": hosts_of(status.get("R")),
-            "online": ranks_of(status.get("online")),
-            "offline": ranks_of(status.get("offline")),
+            # What was told as lost is not seen online until the resource service has seen it too.
+            "online": sorted(set(ranks_of(status.get("online"))) - self.lost),
+            "offline": sorted({*ranks_of(status.get("offline")), *self.lost}),
             "torpid": ranks_of(status.get("torpid")),
             "exclude": ranks_of(status.get("exclude")),
             "drained": drained,
