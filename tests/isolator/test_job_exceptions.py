@@ -294,8 +294,10 @@ class Giver:
         self.raised: list[tuple[str, int, str]] = []
         self.answer = True
         self.gate: threading.Event | None = None
+        self.watched = False
 
     def watch(self) -> int:
+        self.watched = True
         if self.refuse_watch:
             self.refuse_watch -= 1
             raise CouldNotObserveError("no bridge")
@@ -355,6 +357,22 @@ def listening(giver: object) -> Shell:
     shell = Shell(giver)
     shell.until(lambda: shell.news.fileno() is not None)
     return shell
+
+
+def test_listening_is_for_those_to_whom_news_matter(giver: Giver) -> None:
+    assert not news.matter(make_setup())
+    assert not news.matter(make_setup(exception()))
+    assert not news.matter(make_setup(on_job(jobs=("another",))))
+    assert news.matter(make_setup(on_job()))
+    assert news.matter(make_setup(nodes=("n1", "n2")))
+    worker = Worker()
+    events: list[Event] = []
+    quiet = News(giver, worker, events.append, print, listen=False)  # type: ignore[arg-type]
+    assert quiet.fileno() is None
+    quiet.raise_on_job(command())
+    quiet.finish()
+    assert giver.raised == [("lost", 3, "n")]
+    assert not giver.watched
 
 
 def test_what_is_told_becomes_events_in_order(giver: Giver) -> None:

@@ -51,7 +51,7 @@ from whesl.isolator.events import (
     Tick,
     WriteReconfigure,
 )
-from whesl.isolator.news import News
+from whesl.isolator.news import News, matter
 from whesl.isolator.nodes import Nodes
 from whesl.isolator.outlook import Outlook
 from whesl.isolator.release import Release
@@ -109,7 +109,8 @@ class Daemon:
         self._steps = Steps(directory, job, os.environ)
         self._outlook = Outlook(directory, job, self._worker)
         self._nodes = Nodes(directory, job, allocation, self._worker, self._asker, self._feed_nodes)
-        self._news = News(allocation, self._asker, self._feed_nodes, self._nodes.hear)
+        listen = matter(job.setup)
+        self._news = News(allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen)
         self._attempt: Attempt | None = None
         self._attempt_began = 0.0
         self._exit_seen = False

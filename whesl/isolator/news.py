@@ -11,9 +11,12 @@ import select
 import time
 from collections.abc import Callable
 
+from whesl.esl.spec import JobExceptionDetection
 from whesl.isolator.events import Event, JobExceptionRaised, JobExceptionSeen, RaiseJobException
+from whesl.isolator.setup import Setup
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
+from whesl.model.workflow import job_matches
 from whesl.rjms.port import Allocation, JobException, Newsgiver, NodeEvent
 
 LOG = logging.getLogger(__name__)
@@ -36,6 +39,7 @@ class News:
         asker: where it is asked; nothing here waits for that.
         feed: takes events of the core.
         hear: takes node events, as the resource manager's word.
+        listen: whether any news matter to this task; listening costs a process.
     """
 
     def __init__(
@@ -44,6 +48,8 @@ class News:
         asker: Worker,
         feed: Callable[[Event], None],
         hear: Callable[[NodeEvent], None],
+        *,
+        listen: bool = True,
     ) -> None:
         self._giver = allocation if isinstance(allocation, Newsgiver) else None
         self._asker = asker
@@ -57,7 +63,7 @@ class News:
         self._raising = 0
         self._attempt = 0
         self._explained_by = 0.0
-        if self._giver is not None:
+        if self._giver is not None and listen:
             self._listen()
 
     def fileno(self) -> int | None:
@@ -176,6 +182,18 @@ class News:
             waiting.poll(left * 1000)
             for call in self._asker.results():
                 call()
+
+
+def matter(setup: Setup) -> bool:
+    """Whether news matter to a task: it has nodes to lose, or a rule that waits for a job exception."""
+    if len(setup.nodes) > 1:
+        return True
+    return setup.spec is not None and any(
+        isinstance(detection, JobExceptionDetection)
+        for exception in setup.spec.exceptions
+        if job_matches(exception.jobs, setup.task.step, setup.task.name)
+        for detection in exception.detections
+    )
 
 
 def _seen(item: JobException) -> JobExceptionSeen:
