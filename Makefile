@@ -8,7 +8,7 @@ SEEDS ?= 100000
 FIRST ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-flux lint parser clean soak
+.PHONY: help demo test test-flux lint parser man clean soak
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ lint: $(VENV)/.dev ## style, types, and the generated parser against its grammar
 
 parser: $(VENV)/.dev ## generate the parser from grammar/ESL.g4 (needs java and npm)
 	$(BIN)/python tools/regenerate_parser.py
+
+man: $(VENV)/.dev ## write the manual pages from the commands' own help
+	$(BIN)/python tools/manpages.py
 
 test: $(VENV)/.dev ## every test; installs and starts a real Slurm where it is root
 	$(BIN)/ruff check .
