@@ -263,6 +263,14 @@ class Nodes:
         if self._stacks is not None:
             self._deferred = (command, token, runner)
             return
+        holder = self._allocation
+        if isinstance(holder, JobHolder):
+            # Jobs that wait would start on what is freed, behind the back of those who kill.
+            self._worker.submit(holder.end_jobs, lambda _: self._fence_attempt(command, token, runner))
+        else:
+            self._fence_attempt(command, token, runner)
+
+    def _fence_attempt(self, command: KillAttempt, token: str, runner: int | None) -> None:
         now = time.monotonic()
         fence = Fence(command.attempt, token, self._remote if self._agents else (), now)
         self._fence = fence
@@ -286,9 +294,12 @@ class Nodes:
 
         def kill() -> _Killed:
             killed = _kill_here(token, runner, command.open_below, gentle, patience)
-            if isinstance(self._allocation, JobHolder):
-                # Only now: the script that submits them is dead.
-                self._allocation.end_jobs()
+            # The script is dead now. What it submitted in its last moments is ended and looked for again.
+            if isinstance(self._allocation, JobHolder) and self._allocation.end_jobs():
+                more = _kill_here(token, runner, (), False, 0.0)
+                killed = msgspec.structs.replace(
+                    killed, count=killed.count + more.count, left=more.left, spared=True
+                )
             return killed
 
         self._worker.submit(kill, then)

@@ -179,8 +179,11 @@ class JobException(msgspec.Struct, frozen=True, kw_only=True):
 class JobHolder(Protocol):
     """What an allocation also offers when a task's steps are jobs that outlive the launcher of each."""
 
-    def end_jobs(self) -> None:
-        """End all jobs of the attempt that is being ended, waiting ones too; best effort, bounded."""
+    def end_jobs(self) -> bool:
+        """End all jobs of the attempt that is being ended, waiting ones too; best effort, bounded.
+
+        Returns whether there were any.
+        """
         ...
 
 

@@ -32,6 +32,7 @@ MODES = ("auto", "flux", "slurm")
 ENDED = "instance"
 # Seconds for cancelling the jobs of an attempt.
 CANCEL_LIMIT = 5.0
+_ALIVE = "depend,priority,sched,run"
 # A program that speaks to Flux by itself may come before the instance has started (about 8 s of tries).
 _PATIENCE = {"FLUX_LOCAL_CONNECTOR_RETRY_COUNT": "10"}
 
@@ -129,22 +130,27 @@ class InnerFlux:
         self._said.append(JobException(job_id=job, type=ENDED, severity=0, note=reason, time=time.time()))
         os.eventfd_write(self._wake, 1)
 
-    def end_jobs(self) -> None:
-        """Cancel all jobs of the instance: those that wait, and those whose tasks are killed already."""
+    def end_jobs(self) -> bool:
+        """Cancel all jobs of the instance, those that wait first of all; return whether there were any."""
         if not self._instance.ready:
-            return
+            return False
+        command = ["flux", "job", "raiseall", "-f", "--severity=0", f"--states={_ALIVE}"]
         try:
-            subprocess.run(
-                ["flux", "job", "raiseall", "-f", "--severity=0", "cancel", "the attempt is over"],
+            done = subprocess.run(
+                [*command, "cancel", "the attempt is over"],
                 env={**self._environ, "FLUX_URI": self._instance.uri},
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
                 timeout=CANCEL_LIMIT,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             LOG.warning("the attempt's Flux jobs could not be cancelled: %s", error)
+            return False
+        # "flux-job: raised exception on 2 jobs", or "Command matched 0 jobs".
+        return " 0 jobs" not in done.stdout + done.stderr
 
     # The outer's ------------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ LOG = logging.getLogger(__name__)
 START_LIMIT = 15.0
 # Seconds for an orderly end; then the step is killed.
 END_LIMIT = 4.0
+# Seconds for the step's own end after its brokers were told; with a lost node it does not come.
+KILL_LIMIT = 1.0
 _LOOK_EVERY = 0.01
 # A Unix socket's path has at most 107 bytes (unix(7)); the broker adds the name of its own.
 _LONGEST = 80
@@ -199,6 +201,8 @@ class Instance:
         """Let launchers use the resource manager's own steps from now on, and end what is left."""
         with contextlib.suppress(OSError):
             (self.directory / "failed").write_text(reason + "\n")
+        # The initial program outlives a broker that was killed, and Slurm would wait for what it holds open.
+        self._tell()
         self._kill()
 
     def end(self) -> None:
@@ -240,17 +244,20 @@ class Instance:
             return False
 
     def _kill(self) -> None:
-        if not self._running() or self._process is None:
-            return
-        if self._step is not None:
-            with contextlib.suppress(WheslError):
-                self._outer.signal(self._step, signal.SIGKILL)
-            return
-        # Started by an earlier isolator: its launcher passes a first signal on to the brokers.
-        for signum in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(psutil.Error):
-                self._process.send_signal(signum)
-                self._process.wait(timeout=1.0)
+        """End the step. Its launcher is let end first: the nodes' daemons have to report to it."""
+        for signum, patience in ((signal.SIGTERM, KILL_LIMIT), (signal.SIGKILL, 0.5)):
+            if not self._running():
+                return
+            if self._step is not None:
+                with contextlib.suppress(WheslError):
+                    self._outer.signal(self._step, signum)
+            elif self._process is not None:
+                # Started by an earlier isolator: the launcher passes a signal on to the brokers.
+                with contextlib.suppress(psutil.Error):
+                    self._process.send_signal(signum)
+            deadline = time.monotonic() + patience
+            while self._running() and time.monotonic() < deadline:
+                time.sleep(_LOOK_EVERY)
 
     def _read(self, name: str) -> str:
         try:
