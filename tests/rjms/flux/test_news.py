@@ -202,7 +202,7 @@ def test_which_processes_are_inside(bed: FluxBed, tmp_path: Path) -> None:
     # A variable that came along to where there is no such instance.
     away = {"FLUX_URI": f"local://{tmp_path}/local-0"}
     assert isinstance(rjms.current_allocation(away), HostAllocation)
-    assert rjms.current_allocation({**slurm, **away}).name == "slurm"
+    assert rjms.current_allocation({**slurm, **away, "FLUX_JOB_ID": "f1"}).name == "slurm"
     assert isinstance(rjms.current_allocation({"FLUX_URI": "ssh://login/run/flux/local"}), HostAllocation)
     # flux proxy: the instance is elsewhere.
     assert isinstance(rjms.current_allocation({**own, "FLUX_PROXY_REMOTE": "n01"}), HostAllocation)

@@ -70,14 +70,13 @@ class FluxAllocation:
         reached from elsewhere (flux-proxy(1)), and for the variable of one that is not here or not any more.
         """
         uri = environ.get("FLUX_URI", "")
-        if environ.get("FLUX_JOB_ID") and uri:
-            return True
         if not uri.startswith("local://") or environ.get("FLUX_PROXY_REMOTE"):
             return False
+        task = bool(environ.get("FLUX_JOB_ID"))
         path = uri.removeprefix("local://")
         try:
             found = os.stat(path)  # noqa: PTH116 - no path is made of it
-            if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+            if not stat.S_ISSOCK(found.st_mode) or not (task or found.st_uid == os.geteuid()):
                 return False
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
                 probe.settimeout(1.0)
