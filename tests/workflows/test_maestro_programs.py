@@ -8,6 +8,8 @@ import pytest
 
 from whesl.model.errors import UsageError
 from whesl.workflows.maestro import programs
+from whesl.workflows.maestro.manager import Maestro
+from whesl.workflows.port import RunPlan
 
 # A Python that imports Flux only where PYTHONPATH names the bindings' directory.
 PYTHON = """\
@@ -75,3 +77,22 @@ def test_none_says_why(alone: Path) -> None:
         programs.with_flux({"PATH": f"{cannot}:/usr/bin:/bin"})
     with pytest.raises(UsageError, match="not installed"):
         programs.with_flux({"PATH": str(alone)})
+
+
+def test_a_study_for_another_resource_manager_is_refused(tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "description: {name: s, description: s}\nbatch: {type: slurm}\n"
+        "study:\n  - {name: one, description: one, run: {cmd: 'true', nodes: 1}}\n"
+    )
+    manager = Maestro()
+    plan = RunPlan(
+        workflow=manager.read([str(study)]),
+        files=(str(study),),
+        environment={"WHESL_RJMS": "flux", "PATH": str(tmp_path)},
+        directory=str(tmp_path),
+        log=str(tmp_path / "log"),
+        poll=1.0,
+    )
+    with pytest.raises(UsageError, match="is 'slurm', and the resource manager is 'flux'"):
+        manager.start(plan)

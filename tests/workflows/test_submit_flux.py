@@ -18,6 +18,7 @@ from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
 from whesl.workflows import wrap
 from whesl.workflows.submit import directives, flux, jobspec
+from whesl.workflows.submit.bindings import OUTER
 from whesl.workflows.submit.install import install
 
 HEADER = """\
@@ -315,7 +316,8 @@ def test_the_bindings_in_front(front: Front) -> None:
     command = front.place / "w" / "bin" / "flux"
     command.write_text(f'#!/bin/sh\necho "$*" > {front.place}/asked; cat > {front.place}/given; echo fXYZ\n')
     program = (
-        "import flux, flux.job, json, sys\n"
+        "import flux, flux.job, json, os, sys\n"
+        "assert os.environ.get('PYTHONPATH') == '/own', os.environ\n"
         "assert flux.__file__.startswith(sys.argv[1]), flux.__file__\n"
         "handle = flux.Flux()\n"
         "for text in sys.argv[2:]:\n"
@@ -326,7 +328,7 @@ def test_the_bindings_in_front(front: Front) -> None:
     texts = [json.dumps(given) for given in (named, spec(["true"]), spec(text=script()))]
     done = subprocess.run(
         [sys.executable, "-c", program, str(front.place / "lib"), *texts],
-        env={"PYTHONPATH": path, "PATH": os.environ["PATH"]},
+        env={"PYTHONPATH": path, OUTER: "/own", "PATH": os.environ["PATH"]},
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.stdout.split() == ["fXYZ", "real", "fXYZ"], done.stderr
@@ -334,7 +336,7 @@ def test_the_bindings_in_front(front: Front) -> None:
     command.write_text("#!/bin/sh\necho 'flux: ERROR: said no' >&2; exit 1\n")
     done = subprocess.run(
         [sys.executable, "-c", program, str(front.place / "lib"), texts[0]],
-        env={"PYTHONPATH": path, "PATH": os.environ["PATH"]},
+        env={"PYTHONPATH": path, OUTER: "/own", "PATH": os.environ["PATH"]},
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert "OSError: flux: ERROR: said no" in done.stderr

@@ -17,6 +17,7 @@ from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import file_of
 from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step
+from whesl.workflows.submit.bindings import OUTER
 from whesl.workflows.submit.flux import python_directory
 from whesl.workflows.submit.install import install
 
@@ -160,7 +161,7 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
     """
     if rjms == "flux":
         places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
-        own = {"PYTHONPATH": os.pathsep.join(place for place in places if place)}
+        own = {"PYTHONPATH": os.pathsep.join(place for place in places if place), OUTER: places[1]}
     else:
         own = {"SBATCH_NO_KILL": "set", "SBATCH_NO_REQUEUE": "1"}
     return {

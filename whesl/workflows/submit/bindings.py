@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+# Names the variable that has the user's own PYTHONPATH.
+OUTER = "WHESL_OUTER_PYTHONPATH"
 _PACKAGE = '''\
 """Stands in front of Flux's Python bindings: wrapped scripts are submitted once, by the command in front."""
 
@@ -70,6 +72,12 @@ def _step_aside():
         sys.modules["flux"] = ours  # the import that failed takes this name away itself
         raise
     job.submit = _in_front(job, job.submit)
+    # Steps and jobs are to see what the user had.
+    outer = os.environ.pop("{outer}", None)
+    if outer is not None:
+        os.environ["PYTHONPATH"] = outer
+        if not outer:
+            del os.environ["PYTHONPATH"]
 
 
 _step_aside()
@@ -87,6 +95,6 @@ def install(directory: Path, command: Path) -> None:
     package.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = package / "__init__.py"
     beside = package / ".new"
-    beside.write_text(_PACKAGE.format(command=repr(str(command))))
+    beside.write_text(_PACKAGE.format(command=repr(str(command)), outer=OUTER))
     beside.chmod(0o600)
     beside.replace(target)
