@@ -177,6 +177,31 @@ def test_an_exception_of_the_instance_above_is_recovered_once(bed: FluxBed, plac
     assert results(bed) == {"waits": "COMPLETED"}
 
 
+LOST_ABOVE = """\
+EXCEPTION DETECTION NODELOST JOB EXCEPTION "node-failure"
+"""
+
+
+def test_a_node_that_the_instance_above_loses_is_replaced_once(bed: FluxBed, place: Path) -> None:
+    """Only the enclosing instance's broker dies on the node; the nested one lives there still."""
+    (place / "waits.sh").write_text(WAITS)
+    (place / "rules.esl").write_text(RULES + LOST_ABOVE)
+    process = begin(bed, place, "waits.sh")
+    try:
+        bed.wait_for(lambda: (place / "attempts").exists(), "the first attempt")
+        bed.kill_broker("n02")
+        bed.wait_for(lambda: "attempt 1" in (place / "attempts").read_text(), "the second attempt")
+        (place / "1.go").touch()
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, out + err
+    (raised,) = json.loads(out)["exceptions"]
+    assert (raised["exception"], raised["outcome"], raised["node"]) == ("NODELOST", "relaunched", "n02")
+    assert (place / "attempts").read_text() == "attempt 0 on n01,n02\nattempt 1 on n01,n03\n"
+    assert results(bed) == {"waits": "COMPLETED"}
+
+
 def test_a_job_cancelled_above_is_told_to_the_workflow_once(bed: FluxBed, place: Path) -> None:
     (place / "waits.sh").write_text(WAITS)
     process = begin(bed, place, "waits.sh", "second.sh:after=waits")
