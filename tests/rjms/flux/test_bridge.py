@@ -34,10 +34,11 @@ def bridge(tmp_path: Path) -> Iterator[Callable[..., Bridge]]:
     """Return a maker of bridges to a program whose loop has the given body."""
     made: list[Bridge] = []
 
-    def make(body: str, timeout: float = 20.0, prelude: str = PRELUDE) -> Bridge:
+    def make(body: str, timeout: float = 20.0, prelude: str = PRELUDE, idle: float | None = None) -> Bridge:
         program = tmp_path / "program.py"
         program.write_text(f"COUNT = {str(tmp_path / 'count')!r}\n{prelude}{body}")
-        made.append(Bridge(os.environ, timeout=timeout, command=[sys.executable, str(program)]))
+        command = [sys.executable, str(program)]
+        made.append(Bridge(os.environ, timeout=timeout, idle=idle, command=command))
         return made[-1]
 
     yield make
@@ -86,6 +87,27 @@ def test_a_program_that_dies_is_started_again(bridge: Callable[..., Bridge], tmp
         found.call("x")
     assert found.call("y") == ["y", {}]
     assert starts(tmp_path) == 2
+
+
+def test_a_program_that_nobody_needs_is_ended_and_comes_back(
+    bridge: Callable[..., Bridge], tmp_path: Path
+) -> None:
+    found = bridge(ECHO, idle=0.2)
+    assert found.call("x") == ["x", {}]
+    deadline = time.monotonic() + 20
+    while found.alive:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert found.call("y") == ["y", {}]
+    assert starts(tmp_path) == 2
+
+
+def test_one_that_listens_is_kept(bridge: Callable[..., Bridge], tmp_path: Path) -> None:
+    found = bridge("    say(id=number, ok={'heard': [op]})\n", idle=0.05)
+    found.watch()
+    time.sleep(0.5)
+    assert found.alive
+    assert starts(tmp_path) == 1
 
 
 def test_one_that_dies_always_is_left_alone(bridge: Callable[..., Bridge], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.flux import records
-from whesl.rjms.flux.bridge import TIMEOUT, Bridge
+from whesl.rjms.flux.bridge import IDLE, TIMEOUT, Bridge
 from whesl.rjms.flux.steps import STEP, FluxStep, signal_command, start, step_command
 from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
 
@@ -49,7 +49,7 @@ class FluxAllocation:
         self._environ = {**environ, **({"FLUX_URI": uri} if uri else {})}
         if not self._environ.get("FLUX_URI"):
             raise UsageError("FLUX_URI is not set", hint="is this inside a Flux instance?")
-        self._bridge = Bridge(self._environ, timeout=timeout)
+        self._bridge = Bridge(self._environ, timeout=timeout, idle=IDLE)
         # In ASCII, as file names and other programs' logs want it; Flux takes both forms.
         self._task_of = (
             "" if uri else environ.get("FLUX_JOB_ID", "").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
@@ -205,7 +205,7 @@ class FluxAllocation:
     def watch(self) -> int:
         """Begin to listen; see the port. Raises CouldNotObserveError."""
         self.describe()
-        return self._bridge.watch()
+        return self._bridge.watch(sorted(self._names), self._task_of)
 
     def news(self) -> list[NodeEvent | JobException]:
         """Return what has come since the last call."""

@@ -32,6 +32,9 @@ STARTS = 5
 _MINUTE = 60.0
 _PROGRAM = Path(__file__).with_name("bridge_program.py")
 _HINT = "does `flux uptime` answer here?"
+# Seconds after which a program is ended that is neither called nor listens; well above the pause between two
+# looks at the nodes, and so long that it is started at most twice a minute for single calls.
+IDLE = 20.0
 # News that nobody fetches must not fill the memory.
 _KEPT = 10_000
 
@@ -89,6 +92,8 @@ class Bridge:
         environ: environment of the program; PATH in it finds ``flux``.
         uri: of the instance; empty for FLUX_URI's in ``environ``, or the system's.
         timeout: seconds after which a call counts as unanswered.
+        idle: seconds without a call after which the program is ended, unless it listens; the next call starts
+            another. None: it is kept.
         command: what to run instead of ``flux python PROGRAM`` (tests).
     """
 
@@ -98,11 +103,14 @@ class Bridge:
         uri: str = "",
         *,
         timeout: float = TIMEOUT,
+        idle: float | None = None,
         command: Sequence[str] | None = None,
     ) -> None:
         self._environ = dict(environ)
         self._command = [*(command or ("flux", "python", str(_PROGRAM))), *([uri] if uri else [])]
         self._timeout = timeout
+        self._idle = idle
+        self._used = 0.0
         self._lock = threading.RLock()
         self._life: _Life | None = None
         self._starts: deque[float] = deque(maxlen=STARTS)
@@ -111,6 +119,7 @@ class Bridge:
         self._told: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._signal: int | None = None
         self._listening = False
+        self._wanted: dict[str, Any] = {}
         self._since = 0.0
 
     def call(self, operation: str, *, within: float | None = None, **fields: Any) -> Any:
@@ -150,8 +159,12 @@ class Bridge:
             )
         raise CouldNotObserveError(f"flux: {operation}: no answer", hint=_HINT)
 
-    def watch(self) -> int:
+    def watch(self, ranks: Sequence[int] = (), job: str = "") -> int:
         """Begin to listen and return a descriptor that is readable when there are events. May be repeated.
+
+        Args:
+            ranks: brokers whose end is to be told at once.
+            job: the caller's own, when it is one of the instance's jobs.
 
         Raises CouldNotObserveError when nothing can be heard.
         """
@@ -159,10 +172,11 @@ class Bridge:
             self._signal = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         if not self._listening:
             self._since = time.time()
+            self._wanted = {"ranks": list(ranks), "job": job}
             # Before the call: a program that dies right after its answer is one to be started again.
             self._listening = True
             try:
-                if not self.call("watch", since=self._since).get("heard"):
+                if not self.call("watch", since=self._since, **self._wanted).get("heard"):
                     raise CouldNotObserveError("flux: the instance tells this user nothing", hint=_HINT)
             except WheslError:
                 self._listening = False
@@ -197,6 +211,7 @@ class Bridge:
     def _living(self) -> _Life:
         """Return a running program, a new one when there is none. Raises CouldNotObserveError."""
         with self._lock:
+            self._used = time.monotonic()
             if self._life is not None and not self._life.ended:
                 return self._life
             if self._closed.is_set():
@@ -226,6 +241,8 @@ class Bridge:
             os.set_blocking(process.stdin.fileno(), False)
             life = self._life = _Life(process, complaints)
             threading.Thread(target=self._listen, args=(life,), name="flux-bridge", daemon=True).start()
+            if self._idle is not None:
+                threading.Thread(target=self._rest, args=(life, self._idle), daemon=True).start()
         if not life.greeted.wait(self._timeout) or life.ended:
             self._end(life)
             raise CouldNotObserveError(
@@ -254,10 +271,17 @@ class Bridge:
             except WheslError:
                 self._closed.wait(_MINUTE / STARTS)
 
+    def _rest(self, life: _Life, idle: float) -> None:
+        """End a program that nobody needs: of a thousand tasks side by side each would keep one."""
+        while not self._closed.wait(idle) and not life.ended:
+            with self._lock:
+                if not self._listening and not life.pending and time.monotonic() - self._used >= idle:
+                    self._end(life)
+
     def _again(self) -> None:
         """Listen again after the program died."""
         self._living()
-        self.call("watch", since=self._since)
+        self.call("watch", since=self._since, **self._wanted)
 
     def _take(self, life: _Life, message: dict[str, Any]) -> None:
         if message.get("event") == "hello":
