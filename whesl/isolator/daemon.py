@@ -7,6 +7,7 @@ journal before.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
 import signal
@@ -100,7 +101,7 @@ class Daemon:
         self._allocation = allocation
         self._client = client
         self._journal = JournalFile(directory.journal)
-        self._unwritten: list[tuple[str, dict[str, Any]]] = []
+        self._unwritten: list[tuple[str, dict[str, Any], float]] = []
         records = ((record.kind, record.data, record.time) for record in self._journal.read())
         self._state = core.rebuild(job.setup, records)
         self._worker = Worker()
@@ -271,18 +272,21 @@ class Daemon:
         """Write records down before anything else is done.
 
         A journal that cannot be written (the quota that a task has filled may be the journal's own) must not
-        keep that task from being recovered: the records wait, and are written with the next ones.
+        keep that task from being recovered: the records wait, and are written with the next ones, each with
+        the time at which the core took it in: budgets and back-offs are rebuilt from those.
         """
-        self._unwritten += [(record.kind, record.data) for record in records]
+        self._unwritten += [(record.kind, record.data, now) for record in records]
         if not self._unwritten:
             return
         try:
-            self._journal.append_many(self._unwritten, now)
+            while self._unwritten:
+                taken, waiting = next(itertools.groupby(self._unwritten, lambda record: record[2]))
+                turn = [(kind, data) for kind, data, _ in waiting]
+                self._journal.append_many(turn, taken)
+                del self._unwritten[: len(turn)]
         except JournalError as error:
             LOG.error("%s; %d records wait in memory", error, len(self._unwritten))
             self._alarm = min(self._alarm or now + 1.0, now + 1.0)
-            return
-        self._unwritten = []
 
     def _start(self, command: StartAttempt) -> None:
         def then(result: Attempt | str) -> None:
