@@ -227,17 +227,25 @@ class Bridge:
 
     # What happens ------------------------------------------------------------------------------------
 
-    def op_watch(self, _: int, since: float) -> Any:
-        """Tell from now on of nodes, and of exceptions newer than ``since``."""
+    def op_watch(self, _: int, since: float, ranks: list[int], job: str) -> Any:
+        """Tell from now on of nodes, those of ``ranks`` at once, and of exceptions newer than ``since``.
+
+        An instance tells all of it to its owner. Others hear of their own ``job`` there, and see by their
+        pokes which brokers have ended.
+        """
+        begins = {"resources": self.watch_resources, "jobs": self.watch_jobs, "own job": self.watch_own_job}
+        if self.attribute("security.owner") != str(os.getuid()):
+            begins = {"own job": lambda since: self.follow(self.h, job, since)} if job else {}
         heard = []
-        for begin in (self.watch_resources, self.watch_jobs, self.watch_own_job):
+        for name, begin in begins.items():
             try:
                 begin(since)
-                heard.append(begin.__name__)
+                heard.append(name)
             except (OSError, ImportError, AttributeError) as error:
-                self.say(event="deaf", to=begin.__name__, error=str(error))
-        ranks = [rank for rank in range(self.size) if rank != self.rank]
+                self.say(event="deaf", to=name, error=str(error))
+        ranks = [rank for rank in ranks if rank != self.rank]
         if ranks:
+            heard.append("nodes")
             turn = [0]
             at_once = max(1, min(len(ranks), int(POKE * POKES_PER_SECOND)))
 
@@ -310,6 +318,10 @@ class Bridge:
         if above is None or not own:
             return
         above.set_reactor(self.h.get_reactor())
+        self.follow(above, own, since)
+
+    def follow(self, handle: Any, job: str, since: float) -> None:
+        """Follow one job's events in the instance of a handle."""
 
         def told(future: Any) -> None:
             try:
@@ -317,11 +329,11 @@ class Bridge:
             except OSError:
                 return
             if event is not None and event.name == "exception" and event.timestamp > since:
-                self.exception(job_id(own), event.timestamp, event.context)
+                self.exception(job_id(job), event.timestamp, event.context)
 
-        future = flux.job.event_watch_async(above, flux.job.JobID(own))
+        future = flux.job.event_watch_async(handle, flux.job.JobID(job))
         future.then(told)
-        self.keep += [above, future]
+        self.keep += [handle, future]
 
     def attempt_of(self, job: Any) -> str | None:
         """Return the token of the attempt that a job belongs to, empty for none, None when it is not told.
