@@ -37,6 +37,9 @@ def past(whesl_home: Path) -> Iterator[None]:
             "data": {"reason": "x"},
         }
         append(journal, [("report", paused, time.time())])
+        now = time.time()
+        bad = {"node": "n07", "reason": "x", "task": "t", "time": now, "expires": now + 9.0}
+        append(journal, [("bad-node", {"bad_node": bad}, now)])
     yield
 
 
@@ -58,6 +61,7 @@ def test_what_is_offered() -> None:
     assert offered("cancel study/") == ["study/solve_CASE.1", "study/solve_CASE.2"]
     assert offered("cancel solve") == ["solve_CASE.0", "solve_CASE.1", "solve_CASE.2"], "by name alone"
     assert offered("status --w") == ["--watch"]
+    assert offered("nodes forget n") == ["n07"]
     assert offered("coordinator sta") == ["start", "status"]
 
 

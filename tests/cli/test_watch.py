@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pyte
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -90,6 +90,7 @@ def lines(view: dict[str, Any], said: list[str], width: int, height: int, **more
 STATES = [state for state in TaskState if state is not TaskState.REGISTERED]
 
 
+@settings(deadline=None)
 @given(
     flows=st.lists(st.lists(st.sampled_from(STATES), max_size=30), max_size=4),
     said=st.lists(st.text(max_size=200), max_size=8),

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as generate_open
@@ -135,6 +135,7 @@ def test_the_number_of_series_is_bounded() -> None:
     assert len(found) < 3 * MOST_NAMES + 100
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(), st.floats(0, 1e6)), max_size=20))
 def test_any_name_can_be_read(names: list[tuple[str, float]]) -> None:
     figures = counted([done(name, "relaunched", seconds) for name, seconds in names])

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report.story import HOSTILE, told
@@ -112,6 +112,7 @@ def test_a_hostile_log_line_stays_text() -> None:
         assert sign not in text
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_any_text_is_safe(line: str, name: str) -> None:
     found = safe(page.html(msgspec.structs.replace(told(3, line=line), workflow=name)))

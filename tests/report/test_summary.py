@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -198,6 +198,7 @@ KINDS = [kind for kind, _, _ in RECOVERED] + ["observed", "otherwise", "paused",
 SCALAR = st.one_of(st.none(), st.integers(0, 3), st.text(max_size=3))
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(RECOVERED), st.floats(0, 99)), max_size=20))
 def test_any_order_of_records_gives_a_report(
     records: list[tuple[tuple[str, float, dict[str, Any]], float]],

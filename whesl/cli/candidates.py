@@ -14,7 +14,7 @@ from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 
 if TYPE_CHECKING:
-    from whesl.coordinator.state import TaskEntry
+    from whesl.coordinator.state import State, TaskEntry
 
 # More candidates than these are no help, and slow in some shells.
 _MOST = 200
@@ -46,11 +46,23 @@ def tasks(context: click.Context, _parameter: click.Parameter, incomplete: str) 
     return ids or _beginning((name.partition("/")[2] for name in found), incomplete)
 
 
+def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the nodes that are avoided and begin so."""
+    try:
+        return _beginning(_state().bad_nodes, incomplete)
+    except (WheslError, OSError):
+        return []
+
+
 def _known() -> dict[str, TaskEntry]:
+    return _state().tasks
+
+
+def _state() -> State:
     from whesl.coordinator.observing import known_state
     from whesl.wire import keys
 
-    return known_state(keys.home()).state.tasks
+    return known_state(keys.home()).state
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:

@@ -10,6 +10,7 @@ import click
 import msgspec
 from rich.table import Table
 
+from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.coordinator.observing import known_state
 from whesl.coordinator.views import nodes_view
@@ -60,7 +61,7 @@ def add(node: str, reason: str, hours: float) -> None:
 
 
 @nodes.command()
-@click.argument("node")
+@click.argument("node", shell_complete=candidates.bad_nodes)
 def forget(node: str) -> None:
     """Use NODE again."""
     _tell("forget-node", node, {})

@@ -17,7 +17,7 @@ from whesl import __version__
 from whesl.model.states import TaskState
 from whesl.report import render
 from whesl.report.markup import Child, document, el
-from whesl.report.render import seconds
+from whesl.report.render import seconds, stamp
 from whesl.report.summary import ExceptionRow, Report, TaskRow
 from whesl.report.timeline import FOLD, timeline
 
@@ -85,10 +85,6 @@ def _list(lines: Iterable[str]) -> Element:
     return el("ul", *(el("li", line) for line in lines), class_="plain")
 
 
-def _stamp(when: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(when))
-
-
 def _header(report: Report) -> Element:
     totals = report.totals
     moving = sum(not TaskState(row.state).final for row in report.tasks)
@@ -106,7 +102,7 @@ def _header(report: Report) -> Element:
         told = f"{_count(totals.exceptions, 'exception')}, {totals.recovered} recovered in place."
     facts = [report.wms, report.root]
     if report.began is not None and report.until is not None:
-        facts.append(f"{_stamp(report.began)}, for {seconds(report.until - report.began)}")
+        facts.append(f"{stamp(report.began)}, for {seconds(report.until - report.began)}")
     return el(
         "header",
         el("p", "WHESL report", class_="kicker"),
@@ -126,10 +122,11 @@ def _tiles(report: Report) -> Element:
     tiles.append(("exceptions", f"{totals.exceptions:,}", f"{totals.recovered:,} recovered in place"))
     if totals.recovered:
         mean = seconds(totals.recovery_seconds / totals.recovered)
-        waits = seconds(report.assumptions.queue_wait)
+        wait = report.assumptions.queue_wait
+        waits = f"of {seconds(wait)} each" if wait else "none was measured; --queue-wait gives one"
         tiles += [
             ("from raised to running", mean, f"on average; {seconds(totals.recovery_seconds)} in all"),
-            ("queue waits avoided", f"{totals.recovered:,}", f"of {waits} each"),
+            ("queue waits avoided", f"{totals.recovered:,}", waits),
             ("node-hours saved", f"{totals.node_hours:,.2f}", f"{seconds(totals.saved_seconds)} of delay"),
         ]
     cells = ((name, (el("strong", value), el("span", more))) for name, value, more in tiles)
@@ -183,7 +180,7 @@ def _evidence(row: ExceptionRow) -> Iterable[Child]:
         ("pattern", el("code", row.pattern) if row.pattern else ""),
         ("where", place),
         ("node", row.node),
-        ("when", f"{_stamp(row.time)}, attempt {row.attempt}"),
+        ("when", f"{stamp(row.time)}, attempt {row.attempt}"),
         ("instead of", ", ".join(row.transformed_from)),
         ("also seen", _list(row.others) if row.others else ""),
         ("stacks", row.stacks),
@@ -208,7 +205,7 @@ def _saved(row: ExceptionRow) -> str:
 def _bad_nodes(report: Report) -> Iterable[Element]:
     yield el("p", "For the site's administrators: recoveries took these nodes out of use.")
     rows: Iterable[Sequence[Child]] = (
-        [el("strong", bad.node), bad.task.partition("/")[2], _stamp(bad.time), bad.reason]
+        [el("strong", bad.node), bad.task.partition("/")[2], stamp(bad.time), bad.reason]
         for bad in report.bad_nodes
     )
     yield _table("nodes to report", ("node", "task", "seen", "why"), rows)
@@ -270,5 +267,5 @@ def _method(report: Report) -> Iterable[Element]:
 def _footer(report: Report) -> Element:
     return el(
         "footer",
-        el("p", f"Made by WHESL {__version__} at {_stamp(time.time())} from the workflow's own journals."),
+        el("p", f"Made by WHESL {__version__} at {stamp(time.time())} from the workflow's own journals."),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 
@@ -30,6 +31,11 @@ def seconds(value: float | None) -> str:
     if minutes < 120:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def stamp(when: float) -> str:
+    """Return a time in the local zone: ``2026-11-21 22:34:51 CET``."""
+    return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(when))
 
 
 def why(row: ExceptionRow) -> str:
@@ -76,21 +82,36 @@ def worth(report: Report) -> list[str]:
     ]
 
 
+_EXCEPTION_COLUMNS = (
+    "task",
+    "raised",
+    "when",
+    "why",
+    "pattern",
+    "where",
+    "done",
+    "in",
+    "resubmission",
+    "outcome",
+)
+
+
 def _exception_cells(row: ExceptionRow) -> list[str]:
     name = " < ".join((row.exception, *reversed(row.transformed_from)))
     return [
-        row.task.partition("/")[2],
-        f"{name} (attempt {row.attempt})",
-        why(row),
-        where(row),
-        done(row),
+        _plain(row.task.partition("/")[2]),
+        _plain(f"{name} (attempt {row.attempt})"),
+        stamp(row.time),
+        _code(why(row)),
+        _code(visible(row.pattern)) if row.pattern else "-",
+        _code(visible(where(row))),
+        _plain(done(row)),
         seconds(row.seconds),
         seconds(row.resubmission),
-        row.outcome,
+        _plain(row.outcome),
     ]
 
 
-_EXCEPTION_COLUMNS = ("task", "raised", "why", "where", "done", "in", "resubmission", "outcome")
 _TASK_COLUMNS = ("task", "state", "attempts", "nodes", "jobs", "queue wait", "ran")
 
 
@@ -111,8 +132,7 @@ def _task_cells(row: TaskRow) -> list[str]:
 def bad_node_lines(report: Report) -> list[str]:
     """Return a line for each node that the site's administrators should hear of."""
     return [
-        f"{bad.node}: {bad.reason} (seen by {bad.task},"
-        f" {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(bad.time))})"
+        visible(f"{bad.node}: {bad.reason} (seen by {bad.task}, {stamp(bad.time)})")
         for bad in report.bad_nodes
     ]
 
@@ -175,24 +195,38 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[list[str]]) -> Tab
 
 
 def markdown(report: Report) -> str:
-    """Return the report as Markdown."""
-    lines = [f"# {report.workflow}", "", headline(report) + ".", ""]
+    """Return the report as Markdown; what comes from logs is no markup in it."""
+    lines = [f"# {_plain(report.workflow)}", "", headline(report) + ".", ""]
     lines += [f"- {line}" for line in worth(report)]
     if report.exceptions:
         lines += ["", "## Exceptions", ""]
         lines += _markdown_table(_EXCEPTION_COLUMNS, map(_exception_cells, report.exceptions))
-    lines += [f"\n{line}" for line in again_lines(report)]
-    lines += ["", "## Tasks", "", *_markdown_table(_TASK_COLUMNS, map(_task_cells, report.tasks))]
+    lines += [f"\n{_plain(line)}" for line in again_lines(report)]
+    tasks = (map(_plain, _task_cells(row)) for row in report.tasks)
+    lines += ["", "## Tasks", "", *_markdown_table(_TASK_COLUMNS, tasks)]
     if report.bad_nodes:
-        lines += ["", "## Nodes to report", "", *(f"- {line}" for line in bad_node_lines(report))]
+        lines += ["", "## Nodes to report", "", *(f"- {_plain(line)}" for line in bad_node_lines(report))]
     if report.damaged:
-        lines += ["", "## Not read", "", *(f"- {line}" for line in report.damaged)]
+        lines += ["", "## Not read", "", *(f"- {_plain(line)}" for line in report.damaged)]
     return "\n".join(lines) + "\n"
 
 
-def _markdown_table(columns: Sequence[str], rows: Iterable[list[str]]) -> list[str]:
+def _plain(text: str) -> str:
+    """Return text in which Markdown sees no markup: no element, link, image, emphasis or code."""
+    # An underscore inside a word is none; names of tasks are full of them and stay readable.
+    return re.sub(r"([\\`*<\[\]&!|~]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(visible(text).split()))
+
+
+def _code(text: str) -> str:
+    """Return text as code of a table's cell, between more backticks than it has in a row."""
+    line = " ".join(text.split()).replace("|", "\\|")
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
+
+
+def _markdown_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
     def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        return "| " + " | ".join(cells) + " |"
 
     return [line(columns), line("---" for _ in columns), *(line(cells) for cells in rows)]
 

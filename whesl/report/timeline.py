@@ -6,7 +6,6 @@ one file fits a telephone, a desk and a sheet of paper without a script.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from xml.etree.ElementTree import Element
@@ -15,7 +14,7 @@ import msgspec
 
 from whesl.model.states import TaskState
 from whesl.report.markup import Child, el
-from whesl.report.render import seconds, why
+from whesl.report.render import seconds, stamp, why
 from whesl.report.summary import ExceptionRow, Report, TaskRow
 
 # More tasks than these, and the ones to which nothing happened are folded up, step by step.
@@ -83,10 +82,9 @@ def timeline(report: Report) -> Element | None:
     fold = len(tasks) > FOLD
     shown = [row for row in tasks if not fold or _eventful(row, raised)]
     folded = [row for row in tasks if fold and not _eventful(row, raised)]
-    stamp = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(report.began))
     return el(
         "figure",
-        el("figcaption", f"Time since {stamp}. {_READING}", f" {_FOLDED}" if folded else None),
+        el("figcaption", f"Time since {stamp(report.began)}. {_READING}", f" {_FOLDED}" if folded else None),
         _legend(report),
         _patterns(),
         el(
