@@ -52,7 +52,7 @@ class Protected:
         home.mkdir(mode=0o700)
         command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
         command += ["--no-coordinator", "--task-dir", str(self.directory.path), "-e", str(rules)]
-        command += ["--nodes", "2", *options, "--script", "-"]
+        command += ["--nodes", "2", "--inner", "slurm", *options, "--script", "-"]
         self.job = bed.submit(
             f"#!/bin/bash\nexport WHESL_HOME={home}\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
             f"{RANKS.format(place=place)}\nEOT\necho status $?\n",

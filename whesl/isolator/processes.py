@@ -23,7 +23,9 @@ _FLUX_TASK = b"\0FLUX_JOB_ID="
 # Slurm's launcher ends by itself when its ranks have been killed. Killed first, it leaves slurmstepd calling
 # it for seconds, and for so long Slurm counts the nodes as busy for the next step.
 _ENDS_BY_ITSELF = frozenset({"srun"})
-_LAUNCHERS = frozenset({"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux"})
+_LAUNCHERS = frozenset(
+    {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux", "flux-job"}
+)
 
 
 class Process(msgspec.Struct, frozen=True):

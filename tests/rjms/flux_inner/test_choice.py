@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -153,12 +153,17 @@ def test_a_step_that_cannot_be_started_leaves_the_job_as_it_was(tmp_path: Path, 
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> tuple[InnerFlux, Outer, Scripted, Seen]:
+def made(tmp_path: Path) -> Iterator[tuple[InnerFlux, Outer, Scripted, Seen]]:
     outer, seen = Outer(), Seen()
     directory = tmp_path / "flux"
     directory.mkdir()
     instance = Scripted(directory)
-    return InnerFlux(outer, instance, {}, lambda environ, uri: seen), outer, instance, seen
+    allocation = InnerFlux(outer, instance, {}, lambda environ, uri: seen)
+    yield allocation, outer, instance, seen
+    allocation.close()
+    instance.over = True
+    allocation._thread.join(10)
+    assert not allocation._thread.is_alive()
 
 
 def start(instance: Scripted, allocation: InnerFlux) -> None:
@@ -180,7 +185,6 @@ def test_launchers_are_told_where_the_instance_is_before_it_has_started(made: Ma
     told = allocation.launch_environment(("n01", "n02"), {})
     assert told["FLUX_URI"] == "local:///run/y/local-0"
     assert "FLUX_LOCAL_CONNECTOR_RETRY_COUNT" not in told
-    instance.over = True
 
 
 def test_a_node_is_down_when_either_says_so(made: Made) -> None:
@@ -194,7 +198,6 @@ def test_a_node_is_down_when_either_says_so(made: Made) -> None:
     assert [allocation.gone(node) for node in NODES] == [False, True, True]
     seen.states = None
     assert allocation.node_states()["n02"] is NodeState.UP, "Flux's silence is no news of a node"
-    instance.over = True
 
 
 def test_news_come_through_one_descriptor(made: Made) -> None:
@@ -211,7 +214,6 @@ def test_news_come_through_one_descriptor(made: Made) -> None:
     assert isinstance(event, NodeEvent) and event.node == "n02"
     os.read(seen.end, 1)
     assert not readable.poll(0)
-    instance.over = True
 
 
 def test_the_instances_end_is_news_and_leaves_the_outers_steps(
@@ -245,14 +247,13 @@ def test_an_instance_that_does_not_start_is_said_once(made: Made, caplog: pytest
 
 
 def test_our_own_steps_are_the_outers(made: Made) -> None:
-    allocation, outer, instance, _ = made
+    allocation, outer, _, _ = made
     with pytest.raises(RefusedError):
         allocation.launch(StepRequest(command=("agent",), nodes=("n02",)))
     assert outer.launched[0].command == ("agent",)
     assert allocation.describe() is INFO
     assert allocation.release("n02")
     assert not allocation.raise_exception("x", 0, "")
-    instance.over = True
 
 
 def test_the_end_gives_everything_back(made: Made) -> None:
@@ -260,7 +261,6 @@ def test_the_end_gives_everything_back(made: Made) -> None:
     start(instance, allocation)
     allocation.close()
     assert seen.closed and instance.failed
-    instance.over = True
 
 
 def test_a_wrapped_script_says_what_runs_its_steps() -> None:

@@ -147,7 +147,8 @@ def test_a_lost_node_under_flux_and_nothing_left_at_the_end(cluster: SlurmBed, t
 
 
 def test_a_new_isolator_finds_the_instance(cluster: SlurmBed, tmp_path: Path) -> None:
-    task = Task(cluster, tmp_path, RANK, "--inner", "auto")
+    # A busy machine may take longer than the agents' lease for the next isolator.
+    task = Task(cluster, tmp_path, RANK, "--inner", "auto", "--heartbeat-limit", "30")
     task.wait(lambda: task.ranks(0) == 2, "both ranks")
     step = (task.instance / "step.json").read_text()
     owner = task.directory.owner()

@@ -240,6 +240,8 @@ def step_command(request: StepRequest, name: str) -> list[str]:
         "kill-on-bad-exit": 0,
         "wait": 0,
         "mpi": request.pmi or "none",
+        # Daemons that find each other run programs of their own, which are to have the whole node.
+        "cpu-bind": "none" if request.pmi else "",
         "export": "ALL",
         "input": "none",
         "output": request.output or "none",
