@@ -55,7 +55,7 @@ def said(page: Path) -> Iterator[tuple[str, str]]:
     """Yield each call of whesl in a page, in code or in a block: the command, and what follows it."""
     text = page.read_text()
     blocks = re.findall(r"```(?:console|sh)?\n(.*?)```", text, re.DOTALL)
-    lines = [line for block in blocks for line in re.findall(r"\bwhesl [a-z].*", block)]
+    lines = [line for block in blocks for line in re.findall(r"\bwhesl [a-z](?:(?!\$ ).)*", block)]
     spans = re.findall(r"`(whesl [a-z][^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     for line in (*lines, *spans):
         words = line.split("#")[0].split(" | ")[0].replace("$(", "").split()[1:]
