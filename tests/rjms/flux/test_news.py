@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import need_flux
 from whesl import rjms
-from whesl.model.errors import CouldNotObserveError
+from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.flux import FluxAllocation, FluxScheduler
 from whesl.rjms.flux.scheduler import submission
@@ -282,4 +282,18 @@ def test_a_batch_script_s_output_is_soon_in_its_file(bed: FluxBed, tmp_path: Pat
     job = scheduler.submit(JobRequest(token="t", script=str(script), output=str(out)))
     bed.wait_for(lambda: out.exists() and out.read_text().count("\n") >= 5, "there is output")
     scheduler.cancel(job, signal.SIGKILL)
+    scheduler.close()
+
+
+def test_a_guest_is_refused_what_is_not_his(bed: FluxBed) -> None:
+    guest = {"FLUX_HANDLE_ROLEMASK": "0x2", "FLUX_HANDLE_USERID": "1234"}  # flux-environment(7), "TESTING"
+    scheduler = FluxScheduler({**bed.outside, **guest})
+    job = bed.run("flux", "submit", "sleep", "300").stdout.strip()
+    bed.run("flux", "job", "wait-event", job, "start")
+    assert not scheduler.mark_node("n02", "corrected errors")
+    for call in (lambda: scheduler.cancel(job), lambda: scheduler.annotate(job, "text")):
+        with pytest.raises(RefusedError, match="own jobs"):
+            call()
+    assert scheduler.jobs([job])[job].state is JobState.RUNNING
+    assert {node.state for node in scheduler.nodes()} == {NodeState.UP}
     scheduler.close()

@@ -40,16 +40,7 @@ LOOKUPS = 256
 # The variable with an attempt's token, and the seconds that a look at a job's environment may take.
 ATTEMPT = "WHESL_ATTEMPT_TOKEN"
 ATTRIBUTION = 2.0
-ATTRIBUTES = (
-    "rank",
-    "size",
-    "hostlist",
-    "jobid",
-    "parent-uri",
-    "instance-level",
-    "version",
-    "security.owner",
-)
+ATTRIBUTES = ("rank", "jobid", "parent-uri", "security.owner")
 
 
 class Bridge:
@@ -98,10 +89,7 @@ class Bridge:
     def fail(self, number: int, error: Exception) -> None:
         """Tell that a request failed: 0 for what is not Flux's word."""
         code = error.errno if isinstance(error, OSError) and error.errno else 0
-        if isinstance(error, OSError):
-            text = error.strerror or str(error)
-        else:
-            text = "%s: %s" % (type(error).__name__, error)  # noqa: UP031 - an old Python may run this
+        text = (code and error.strerror) or f"{type(error).__name__}: {error}"  # type: ignore[attr-defined]
         self.say(id=number, errno=code, error=text)
 
     def attribute(self, name: str) -> str:
@@ -140,11 +128,7 @@ class Bridge:
         return answer
 
     def op_status(self, _: int) -> Any:
-        """Ranks by their state, and why they are drained."""
-        return self.status()
-
-    def status(self) -> Any:
-        """Return the resource service's view."""
+        """The resource service's view: ranks by their state, and why they are drained."""
         status = self.ask("resource.status")
         drained = {}
         for ranks, entry in (status.get("drain") or {}).items():
@@ -238,11 +222,10 @@ class Bridge:
             begins = {"own job": lambda since: self.follow(self.h, job, since)} if job else {}
         heard = []
         for name, begin in begins.items():
-            try:
+            # What an older Flux does not have, or does not tell this user, is not heard.
+            with contextlib.suppress(OSError, ImportError, AttributeError):
                 begin(since)
                 heard.append(name)
-            except (OSError, ImportError, AttributeError) as error:
-                self.say(event="deaf", to=name, error=str(error))
         ranks = [rank for rank in ranks if rank != self.rank]
         if ranks:
             heard.append("nodes")
