@@ -187,6 +187,7 @@ class Cluster(Protocol):
 
     name: str
     launcher: str  # starts one process on each of two nodes
+    options: tuple[str, ...]  # of whesl exec
 
     def submit(self, script: str, nodes: int) -> None:
         """Run a script in an allocation of its own."""
@@ -198,6 +199,7 @@ class Cluster(Protocol):
 class _Local:
     name = "local"
     launcher = "srun -N 2 -n 2"
+    options: tuple[str, ...] = ()
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -235,11 +237,12 @@ class _Local:
 class _Slurm:
     name = "Slurm"
     launcher = "srun -N 2 -n 2"
+    options: tuple[str, ...] = ("--inner", "slurm")
 
     def __init__(self, bed: SlurmBed, place: Path) -> None:
         self.bed = bed
         self._home = place / "home"
-        self._home.mkdir(mode=0o700)
+        self._home.mkdir(mode=0o700, exist_ok=True)
 
     def submit(self, script: str, nodes: int) -> None:
         first, _, rest = script.partition("\n")
@@ -250,9 +253,15 @@ class _Slurm:
         self.bed.kill_node(node)
 
 
+class _SlurmWithFlux(_Slurm):
+    name = "Slurm with Flux inside"
+    options = ("--inner", "flux")
+
+
 class _Flux:
     name = "Flux"
     launcher = "flux run -N 2 -n 2"
+    options: tuple[str, ...] = ()
 
     def __init__(self, bed: FluxBed, place: Path) -> None:
         self.bed = bed
@@ -295,6 +304,16 @@ def slurm(nodes: int, mode: str = "pid") -> Iterator[tuple[Cluster, Path]]:
 
 
 @contextlib.contextmanager
+def slurm_with_flux(nodes: int) -> Iterator[tuple[Cluster, Path]]:
+    """Start a real Slurm in whose jobs tasks run by a Flux instance. Raises NotHereError."""
+    if shutil.which("flux") is None:
+        raise NotHereError("there is no flux on PATH")
+    with slurm(nodes) as (cluster, place):
+        assert isinstance(cluster, _Slurm)
+        yield _SlurmWithFlux(cluster.bed, place), place
+
+
+@contextlib.contextmanager
 def flux(nodes: int) -> Iterator[tuple[Cluster, Path]]:
     """Start a real Flux. Raises NotHereError."""
     if shutil.which("flux") is None:
@@ -306,6 +325,7 @@ def flux(nodes: int) -> Iterator[tuple[Cluster, Path]]:
 CLUSTERS: dict[str, Callable[[int], contextlib.AbstractContextManager[tuple[Cluster, Path]]]] = {
     "local": local,
     "Slurm": slurm,
+    "Slurm with Flux inside": slurm_with_flux,
     "Flux": flux,
 }
 

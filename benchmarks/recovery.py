@@ -111,12 +111,13 @@ def _exception(name: str, quick: bool) -> list[Figure]:
     with CLUSTERS[name](3) as (cluster, place):
         script = _write(place, cluster.launcher, failures=times, wait=False)
         made = Protected(place)
-        job = f"#!/bin/bash\ncd {place}\n{made.line(script, '--nodes', '2')} > {place}/out 2> {place}/err\n"
+        line = made.line(script, "--nodes", "2", *cluster.options)
+        job = f"#!/bin/bash\ncd {place}\n{line} > {place}/out 2> {place}/err\n"
         cluster.submit(job + _BARE.format(place=place, times=times), 3)
         until((place / "over").exists, f"{name}: the end of the job", 40 + 6 * times)
         taken = _after(made.times("raised"), stamps(place / "stamps"))
         bare = _bare(place)
-    return _compared(name, taken, bare, target=1.3 if name != "Flux" else None)
+    return _compared(name, taken, bare, target=None if "Flux" in name else 1.3)
 
 
 def _bare(place: Path) -> list[float]:
@@ -142,7 +143,12 @@ def _compared(name: str, taken: list[float], bare: list[float], *, target: float
 
 # Nodes ----------------------------------------------------------------------------------------------
 
-_LIMITS = {"local": (None, None), "Slurm": (0.5, 1.5), "Flux": (0.25, None)}
+_LIMITS = {
+    "local": (None, None),
+    "Slurm": (0.5, 1.5),
+    "Slurm with Flux inside": (0.5, 1.5),
+    "Flux": (0.25, None),
+}
 
 
 def _node_killed(name: str, quick: bool) -> list[Figure]:
@@ -183,7 +189,7 @@ def _kills(cluster: Cluster, place: Path, times: int, limit: float = 3.0) -> lis
 def _protect(cluster: Cluster, place: Path, spares: int, limit: float) -> Protected:
     script = _write(place, cluster.launcher, failures=0, wait=True)
     made = Protected(place, RULES)
-    line = made.line(script, "--nodes", "2", "--heartbeat-limit", str(limit))
+    line = made.line(script, "--nodes", "2", "--heartbeat-limit", str(limit), *cluster.options)
     # The floor first, while all nodes live: the launcher by itself.
     bare = _BARE.format(place=place, times=5)
     cluster.submit(f"#!/bin/bash\ncd {place}\n{bare}{line} > {place}/out 2> {place}/err\n", 2 + spares)
