@@ -17,6 +17,7 @@ from whesl.model.errors import WheslError
 COMMANDS = {
     "check": ("check", "Find everything that is wrong with a specification."),
     "compile": ("check", "Print a specification as JSON."),
+    "fmt": ("fmt", "Put specifications into their canonical layout."),
     "explain": ("explain", "Say in sentences what a specification does; rehearse it on a log."),
     "exec": ("exec", "Run one command, watch it, and recover it in place."),
     "run": ("run", "Run a whole workflow under its own manager, protected."),

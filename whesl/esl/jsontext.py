@@ -14,7 +14,7 @@ from whesl.esl.syntax import Word
 
 _TEXT = r'"(?:[^"\\\r\n]|\\[^\r\n])*"'
 _CONTINUED = re.compile(rf"({_TEXT})|\\[ \t]*(?:\r\n|\n|\r)")
-_TOKEN = re.compile(rf"{_TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:\"]+")
+TOKEN = re.compile(rf"{_TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:\"]+")
 # As the recovery reads it; $${ is a literal ${.
 _PLACEHOLDER = re.compile(r"\$\$(?=\{)|\$\{(?P<name>[^{}]*)\}")
 _INTEGER_DIGITS = 19  # what a signed number of 64 bits has
@@ -41,10 +41,7 @@ class Arguments:
 
 def read(source: Source, word: Word) -> Arguments | None:
     """Read an object; what is wrong with it is among the source's findings, and None comes back."""
-    text = word.text
-    if "\\" in text:
-        # A continued line is blanks to JSON; offsets stay.
-        text = _CONTINUED.sub(lambda m: m.group(1) or " " * len(m.group()), text)
+    text = plain(word.text)
     try:
         values = json.loads(text, parse_int=_whole, parse_constant=lambda _: 0.0)
     except json.JSONDecodeError as error:
@@ -64,6 +61,13 @@ def read(source: Source, word: Word) -> Arguments | None:
     return arguments if good else None
 
 
+def plain(text: str) -> str:
+    """Return arguments with blanks for the backslashes of continued lines; offsets stay."""
+    if "\\" not in text:
+        return text
+    return _CONTINUED.sub(lambda m: m.group(1) or " " * len(m.group()), text)
+
+
 def _whole(digits: str) -> int:
     """Return a number, or 0 for one that is out of range, which is said with its place afterwards."""
     return int(digits) if len(digits) <= _INTEGER_DIGITS + 1 else 0
@@ -74,7 +78,7 @@ def _follow(source: Source, base: int, text: str, arguments: Arguments) -> bool:
     good = True
     scopes: list[set[str] | None] = []  # the names seen in each open object; None for a list
     before, name, value_at = "", "", 0
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         part, at, end = match.group(), base + match.start(), base + match.end()
         if before == ":" and len(scopes) == 1:
             value_at = at
@@ -133,7 +137,7 @@ def _text(source: Source, part: str, at: int) -> tuple[str, bool]:
 def _numbers(source: Source, base: int, text: str) -> bool:
     """Find numbers that are out of range, and the words that only look like numbers."""
     good = True
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         part = match.group()
         if part in ("true", "false", "null") or not (part[0].isalnum() or part[0] == "-"):
             continue

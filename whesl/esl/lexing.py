@@ -27,7 +27,7 @@ _DEAD = -1
 # All characters outside ASCII mean the same to the grammar, so that one step stands for all of them.
 _OTHER = "\x80"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_STATEMENT = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*(?:DECLARE|EXCEPTION|INCLUDE)(?![A-Za-z0-9_-])")
+STATEMENT = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*(?:DECLARE|EXCEPTION|INCLUDE)(?![A-Za-z0-9_-])")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 _BRACES = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*"|[{}\[\]"]')
 _HINTS = {
@@ -193,7 +193,7 @@ def statements(source: Source, part: Part | None = None) -> Iterator[list[Lexeme
     first, last = part.start, part.end
     bounds = [
         first,
-        *(m.start() for m in _STATEMENT.finditer(text, first, last) if not _continued(text, m.start())),
+        *(m.start() for m in STATEMENT.finditer(text, first, last) if not _continued(text, m.start())),
         last,
     ]
     plain = text if text.isascii() else _NOT_ASCII.sub(_OTHER, text)
