@@ -49,6 +49,7 @@ class Watch:
     def written(self, isolator: Isolator, kind: str, data: dict[str, Any], time: float) -> None:
         """A record is on disk."""
         self.audit(isolator.site, isolator.files).record(kind, data, time)
+        self._system.written(isolator.site.name, kind)
 
     def fenced(self, isolator: Isolator, attempt: int) -> None:
         """No process of an attempt is left, as far as anybody can know."""

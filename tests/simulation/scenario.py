@@ -23,6 +23,9 @@ COORDINATOR_RECORDS = (
     *("recovery-done", "configured", "decided", "requeue-decided", "requeue-begun", "requeue-done", "fenced"),
 )
 
+# In the middle of another recovery.
+STRUCK_AT = ("attempt", "decided", "fenced", "step-begun", "relaunched", "paused", "waiting")
+
 
 class Act(msgspec.Struct, frozen=True):
     """What one run of a program does: after ``after`` s it ``kind``: ok, exit, line, hang, unstartable.
@@ -85,7 +88,8 @@ class NodeFault(msgspec.Struct, frozen=True):
     """The ``which``-th node of a task's job at time ``at``: dead, or cut off for ``cut`` s.
 
     ``which`` 0 is the batch host. ``noticed``: seconds until the scheduler says so. ``closes``: being cut off
-    closes connections, so that the isolator knows before the agent's lease is over.
+    closes connections, so that the isolator knows before the agent's lease is over. ``kind``: it comes when
+    the task's isolator writes such a record, not before a quarter of ``at``.
     """
 
     task: str
@@ -94,6 +98,7 @@ class NodeFault(msgspec.Struct, frozen=True):
     cut: float = 0.0
     noticed: float = 20.0
     closes: bool = False
+    kind: str = ""
 
 
 class Outage(msgspec.Struct, frozen=True):
@@ -170,6 +175,7 @@ def draw(seed: int) -> Scenario:
             cut=rng.choice((0.0, 0.0, 2.0, 15.0, 60.0)),
             noticed=rng.choice((1.0, 10.0, 30.0)),
             closes=some() < 0.5,
+            kind=rng.choice(("", "", *STRUCK_AT)),
         )
         for _ in range(rng.choice((0, 0, 1, 1, 2, 3)))
     )
@@ -242,7 +248,7 @@ def _task(
     for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))):
         after = 1.0 + 20.0 * rng.random()
         chance = rng.random()
-        if chance < 0.7 and words:
+        if chance < 0.8 and words:
             acts.append(
                 Act(
                     "line",
@@ -252,9 +258,9 @@ def _task(
                     rng.choice((1, 1, 0)),
                 )
             )
-        elif chance < 0.85 and hangs:
+        elif chance < 0.9 and hangs:
             acts.append(Act("hang", after, rng.choice(hangs)))
-        elif chance < 0.96:
+        elif chance < 0.97:
             acts.append(Act("exit", after, code=rng.choice((1, 3, 139))))
         else:
             acts.append(Act("unstartable"))
