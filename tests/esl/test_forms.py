@@ -53,6 +53,7 @@ def exception_of(text: str) -> ExceptionSpec:
 RECORDS = [
     LogDetection(patterns=(Pattern(text="text"),), source=STDOUT, span=S),
     LogDetection(patterns=(Pattern(text="text"),), source=STDERR, times=3, span=S),
+    LogDetection(patterns=(Pattern(text="text"),), source=Source(stream=Stream.OUTPUT), span=S),
     LogDetection(
         patterns=(Pattern(text=r"a(?P<b>\d+)", regex=True, captures=("b",)),),
         source=Source(stream=Stream.FILE, path="x/y.log"),
