@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tests.report.story import told as told_story
 from whesl.cli.report import report as command
 from whesl.journal.store import Journal
 from whesl.model.evidence import Evidence, Raised, explain
@@ -295,6 +296,19 @@ def test_a_table_for_a_terminal() -> None:
     render.show(result, console)
     console.print(progress.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
     assert "said" in console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 12), (200, 60)])
+def test_a_running_workflow_fits_the_terminal(width: int, height: int) -> None:
+    """What is cut off at the bottom would be the latest lines."""
+    result = told_story(300, every=2)
+    said = [f"22:00:00 solve_CASE.{n}: raised DISKFULL: {'No space left on device ' * 9}" for n in range(9)]
+    console = Console(file=io.StringIO(), width=width, height=height)
+    console.print(progress.table(result, {}, 12.0, said, height=height))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # it is the StringIO from above
+    assert len(lines) < height
+    assert lines[-1].startswith("22:00:00 solve_CASE.8")
+    assert any(line.startswith("... and ") for line in lines)
 
 
 def test_lines_of_a_running_workflow(tmp_path: Path) -> None:

@@ -272,7 +272,11 @@ def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -
             _say(feed, console, said, quiet=live is not None)
             if live is not None:
                 picture = progress.table(
-                    feed.summary.report(), running.states(), time.monotonic() - begin, said
+                    feed.summary.report(),
+                    running.states(),
+                    time.monotonic() - begin,
+                    said,
+                    height=console.size.height,
                 )
                 live.update(picture, refresh=True)
             if status is None:

@@ -21,6 +21,8 @@ from whesl.report.summary import Report
 
 _LINE = 140
 _ROWS = 24
+_SAID = 6
+_FRAME = 5  # the head (two lines at 80 columns), the columns' names, what is left out, the cursor
 _QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
 
 
@@ -75,7 +77,9 @@ def _raised(data: Mapping[str, Any]) -> str:
     return f"raised {raised.exception}: {why[:_LINE]}" if why else f"raised {raised.exception}"
 
 
-def table(report: Report, manager: Mapping[str, str], elapsed: float, said: list[str]) -> RenderableType:
+def table(
+    report: Report, manager: Mapping[str, str], elapsed: float, said: list[str], *, height: int = 40
+) -> RenderableType:
     """Return the picture of a running workflow.
 
     Args:
@@ -83,6 +87,7 @@ def table(report: Report, manager: Mapping[str, str], elapsed: float, said: list
         manager: the manager's own word for each task's state, by the task's name.
         elapsed: seconds since the start.
         said: the latest lines.
+        height: lines of the terminal; with fewer, fewer tasks are shown.
     """
     counts = Counter(row.state for row in report.tasks)
     head = Text(f"{report.workflow}  {elapsed:.0f} s  ", style="bold")
@@ -93,8 +98,9 @@ def table(report: Report, manager: Mapping[str, str], elapsed: float, said: list
     shown = [row for row in report.tasks if row.state not in _QUIET]
     rows = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("task", "state", "attempt", report.wms or "manager"):
-        rows.add_column(column)
-    for row in shown[:_ROWS]:
+        rows.add_column(column, no_wrap=True, overflow="ellipsis")
+    fits = max(1, min(_ROWS, height - _FRAME - min(len(said), _SAID)))
+    for row in shown[:fits]:
         name = row.task.partition("/")[2]
         rows.add_row(
             Text(name),
@@ -102,6 +108,11 @@ def table(report: Report, manager: Mapping[str, str], elapsed: float, said: list
             str(row.attempts),
             Text(manager.get(name, "-").lower(), style="dim"),
         )
-    more = [Text(f"... and {len(shown) - _ROWS} more", style="dim")] if len(shown) > _ROWS else []
+    more = [Text(f"... and {len(shown) - fits} more", style="dim")] if len(shown) > fits else []
     running = [rows] if shown else []
-    return Group(head, *running, *more, *(Text(text, style="dim") for text in said[-6:]))
+    return Group(head, *running, *more, *(_latest(text) for text in said[-_SAID:]))
+
+
+def _latest(text: str) -> Text:
+    """Return a line that stays one, however narrow the terminal is."""
+    return Text(text, style="dim", no_wrap=True, overflow="ellipsis")
