@@ -20,7 +20,7 @@ pytestmark = pytest.mark.flux
 @pytest.fixture(scope="module")
 def bed() -> Iterator[FluxBed]:
     need_flux()
-    with FluxBed(nodes=4) as bed:
+    with FluxBed(nodes=8) as bed:
         yield bed
 
 
