@@ -107,6 +107,19 @@ def test_there_is_a_page_for_each_command() -> None:
     assert pages == {"whesl.1", *(f"whesl-{name}.1" for name in COMMANDS)}, "make man"
 
 
+def test_the_page_of_all_commands(generator: ModuleType) -> None:
+    text = (MANUAL / "whesl.1").read_text()
+    for heading in ("Exit status", "Variables"):
+        rows = generator.table(heading)
+        assert len(rows) > 3
+        for key, words in rows:
+            assert f".TP\n{generator.from_markdown(key)}\n{generator.from_markdown(words)}\n" in text, (
+                "make man"
+            )
+    for name, (_, words) in COMMANDS.items():
+        assert f"{generator.roff(words)}\n" in text, f"whesl {name}: make man"
+
+
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_a_page_says_what_the_help_says(generator: ModuleType, name: str) -> None:
     """Each option with its words, and none that is no more; ``make man`` writes the pages anew."""
