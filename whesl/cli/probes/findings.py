@@ -48,11 +48,17 @@ Probe = Callable[[], list[Finding]]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command answered. ``status`` is None when it did not answer in time or could not be started."""
+    """What a command answered. ``status`` is None when it was ``late`` or could not be started."""
 
     status: int | None
+    late: bool = False
     output: str = ""
     error: str = ""
+
+    @property
+    def bad(self) -> State:
+        """Return the state of what answered so badly: slow on a busy machine is not broken."""
+        return State.WARN if self.late else State.FAILED
 
     @property
     def why(self) -> str:
@@ -63,19 +69,18 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return text or f"ended with status {self.status}"
 
 
-def ask(
-    *command: str, limit: float = COMMAND_LIMIT, environ: Mapping[str, str] | None = None
-) -> Answer | None:
+def ask(*command: str, limit: float | None = None, environ: Mapping[str, str] | None = None) -> Answer | None:
     """Run a command and return its answer, None when there is no such command.
 
     Args:
         command: the command and its arguments.
-        limit: seconds; then it and all it has started are killed.
+        limit: seconds, 2 by default; then it and all it has started are killed.
         environ: its environment; ours by default.
     """
     path = shutil.which(command[0])
     if path is None:
         return None
+    limit = COMMAND_LIMIT if limit is None else limit
     try:
         process = subprocess.Popen(
             [path, *command[1:]],
@@ -94,7 +99,7 @@ def ask(
             os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=0.5)
-        return Answer(status=None, error=f"{command[0]} did not answer within {limit:g} s")
+        return Answer(status=None, late=True, error=f"{command[0]} did not answer within {limit:g} s")
     return Answer(status=process.returncode, output=_text(output), error=_text(error_output))
 
 

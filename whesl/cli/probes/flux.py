@@ -32,7 +32,7 @@ def commands() -> list[Finding]:
         return [
             _finding(
                 "Flux",
-                State.FAILED,
+                answer.bad,
                 detail=f"flux --version: {answer.why or 'tells no version'}",
                 advice="load the Flux module again, or ask the site",
             )
@@ -103,7 +103,7 @@ def bindings() -> list[Finding]:
         return [
             _finding(
                 "Flux bindings",
-                State.FAILED,
+                answer.bad,
                 detail=f"flux python cannot import flux: {answer.why.rpartition('Error: ')[2]}",
                 advice="install the Python bindings of this very flux-core, with cffi and pyyaml",
             )

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections import Counter
 
-from whesl.cli.probes.findings import Finding, State, ask, version_tuple
+from whesl.cli.probes.findings import Answer, Finding, State, ask, version_tuple
 from whesl.model.errors import WheslError
 from whesl.rjms.local import protocol
 from whesl.rjms.local.cluster import Cluster
@@ -122,7 +122,7 @@ def launchers() -> list[Finding]:
     for name in ("mpirun", "mpiexec"):
         answer = ask(name, "--version")
         if answer is not None:
-            found.append(_mpi(name, answer.output + answer.error, answer.why))
+            found.append(_mpi(name, answer))
     if not found and not shutil.which("flux"):
         detail = "neither srun nor mpirun is on PATH: programs run on one node only"
         advice = "load the MPI module that your program was built with"
@@ -143,14 +143,15 @@ def flavour(text: str) -> str:
     return next((name for name, words in _FLAVOURS if any(word in lowered for word in words)), "")
 
 
-def _mpi(name: str, text: str, why: str) -> Finding:
+def _mpi(name: str, answer: Answer) -> Finding:
+    text = answer.output + answer.error
     kind = flavour(text)
-    if why and not kind:
+    if answer.why and not kind:
         return Finding(
             group=LAUNCHERS,
             name=name,
-            state=State.FAILED,
-            detail=why,
+            state=answer.bad,
+            detail=answer.why,
             advice="does the MPI module fit the one that the program was built with?",
         )
     numbers = [word for word in text.replace(",", " ").split() if word[:1].isdigit() and "." in word]

@@ -73,7 +73,7 @@ def libraries() -> list[Finding]:
 
 def engine() -> list[Finding]:
     """Find a pattern engine that can be loaded; in a process of its own, since it is compiled code."""
-    why = []
+    why, late = [], False
     for package, module in _ENGINES.items():
         answer = ask(sys.executable, "-c", f"import {module}")
         if answer is not None and answer.status == 0:
@@ -87,12 +87,13 @@ def engine() -> list[Finding]:
                     detail=f"{package}{'; hyperscan, which is faster, is not there' if slow else ''}",
                 )
             ]
+        late = late or (answer is not None and answer.late)
         why.append(f"{package}: {answer.why.rpartition('Error: ')[2] if answer is not None else 'no Python'}")
     return [
         Finding(
             group=GROUP,
             name="pattern engine",
-            state=State.FAILED,
+            state=State.WARN if late else State.FAILED,
             detail="; ".join(why),
             advice="pip install google-re2",
         )
