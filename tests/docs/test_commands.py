@@ -115,7 +115,6 @@ def test_the_page_of_all_commands(generator: ModuleType) -> None:
         for key, words in rows:
             wanted = f"{generator.from_markdown(key)}\n{generator.from_markdown(words)}\n"
             assert f".TP\n{wanted}" in text, "make man"
-            )
     for name, (_, words) in COMMANDS.items():
         assert f"{generator.roff(words)}\n" in text, f"whesl {name}: make man"
 
