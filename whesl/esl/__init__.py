@@ -18,7 +18,7 @@ from whesl.model.workflow import Workflow
 if TYPE_CHECKING:
     from whesl.esl.diagnostics import Result
 
-__all__ = ["load", "parse", "read_file", "schema"]
+__all__ = ["load", "load_all", "parse", "read_file", "schema"]
 
 
 def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Result:
@@ -37,8 +37,13 @@ def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Res
     from whesl.esl.source import Source
 
     source = Source(text, file)
-    spec = checks.check(source, including.parse(source), workflow) if source.readable else None
-    return Result(spec=spec, diagnostics=source.findings.sorted(), texts=source.texts())
+    if not source.readable:
+        return Result(spec=None, diagnostics=source.findings.sorted(), texts=source.texts())
+    parsed = including.parse(source)
+    spec = checks.check(source, parsed, workflow)
+    return Result(
+        spec=spec, diagnostics=source.findings.sorted(), texts=source.texts(), included=parsed.included
+    )
 
 
 def load(path: str | Path, workflow: Workflow | None = None) -> Spec:
@@ -52,10 +57,14 @@ def load(path: str | Path, workflow: Workflow | None = None) -> Spec:
         UsageError: the file cannot be read.
         WheslError: the specification has errors; the message lists all findings.
     """
-    content = read_file(path)
-    result = parse(content, str(path), workflow)
+    return load_all(path, workflow)[0]
+
+
+def load_all(path: str | Path, workflow: Workflow | None = None) -> tuple[Spec, dict[str, str]]:
+    """As ``load``; return what it includes, too: real paths, and for each the digest of its bytes."""
+    result = parse(read_file(path), str(path), workflow)
     if result.spec is not None:
-        return result.spec
+        return result.spec, result.included
     from whesl.esl.diagnostics import render_all
 
     findings = "\n".join(render_all(result))

@@ -125,12 +125,14 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What ``parse`` found. ``spec`` is None when there is an error among the diagnostics.
 
-    ``texts`` are the files that were read, by the name that findings give them, for ``render_all``.
+    ``texts`` are the files that were read, by the name that findings give them, for ``render_all``;
+    ``included`` are the included ones by their real paths, with the digest of their bytes.
     """
 
     spec: Spec | None
     diagnostics: tuple[Diagnostic, ...] = ()
     texts: dict[str, str] = {}
+    included: dict[str, str] = {}
 
     @property
     def ok(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import stat
 from pathlib import Path
@@ -23,6 +24,11 @@ def parse(source: Source) -> Parsed:
     ``source``, so that every finding about one names it with its own lines.
     """
     return _Inclusion(source).run()
+
+
+def digest(content: bytes) -> str:
+    """Return what tells one content of an included file from another."""
+    return hashlib.blake2b(content, digest_size=20).hexdigest()
 
 
 class _Inclusion:
@@ -72,7 +78,7 @@ class _Inclusion:
                 self._refuse(whole, word, "ESL019", f"more than {MAX_FILES} files are included")
             else:
                 self._read.add(key)
-                part = self._append(word, path, file)
+                part = self._append(whole, word, path, file)
                 if part is None or not part.readable:
                     whole.incomplete = True
                     continue
@@ -104,7 +110,7 @@ class _Inclusion:
         )
         return None
 
-    def _append(self, word: Word, path: Path, file: str) -> Part | None:
+    def _append(self, whole: Parsed, word: Word, path: Path, file: str) -> Part | None:
         try:
             content = _bytes(path)
         except (OSError, ValueError) as error:
@@ -119,6 +125,7 @@ class _Inclusion:
                 else "a path starts from the directory of the file it stands in",
             )
             return None
+        whole.included[os.path.realpath(path)] = digest(content)
         self._bytes += len(content)
         if self._bytes > MAX_BYTES:
             self._findings.add(

@@ -35,13 +35,14 @@ class Parsed:
 
     A name in a broken declaration may well be declared there, and one in a broken detection or recovery
     handled there, so nothing is said about its absence. ``incomplete``: a file was not included, so that any
-    name may be declared in it.
+    name may be declared in it. ``included``: what else was read, by real path, with the digest of its bytes.
     """
 
     statements: list[Statement] = field(default_factory=list)
     broken_declarations: set[str] = field(default_factory=set)
     broken_handling: set[str] = field(default_factory=set)
     incomplete: bool = False
+    included: dict[str, str] = field(default_factory=dict)
 
     def extend(self, other: Parsed) -> None:
         """Take in what another file says."""

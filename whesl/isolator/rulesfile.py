@@ -50,26 +50,42 @@ def _load(path: Path, cache: Path) -> Spec:
             raise UsageError(
                 f"{path} is not a compiled specification: {error}", hint="whesl compile RULES.esl makes one"
             ) from error
-    key = hashlib.blake2b(f"{__version__}\0{path}\0".encode() + content, digest_size=20).hexdigest()
-    place = cache / f"{key}.json"
-    # What an included file says is no part of this file's content.
-    known = None if b"INCLUDE" in content else taskdir.load(place, Spec)
-    if known is not None:
-        return known
-    spec = _compiled(path)
+    key = hashlib.blake2b(f"{__version__}\0{path.absolute()}\0{path}\0".encode() + content, digest_size=20)
+    place = cache / f"{key.hexdigest()}.rules"
+    known = taskdir.load(place, _Compiled)
+    if known is not None and all(_digest(Path(name)) == digest for name, digest in known.included.items()):
+        return known.spec
+    compiled = _compiled(path)
     cache.mkdir(mode=0o700, exist_ok=True)
-    taskdir.replace(place, msgspec.json.encode(spec))
-    return spec
+    taskdir.replace(place, msgspec.json.encode(compiled))
+    return compiled.spec
 
 
-def _compiled(path: Path) -> Spec:
+class _Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    """A specification, and the files it includes as they were: real paths, and the digests of their bytes."""
+
+    spec: Spec
+    included: dict[str, str] = {}
+
+
+def _digest(path: Path) -> str:
+    """Return the digest of an included file as it is now, "" when it cannot be read."""
+    try:
+        # Not from a pipe, which could keep us waiting.
+        return hashlib.blake2b(path.read_bytes(), digest_size=20).hexdigest() if path.is_file() else ""
+    except OSError:
+        return ""
+
+
+def _compiled(path: Path) -> _Compiled:
     # Only here: the parser is the heaviest import of all, and a compiled file needs none of it.
-    from whesl.esl import load
+    from whesl.esl import load_all
 
     try:
-        return load(path)
+        spec, included = load_all(path)
     except WheslError as error:
         raise UsageError(error.message, hint=error.hint) from error
+    return _Compiled(spec=spec, included=included)
 
 
 def _merged(specs: Sequence[Spec]) -> Spec:
