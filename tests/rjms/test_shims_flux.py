@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import need_flux
 from whesl.rjms.shims import instance
 from whesl.rjms.shims.flux_rewriting import idset, rewrite_flux
+from whesl.rjms.shims.jobspec import core_limits, jobspec
 from whesl.rjms.shims.translating import Facts, Run, flux_run
 
 # Four nodes were given: n02 was lost and n04 took its place.
@@ -237,6 +241,60 @@ def test_files_are_opened_where_srun_would() -> None:
     run = translated("-o none ./app")
     assert run is not None
     assert (run.input, run.output, run.error) == ("", ("/dev/null", False), None)
+
+
+# The same without flux run's own start -------------------------------------------------------------
+
+EVERYTHING = [
+    "--nodes=2", "--ntasks=4", "--cores-per-task=2", "--gpus-per-task=1", "--exclusive",
+    "--requires=rank:0,2",
+    "--setopt=output.batch-timeout=0.02", "--setopt=exit-timeout=none", "--setopt=exit-on-error",
+    "--label-io",
+    "--unbuffered", "--taskmap=cyclic", "--job-name=x", "--cwd=/w", "--time-limit=90s", "--env=P={{taskid}}",
+    "--env=D=$$c", "--env=A", "--", "./app", "x",
+]  # fmt: skip
+
+
+def test_a_specification_says_what_flux_run_was_told() -> None:
+    made = jobspec(EVERYTHING, {"A": "b", "P": "old"}, "/here", {"nofile": 1024})
+    assert made is not None
+    specification, options = made
+    assert options == ["--label-io", "--unbuffered"]
+    (node,) = specification["resources"]
+    assert (node["count"], node["exclusive"], node["with"][0]["count"]) == (2, True, 2)
+    system = specification["attributes"]["system"]
+    assert system["environment"] == {"A": "b", "D": "$c"}
+    assert system["shell"]["options"]["env-expand"] == {"P": "{{taskid}}"}
+    assert (system["cwd"], system["duration"], system["constraints"]) == ("/w", 90.0, {"ranks": ["0,2"]})
+    assert specification["tasks"][0]["command"] == ["./app", "x"]
+
+
+@pytest.mark.parametrize(
+    "words", ["--nodes=2 --ntasks=3 --requires=rank:0 -- a", "--nodes=1 --ntasks=1 -- a"]
+)
+def test_what_is_no_simple_specification_is_left_to_flux_run(words: str) -> None:
+    assert jobspec(words.split(), {}, "/", {}) is None
+
+
+@pytest.mark.flux
+@pytest.mark.parametrize(
+    "left_out", [(), ("--unbuffered", "--taskmap=cyclic", "--gpus-per-task=1", "--exclusive")]
+)
+def test_flux_run_itself_would_say_the_same(left_out: tuple[str, ...]) -> None:
+    need_flux()
+    words = [word for word in EVERYTHING if word not in left_out]
+    environ = {"PATH": os.environ["PATH"], "A": "b", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        ["flux", "run", "--dry-run", *words], env=environ, capture_output=True, text=True, check=True
+    )
+    theirs = json.loads(done.stdout)
+    made = jobspec(words, environ, "/", core_limits())
+    assert made is not None
+    variables = theirs["attributes"]["system"]["environment"]
+    # What flux adds for its own commands.
+    for name in variables.keys() - environ.keys() - {"D"}:
+        del variables[name]
+    assert made[0] == theirs
 
 
 def test_the_instance_is_known_from_its_files(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Runs with ``python -I -S`` and imports nothing but the standard library and two 
 """
 
 # Importing pathlib costs as much as all the rest of a start.
-# ruff: noqa: PTH100, PTH110, PTH113, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH109, PTH110, PTH113, PTH118, PTH120, PTH123
 from __future__ import annotations
 
 import os
@@ -127,7 +127,31 @@ def become_flux(run: Run) -> None:
         os.close(opened)
         if descriptor == 1 and run.error is None:
             os.dup2(1, 2)  # as srun does: what names no file of its own follows the output
-    os.execv(real, ["flux", "run", *run.words])  # noqa: S606 - no shell is what is wanted
+    job, options = submit(real, run)
+    words = ["job", "attach", *options, job] if job else ["run", *run.words]
+    os.execv(real, ["flux", *words])  # noqa: S606 - no shell is what is wanted
+
+
+def submit(real: str, run: Run) -> tuple[str, list[str]]:
+    """Submit the job of a ``flux run``; return its id and the options to attach to it.
+
+    The id is empty where ``flux run`` is to do it, or to say why it cannot be done.
+    """
+    import json
+    import subprocess
+
+    from whesl.rjms.shims.jobspec import core_limits, jobspec
+
+    made = jobspec(run.words, os.environ, os.getcwd(), core_limits())
+    if made is None:
+        return "", []
+    specification, options = made
+    try:
+        text = json.dumps(specification).encode()
+        done = subprocess.run([real, "job", "submit"], input=text, capture_output=True, check=False)
+    except (OSError, ValueError):
+        return "", []
+    return os.fsdecode(done.stdout.strip()) if done.returncode == 0 else "", options
 
 
 def main(arguments: list[str]) -> NoReturn:
