@@ -206,6 +206,7 @@ class CoordinatorAudit:
         self._refused: set[str] = set()
         self.done: dict[str, int] = {}
         self.escalated: set[tuple[str, int]] = set()
+        self.taken: set[tuple[str, int]] = set()  # recoveries of which it was heard how they ended
         self.wanted: dict[str, dict[str, str]] = {}  # by token: the environment of the job that runs again
         self._changed: dict[str, dict[str, str]] = {}
         self._begun: dict[str, float] = {}
@@ -275,6 +276,7 @@ class CoordinatorAudit:
                 "no step done twice", f"end of recovery {key} was taken twice: {before}, {data['outcome']}"
             )
         self._outcomes[key] = data["outcome"]
+        self.taken.add(key)
 
     def on_requeue_decided(self, data: Data, _now: float) -> None:
         if data["token"] in self._orders:

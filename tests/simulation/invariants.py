@@ -170,6 +170,14 @@ class Watch:
                     raise InvariantError(
                         "every exception ends", f"{site.id}: the escalation of {ordinal} was never taken"
                     )
+            unheard = site.forgetful or any(isinstance(message, RecoveryDone) for message in site.unheard)
+            for ordinal, outcome in audit.outcomes.items():
+                taken = outcome != "handled" or (site.id, ordinal) in self.coordinator.taken
+                if ended is not None and not unheard and not taken:
+                    raise InvariantError(
+                        "every exception ends",
+                        f"{site.id}: the recovery of {ordinal} was never taken note of",
+                    )
             if audit.open and ended is not None:
                 raise InvariantError("every exception ends", f"{site.id}: {audit.open}")
             if (
