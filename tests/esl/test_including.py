@@ -188,6 +188,12 @@ def test_an_unknown_library(tmp_path: Path) -> None:
     assert "mpi" in finding(check(tmp_path, f'INCLUDE "zzzzzz"\n{STEP.format("X")}')).hint
 
 
+def test_an_exception_of_a_library_that_is_not_included(tmp_path: Path) -> None:
+    assert finding(check(tmp_path, HEAD + STEP.format("SOFT_LOCKUP"))).hint == 'add: INCLUDE "kernel"'
+    assert finding(check(tmp_path, HEAD + STEP.format("NODE_FAIL"))).hint == 'add: INCLUDE "flux" or "slurm"'
+    assert "DECLARE EXCEPTION names it" in finding(check(tmp_path, HEAD + STEP.format("NONE"))).hint
+
+
 def test_files_that_cannot_be_included(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.esl")
     (tmp_path / "dir.esl").mkdir()

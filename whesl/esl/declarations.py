@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import TypeVar
 
-from whesl.esl import syntax
+from whesl.esl import library, syntax
 from whesl.esl.parsing import Parsed
 from whesl.esl.source import Source
 from whesl.esl.spec import Entity, Level, Operation, OperationDeclaration, ResourceDeclaration, ResourceKind
@@ -237,10 +237,17 @@ class Declarations:
                 f"the exception {_shown(name)} is not declared",
                 name.start,
                 name.end,
-                hint=self._findings.nearest(name.text, self.exceptions)
-                or "DECLARE EXCEPTION names it, its type and its jobs",
+                hint=self._where_from(name.text),
             )
         return found
+
+    def _where_from(self, name: str) -> str:
+        """Return the hint for an exception that is not declared."""
+        near = self._findings.nearest(name, self.exceptions)
+        libraries = library.having(name) if not near and not self._findings.full else ()
+        if libraries:
+            return f'add: INCLUDE "{libraries[0]}"' + "".join(f' or "{other}"' for other in libraries[1:])
+        return near or "DECLARE EXCEPTION names it, its type and its jobs"
 
     def _undeclared(self, name: Word, what: str, code: str, declare: str) -> None:
         if name.text not in self._broken and not self._incomplete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,6 +14,17 @@ SUFFIX = ".esl"
 def names() -> tuple[str, ...]:
     """Return the names of the shipped libraries, sorted."""
     return tuple(sorted(path.stem for path in DIRECTORY.glob(f"*{SUFFIX}")))
+
+
+def having(exception: str) -> tuple[str, ...]:
+    """Return the libraries that declare an exception of this name."""
+    declared = re.compile(rf"^DECLARE EXCEPTION {re.escape(exception)} ", re.MULTILINE)
+    return tuple(name for name, text in _texts() if declared.search(text))
+
+
+@lru_cache(maxsize=1)
+def _texts() -> tuple[tuple[str, str], ...]:
+    return tuple((name, place(name).read_text("utf-8")) for name in names())
 
 
 def is_path(name: str) -> bool:
