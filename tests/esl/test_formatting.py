@@ -35,7 +35,7 @@ def stable(text: bytes | str) -> str:
 
 
 @given(specifications())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_specification(text: str) -> None:
     once = stable(text)
     assert not re.search(r"[ \t]$|\n\n\n|\t|\r", re.sub(r'"[^"\n]*"|#.*', '""', once), re.MULTILINE)
@@ -43,7 +43,7 @@ def test_any_specification(text: str) -> None:
 
 
 @given(specifications(), st.integers(0, 2**32).map(random.Random))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_comments_everywhere(text: str, chance: random.Random) -> None:
     """A comment may end any line, also inside brackets, where lines may be cut anywhere."""
     changed, depth, at = "", 0, 0
