@@ -1,4 +1,4 @@
-"""What a person does with the simulation: run many seeds, replay one, look at what is left of a failing one."""
+"""What a person does with the simulation: run many seeds, replay one, see what is left of a failing one."""
 
 from __future__ import annotations
 
