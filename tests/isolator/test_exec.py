@@ -565,7 +565,8 @@ def test_a_killed_keeper_costs_nothing_and_the_next_call_attaches(bench: Bench) 
         first.kill()
         assert first.wait(PATIENCE) == -9
         second = bench.exec(*command, stdout=stdout)
-        time.sleep(0.5)
+        keeper = Path(f"/proc/{second.pid}/cmdline")
+        until(lambda: b"keeper.py" in keeper.read_bytes(), "the second call has attached")
         assert bench.isolator() == isolator
         (bench.place / "go").touch()
         assert second.wait(PATIENCE) == 8
