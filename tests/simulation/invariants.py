@@ -166,7 +166,8 @@ class Watch:
                 raise InvariantError("no task lost", f"{site.id}: its job says success, its isolator {ended}")
             for ordinal in audit.escalated:
                 unheard = any(isinstance(message, Escalate) for message in site.unheard)
-                if ended is not None and not unheard and (site.id, ordinal) not in self.coordinator.escalated:
+                wanted = ended is not None and ended["state"] != "cancelled" and not unheard
+                if wanted and (site.id, ordinal) not in self.coordinator.escalated:
                     raise InvariantError(
                         "every exception ends", f"{site.id}: the escalation of {ordinal} was never taken"
                     )

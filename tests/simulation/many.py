@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -30,9 +31,17 @@ def failures(first: int, count: int) -> list[tuple[int, str]]:
     return failed
 
 
-def _ignore_interrupt() -> None:
-    # Ctrl-C is for the one who counts: the workers end their chunk.
+def _begin_work() -> None:
+    # Ctrl-C is for the one who counts: the workers end their chunk, unless nobody counts any more.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _chunks(first: int, count: int) -> Iterator[tuple[int, int]]:
@@ -59,7 +68,7 @@ def run_many(first: int, count: int, processes: int | None = None) -> int:
     interrupted = False
     # A fresh interpreter in each: nothing is shared, whatever started this one.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupt) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_work) as pool:
         try:
             while True:
                 while len(running) < 2 * workers and (chunk := next(chunks, None)) is not None:
