@@ -182,8 +182,6 @@ def test_without_its_leader_slurms_own_steps_take_over(cluster: SlurmBed, tmp_pa
     task.wait(lambda: task.brokers() == [], "the end of the other brokers")
     assert task.log().count("steps are slurm's own from now on") == 1
     task.end()
-    told = [data for kind, data in task.records() if data.get("type") == "instance"]
-    print(told)
 
 
 def _inner_pid(process: psutil.Process) -> int:
