@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import need_flux
 from whesl.rjms.shims import instance
-from whesl.rjms.shims.flux_rewriting import idset, rewrite_flux
+from whesl.rjms.shims.flux_rewriting import idset, marks, rewrite_flux
 from whesl.rjms.shims.jobspec import core_limits, jobspec
+from whesl.rjms.shims.plain import plain_run
 from whesl.rjms.shims.translating import Facts, Run, flux_run
 
 # Four nodes were given: n02 was lost and n04 took its place.
@@ -295,6 +296,97 @@ def test_flux_run_itself_would_say_the_same(left_out: tuple[str, ...]) -> None:
     for name in variables.keys() - environ.keys() - {"D"}:
         del variables[name]
     assert made[0] == theirs
+
+
+# A flux run of the user's own, in the attempts after the first ----------------------------------------
+
+PLAINLY = {
+    "WHESL_FLUX_PLAIN": "1",
+    "WHESL_RESTART_COUNT": "1",
+    "WHESL_ATTEMPT_TOKEN": "t",
+    "SLURMD_NODENAME": "n01",
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-N2 -n 4 ./app -n 9",
+        "-N 2 --ntasks=4 -x -l --job-name=x -- ./app",
+        "--nodes=2 -n2 -o cpu-affinity=per-task -o pty --gpus-per-task=1 --cores-per-task 2 ./app",
+    ],
+)
+def test_a_known_flux_run_is_submitted_at_once(words: str) -> None:
+    found = plain_run(["run", "--requires=rank:0,2", *marks(PLAINLY), *words.split()], PLAINLY)
+    assert found is not None
+    assert found.words[:3] == ["--requires=rank:0,2", *marks(PLAINLY)]
+    made = jobspec(found.words, {**PLAINLY, "A": "b"}, "/here", {})
+    assert made is not None
+    assert made[0]["tasks"][0]["command"][0] == "./app"
+    assert made[0]["attributes"]["system"]["environment"]["WHESL_ATTEMPT_TOKEN"] == "t"
+
+
+@pytest.mark.flux
+@pytest.mark.parametrize(
+    "words", ["-N2 -n 4 a", "-N 2 -n2 -x -l -o pty -o mpi=none -c1 a", "-N1 -n1 --job-name=x a"]
+)
+def test_flux_run_itself_would_submit_the_same(words: str) -> None:
+    need_flux()
+    environ = {**PLAINLY, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    given = [
+        "run",
+        "--requires=rank:0,2",
+        *marks(PLAINLY),
+        *words.replace("-c1", "--cores-per-task=1").split(),
+    ]
+    done = subprocess.run(
+        ["flux", "run", "--dry-run", *given[1:]], env=environ, capture_output=True, text=True, check=True
+    )
+    theirs = json.loads(done.stdout)
+    run = plain_run(given, environ)
+    assert run is not None
+    made = jobspec(run.words, environ, str(Path.cwd()), core_limits())
+    assert made is not None
+    variables = theirs["attributes"]["system"]["environment"]
+    # What flux adds for its own commands, and what the job shell replaces.
+    for name in (*(variables.keys() - environ.keys()), "SLURMD_NODENAME"):
+        del variables[name]
+    assert made[0] == theirs
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-n4 ./app",
+        "-N2 ./app",
+        "-N2 -n4",
+        "-N2 -n4 --requires=rank:0 ./app",
+        "-N2 -n4 -c2 ./app",
+        "-N2 -n4 --env=A=$B ./app",
+        "-N2 -n4 -o x=1 ./app",
+        "-N2 -n4 -o x=NaN ./app",
+        "-N2 -n4 -o x={} ./app",
+        "-N2 -n4 --input=f ./app",
+        "-N2 -n4 --output=f ./app",
+        "-N0 -n4 ./app",
+        "-N2 -n4 -v ./app",
+        "-N2 -n4 -u ./app",
+        "-N2 -n4 --ex-site=1 ./app",
+        "-N2 -n4 -t 5 ./app",
+    ],
+)
+def test_any_other_is_left_to_flux_run(words: str) -> None:
+    assert plain_run(["run", "--requires=rank:0,2", *words.split()], PLAINLY) is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"WHESL_FLUX_PLAIN": ""}, {"WHESL_RESTART_COUNT": "0"}, {"WHESL_RESTART_COUNT": ""}]
+)
+def test_a_first_attempt_and_a_site_s_plug_ins_are_left_to_flux_run(change: dict[str, str]) -> None:
+    words = ["run", "--requires=rank:0", "-N1", "-n1", "./app"]
+    assert plain_run(words, PLAINLY) is not None
+    assert plain_run(words, {**PLAINLY, **change}) is None
+    assert plain_run(["submit", *words[1:]], PLAINLY) is None
 
 
 def test_the_instance_is_known_from_its_files(tmp_path: Path) -> None:

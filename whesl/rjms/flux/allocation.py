@@ -30,6 +30,8 @@ from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepR
 INSTANCE = "WHESL_FLUX_URI"
 RANKS = "WHESL_FLUX_RANKS"
 HIDDEN_NODES = "WHESL_HIDDEN_NODES"
+# And whether ``flux run`` here is as Flux ships it (``shims.plain``).
+PLAIN = "WHESL_FLUX_PLAIN"
 # Seconds for a look at a broker (see ``Allocation.gone``).
 LOOK = 0.1
 
@@ -58,6 +60,7 @@ class FluxAllocation:
         self._names: dict[int, str] = {}
         self._info: AllocationInfo | None = None
         self._above = False
+        self._plain = False
         self._background: list[subprocess.Popen[bytes]] = []
         self._states: dict[int, NodeState] = {}
         self._drained: set[int] = set()
@@ -120,6 +123,7 @@ class FluxAllocation:
             raise CouldNotObserveError("flux: the allocation has no nodes", hint="see `flux resource list`")
         self._names = names
         self._above = not self._task_of
+        self._plain = found.get("plain") is True
         nodes = tuple(names.values())
         return AllocationInfo(
             rjms=self.name,
@@ -194,6 +198,7 @@ class FluxAllocation:
             INSTANCE: self._environ["FLUX_URI"],
             RANKS: ",".join(f"{node}={rank}" for node, rank in ranks.items()),
             HIDDEN_NODES: ",".join(node for node in ranks if node not in active),
+            PLAIN: "1" if self._plain else "",
         }
 
     def release(self, node: str) -> bool:

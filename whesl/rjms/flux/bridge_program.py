@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import flux  # type: ignore[import-not-found]
@@ -124,6 +125,7 @@ class Bridge:
         answer["hosts"] = hosts_of(status.get("R"))
         answer["expiration"] = expiration
         answer["uid"] = os.getuid()
+        answer["plain"] = as_shipped()
         answer["job"] = job_id(answer["jobid"]) if answer["jobid"] and answer["parent-uri"] else ""
         return answer
 
@@ -464,6 +466,19 @@ class Bridge:
 
 
 LATER = object()
+
+
+def as_shipped() -> bool:
+    """Whether no plug-in but Flux's own can change what ``flux run`` submits; False when not known."""
+    try:
+        import flux.cli.plugins as own  # type: ignore[import-not-found]
+        from flux.cli.plugin import CLIPluginRegistry  # type: ignore[import-not-found]
+
+        with contextlib.redirect_stdout(sys.stderr):  # ours is the wire
+            found = CLIPluginRegistry("run").plugins
+        return all(str(Path(plugin.path).parent) in list(own.__path__) for plugin in found)
+    except (Exception, SystemExit):
+        return False
 
 
 def hosts_of(resources: Any) -> dict[str, str]:

@@ -127,6 +127,11 @@ def become_flux(run: Run) -> None:
         os.close(opened)
         if descriptor == 1 and run.error is None:
             os.dup2(1, 2)  # as srun does: what names no file of its own follows the output
+    attach(real, run)
+
+
+def attach(real: str, run: Run) -> NoReturn:
+    """Submit the job and become what waits for it, or the ``flux run`` that does both."""
     job, options = submit(real, run)
     words = ["job", "attach", *options, job] if job else ["run", *run.words]
     os.execv(real, ["flux", *words])  # noqa: S606 - no shell is what is wanted
@@ -169,6 +174,12 @@ def main(arguments: list[str]) -> NoReturn:
         sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
         sys.exit(NOT_FOUND)
     words = rewrite(name, argv, os.environ, read=_read, flavour=lambda: mpi_flavour(real), ordinal=ordinal)
+    if inside and name == "flux" and os.environ.get("WHESL_FLUX_PLAIN"):
+        from whesl.rjms.shims.plain import plain_run
+
+        run = plain_run(words, os.environ)
+        if run is not None:
+            attach(real, run)
     os.execv(real, [name, *words])  # noqa: S606 - no shell is what is wanted
 
 
