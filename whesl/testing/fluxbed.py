@@ -145,9 +145,10 @@ class FluxBed:
         with (self.directory / "start.out").open("ab") as log:
             self._start = subprocess.Popen(
                 command,
-                # A bash of the broker's, on a socket, takes itself for a remote shell and reads ~/.bashrc, unless
-                # it is told that it is not the first one: what a person keeps there is not part of the bed.
-                env={k: v for k, v in os.environ.items() if not k.startswith(_OUTER)} | {"SHLVL": "2"},
+                # The broker's bash, on a socket, takes itself for a remote shell and reads ~/.bashrc: what a
+                # person keeps there (and waits for) is not part of the bed.
+                env={k: v for k, v in os.environ.items() if not k.startswith(_OUTER)}
+                | {"HOME": str(self.directory)},
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
