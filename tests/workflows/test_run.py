@@ -283,6 +283,23 @@ def test_a_chain_of_scripts(place: Place) -> None:
 
 
 @pytest.mark.slow
+def test_the_isolator_s_node_is_kept_out_where_asked(place: Place) -> None:
+    """Each job gets one node more, and its ranks run on the others; the cluster is as large as that needs."""
+    script = place.write(
+        "wide.sh",
+        "#!/bin/sh\n#SBATCH -N4 --output=wide.out\necho batch $SLURMD_NODENAME\n"
+        "srun -N4 -n4 sh -c 'echo rank $SLURMD_NODENAME'\n",
+    )
+    status, output, errors = place.run(script, "--no-own-node")
+    assert status == 0, output + errors
+    lines = [line.split() for line in (place.directory / "wide.out").read_text().splitlines()]
+    (batch,) = [node for word, node in lines if word == "batch"]
+    ranks = [node for word, node in lines if word == "rank"]
+    assert len(set(ranks)) == len(ranks) == 4
+    assert batch not in ranks
+
+
+@pytest.mark.slow
 def test_a_chain_whose_first_script_fails(place: Place) -> None:
     place.write("first.sh", "#!/bin/sh\n#SBATCH -N1\nexit 3\n")
     place.write("second.sh", "#!/bin/sh\n#SBATCH -N1\ntouch second\n")

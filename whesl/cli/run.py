@@ -57,6 +57,13 @@ _POLL = 5.0
     show_default=True,
     help="What runs the tasks' steps in Slurm's jobs: a Flux instance inside each, or Slurm.",
 )
+@click.option(
+    "--own-node/--no-own-node",
+    "own_node",
+    default=True,
+    show_default=True,
+    help="Use an isolator's node for its task too, or ask for one node more in each job and keep it out.",
+)
 @click.option("--observe", is_flag=True, help="Report what would be done; touch nothing.")
 @click.option(
     "--out", default="", metavar="DIR", help="Directory of the run; the manager's choice without it."
@@ -69,7 +76,9 @@ _POLL = 5.0
     help="Spare nodes for each job whose recovery may take one.",
 )
 @click.option(
-    "--nodes", type=click.IntRange(min=1), default=4, show_default=True, help="Of a private cluster."
+    "--nodes",
+    type=click.IntRange(min=1),
+    help="Of a private cluster; without it 4, or what the largest job needs.",
 )
 @click.option(
     "--poll", type=click.FloatRange(min=0.1), help="Seconds between the manager's looks at its jobs."
@@ -81,6 +90,7 @@ def run(
     rules: str,
     rjms: str | None,
     inner: str,
+    own_node: bool,
     observe: bool,
     out: str,
     spares: int,
@@ -109,7 +119,7 @@ def run(
     with ExitStack() as stack:
         environment = dict(os.environ)
         if name == "local":
-            size = nodes or max(4, *(task.nodes + spares for task in first.tasks))
+            size = nodes or max([4, *(task.nodes + spares + (not own_node) for task in first.tasks)])
             environment |= stack.enter_context(
                 local_cluster(environment, directory / "cluster", size, prepare.program())
             )
@@ -124,6 +134,7 @@ def run(
             rjms=name,
             observe=observe,
             inner=inner,
+            own_node=own_node,
             spares=spares,
             poll=poll or _POLLS.get(name, _POLL),
             arguments=arguments,

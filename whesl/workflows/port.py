@@ -25,9 +25,10 @@ class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ``program`` is the command that starts WHESL on a compute node, ``spec`` the specification's path,
     ``home`` WHESL_HOME ('' leaves it to the job's environment), ``spares`` the number of spare nodes of
-    each step that has any. ``inner`` is what runs the tasks' steps (``whesl exec --inner``). ``out`` is the
-    directory that the new file will stand in, when it is not the old one: what the manager derives from the
-    file's place is then written out.
+    each step that has any. ``inner`` is what runs the tasks' steps (``whesl exec --inner``), and
+    ``own_node`` says whether the isolator's node serves the task too. ``out`` is the directory that the new
+    file will stand in, when it is not the old one: what the manager derives from the file's place is then
+    written out.
     """
 
     program: tuple[str, ...]
@@ -37,6 +38,7 @@ class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
     spares: dict[str, int] = {}
     observe: bool = False
     inner: str = "auto"
+    own_node: bool = True
     out: str = ""
 
 
@@ -155,3 +157,8 @@ def spares_by_step(spec: Spec, workflow: Workflow, count: int) -> dict[str, int]
         for task in workflow.tasks
         if count and any(job_matches(exception.jobs, task.step, task.name) for exception in wanted)
     }
+
+
+def with_isolators_node(spares: dict[str, int], workflow: Workflow) -> dict[str, int]:
+    """Return ``spares`` with one node more for each step: the one that only its isolator is to have."""
+    return {task.step: spares.get(task.step, 0) + 1 for task in workflow.tasks}

@@ -16,7 +16,7 @@ from whesl.esl.spec import ResourceKind, Spec
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import file_of
-from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step
+from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step, with_isolators_node
 from whesl.workflows.submit.bindings import OUTER
 from whesl.workflows.submit.flux import python_directory
 from whesl.workflows.submit.install import install
@@ -73,6 +73,7 @@ def prepare(
     rjms: str,
     observe: bool,
     inner: str,
+    own_node: bool,
     spares: int,
     poll: float,
     arguments: Sequence[str],
@@ -90,12 +91,15 @@ def prepare(
         rjms: the resource manager's name.
         observe: touch nothing, report what would be done.
         inner: what runs the tasks' steps, as ``whesl exec --inner`` takes it.
+        own_node: the isolator's node serves its task too; else each job gets one node more.
         spares: spare nodes for each job that a recovery may need one for.
         poll: seconds between two looks of the manager at its jobs.
         arguments: the user's arguments for the manager.
         environment: the environment to start from.
     """
     extra = {} if observe else spares_by_step(spec, workflow, spares)
+    if not own_node and not observe:
+        extra = with_isolators_node(extra, workflow)
     workflow = _with_spares(workflow, extra)
     (directory / "spec.json").write_bytes(msgspec.json.encode(spec))
     (directory / "workflow.json").write_bytes(msgspec.json.encode(workflow))
@@ -107,6 +111,7 @@ def prepare(
         spares=extra,
         observe=observe,
         inner=inner,
+        own_node=own_node,
         out=str(directory),
     )
     files: list[str] = []

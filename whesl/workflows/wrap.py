@@ -51,6 +51,7 @@ class TaskCall(msgspec.Struct, frozen=True, kw_only=True):
     spares: int = 0
     observe: bool = False
     inner: str = "auto"
+    own_node: bool = True
     arguments: bool = False
     tasks: str = ""
     gpus: str = ""
@@ -241,6 +242,8 @@ def _command(call: TaskCall) -> str:
         words.append("--observe")
     if call.inner != "auto":
         words += ["--inner", call.inner]
+    if not call.own_node:
+        words.append("--no-own-node")
     words += ["--script", "-"]
     if call.arguments:
         words += ["--", '"$@"']

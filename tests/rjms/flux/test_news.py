@@ -236,7 +236,9 @@ def test_a_job_outlives_its_nodes_and_ends_with_its_first(bed: FluxBed, tmp_path
     script.write_text("#!/bin/sh\nwhile :; do sleep 0.2; done\n")
     script.chmod(0o700)
     scheduler = FluxScheduler(bed.outside)
-    job = scheduler.submit(JobRequest(token="t", script=str(script), nodes=3, exclude=("n01",)))
+    job = scheduler.submit(
+        JobRequest(token="t", script=str(script), workdir=str(tmp_path), nodes=3, exclude=("n01",))
+    )
     bed.wait_for(lambda: scheduler.jobs([job])[job].state is JobState.RUNNING, "the job runs")
     first, second, _ = scheduler.jobs([job])[job].nodes
     bed.kill_node(second)

@@ -72,6 +72,7 @@ class Batch:
             spares=options.spares.get(script.step, 0),
             observe=options.observe,
             inner=options.inner,
+            own_node=options.own_node,
             arguments=True,
             tasks=script.tasks,
             gpus=script.gpus,

@@ -128,6 +128,7 @@ def _call(
         spares=spares,
         observe=options.observe,
         inner=options.inner,
+        own_node=options.own_node,
         tasks=_tasks(step, found),
     )
 
