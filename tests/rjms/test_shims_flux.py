@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import socket
 import subprocess
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import need_flux
-from whesl.rjms.shims import instance
+from whesl.rjms.shims import instance, launcher
 from whesl.rjms.shims.flux_rewriting import idset, marks, rewrite_flux
 from whesl.rjms.shims.jobspec import core_limits, jobspec
 from whesl.rjms.shims.plain import plain_run
@@ -413,3 +414,21 @@ def test_the_instance_is_known_from_its_files(tmp_path: Path) -> None:
         (tmp_path / "R").write_text(damaged)
         with pytest.raises(ValueError):
             instance.facts(str(tmp_path))
+
+
+def test_an_instance_that_has_just_ended_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither submitted to nor run: the caller goes on with the real srun."""
+    became: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda path, words: became.append(words))
+    monkeypatch.setattr(launcher, "submit", lambda real, run: ("", []))
+    path = tmp_path / "local-0"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as broker:
+        broker.bind(str(path))
+        broker.listen()
+        monkeypatch.setenv("FLUX_URI", f"local://{path}")
+        launcher.attach("flux", Run(["--nodes=1", "--", "a"]))
+        assert became == [["flux", "run", "--nodes=1", "--", "a"]]
+    launcher.attach("flux", Run(["--nodes=1", "--", "a"]))
+    path.unlink()
+    launcher.attach("flux", Run(["--nodes=1", "--", "a"]))
+    assert len(became) == 1

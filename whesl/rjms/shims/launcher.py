@@ -130,11 +130,33 @@ def become_flux(run: Run) -> None:
     attach(real, run)
 
 
-def attach(real: str, run: Run) -> NoReturn:
-    """Submit the job and become what waits for it, or the ``flux run`` that does both."""
+def attach(real: str, run: Run) -> None:
+    """Submit the job and become what waits for it, or the ``flux run`` that does both.
+
+    Returns when the instance has ended: its end may not have been noticed yet by who tells of it.
+    """
     job, options = submit(real, run)
+    if not job and not listening(os.environ.get("FLUX_URI", "")):
+        return
     words = ["job", "attach", *options, job] if job else ["run", *run.words]
     os.execv(real, ["flux", *words])  # noqa: S606 - no shell is what is wanted
+
+
+def listening(uri: str) -> bool:
+    """Whether a broker accepts connections there; True for what is no local socket."""
+    import socket
+
+    if not uri.startswith("local://"):
+        return True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(uri.removeprefix("local://"))
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def submit(real: str, run: Run) -> tuple[str, list[str]]:
