@@ -24,14 +24,9 @@ from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import IDLE, TIMEOUT, Bridge
 from whesl.rjms.flux.steps import STEP, FluxStep, signal_command, start, step_command
 from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
+from whesl.rjms.shims.flux_rewriting import INSTANCE, PLAIN, RANKS
+from whesl.rjms.shims.nodes import HIDDEN_NODES
 
-# What our launcher shims read (``shims.flux_rewriting``): the instance of the nodes, each node's rank in it,
-# and the nodes that no job of the script may use.
-INSTANCE = "WHESL_FLUX_URI"
-RANKS = "WHESL_FLUX_RANKS"
-HIDDEN_NODES = "WHESL_HIDDEN_NODES"
-# And whether ``flux run`` here is as Flux ships it (``shims.plain``).
-PLAIN = "WHESL_FLUX_PLAIN"
 # Seconds for a look at a broker (see ``Allocation.gone``).
 LOOK = 0.1
 

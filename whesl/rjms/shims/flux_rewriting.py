@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 INSTANCE = "WHESL_FLUX_URI"
 RANKS = "WHESL_FLUX_RANKS"
+# Not read here, but by ``plain``: ``flux run`` is as Flux ships it.
+PLAIN = "WHESL_FLUX_PLAIN"
 _TERM = re.compile(r"\b(hosts?|hostlist|ranks?):([\w.,\[\]-]+)")
 _ENVIRONMENT = ("env", "env-remove", "env-file")
 

@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
+# Nodes of the allocation that no step may use; set by the resource managers' side.
+HIDDEN_NODES = "WHESL_HIDDEN_NODES"
 
 
 class Nodes:
@@ -14,7 +16,7 @@ class Nodes:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.active = _names(environ.get("WHESL_NODELIST", ""))
-        self.hidden = _names(environ.get("WHESL_HIDDEN_NODES", ""))
+        self.hidden = _names(environ.get(HIDDEN_NODES, ""))
         self._swapped: dict[str, str] = {}
         swapped = environ.get("WHESL_SWAPPED")
         if swapped:

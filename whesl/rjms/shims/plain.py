@@ -10,15 +10,12 @@ from __future__ import annotations
 import re
 
 from whesl.rjms.shims.flux_options import parse
-from whesl.rjms.shims.flux_rewriting import marks
+from whesl.rjms.shims.flux_rewriting import PLAIN, marks
 from whesl.rjms.shims.translating import Run
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-# Set by the resource manager's side: ``flux run`` here is as Flux ships it.
-PLAIN = "WHESL_FLUX_PLAIN"
 
 _COUNTS = frozenset(("nodes", "ntasks", "cores-per-task", "gpus-per-task"))
 _SWITCHES = frozenset(("exclusive", "label-io"))

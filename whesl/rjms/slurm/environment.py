@@ -11,9 +11,7 @@ from itertools import groupby
 
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms import hostlist
-
-# Read by our launcher shims: nodes of the allocation that no step may use.
-HIDDEN_NODES = "WHESL_HIDDEN_NODES"
+from whesl.rjms.shims.nodes import HIDDEN_NODES
 
 # Defaults for srun that a user or sbatch set for the job's own steps; none of them concerns a step of ours.
 _STEP_DEFAULTS = re.compile(
