@@ -688,6 +688,18 @@ class TestPeople:
         assert world.ports.fake.cancelled == ["job-a"]
         assert world.task("a").state is TaskState.CANCELLED
 
+    def test_the_job_that_was_to_be_cancelled_is_and_no_later_one_of_its_task(self, world: World) -> None:
+        world.register("a")
+        world.wait(60)
+        world.ports.fake.silent = 100
+        self.tell(world, "cancel", "a")
+        # Its manager has submitted the task anew, before the scheduler answers.
+        assert world.told(world.register("a", job="job-2"), Welcome)[-1].admitted
+        world.ports.fake.silent = 0
+        world.wait(120)
+        assert world.ports.fake.cancelled == ["job-a"]
+        assert not world.state.cancels
+
     def test_the_memory_of_bad_nodes_expires(self, world: World) -> None:
         assert self.tell(world, "add-node", "n5", hours="1", reason="smells").ok  # type: ignore[attr-defined]
         assert [bad.node for bad in world.told(world.register("a"), Welcome)[0].bad_nodes] == ["n5"]

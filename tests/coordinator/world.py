@@ -153,6 +153,9 @@ class FakeScheduler:
         self.allowed.append((job_id, allowed))
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
+        if self.silent:
+            self.silent -= 1
+            raise CouldNotObserveError("no answer")
         self.cancelled.append(job_id)
 
     def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:

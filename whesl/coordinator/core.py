@@ -76,12 +76,14 @@ def _on_started(turn: Turn, _event: Started) -> None:
             recovery.advance(turn, known.id)
     for order in list(turn.state.requeues.values()):
         escalation.pursue(turn, order)
-    for task in turn.state.cancels:
-        _cancel(turn, turn.state.tasks[task])
+    for job_id in turn.state.cancels:
+        _cancel(turn, job_id)
 
 
-def _cancel(turn: Turn, entry: TaskEntry) -> None:
-    turn.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
+def _cancel(turn: Turn, job_id: str) -> None:
+    """Ask again for the end of a job. Its task may have another job by now, which is not to be ended."""
+    entry = turn.state.tasks[turn.state.cancels[job_id]]
+    turn.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=job_id))
 
 
 def _on_arrived(turn: Turn, event: Arrived) -> None:
@@ -190,7 +192,7 @@ def _on_tick(turn: Turn, _event: Tick) -> None:
         elif key.removeprefix("allow ") in turn.state.tasks:
             escalation.prepare(turn, turn.state.tasks[key.removeprefix("allow ")])
         elif key.removeprefix("cancel ") in turn.state.cancels:
-            _cancel(turn, turn.state.tasks[key.removeprefix("cancel ")])
+            _cancel(turn, key.removeprefix("cancel "))
     escalation.watch(turn)
 
 

@@ -313,10 +313,10 @@ def cancel_job(turn: Turn, entry: TaskEntry) -> None:
 
 def on_job_cancelled(turn: Turn, event: JobCancelled) -> None:
     """A job was ended, or will never be by us."""
-    if turn.state.cancels.get(event.task) != event.job_id:
+    if event.job_id not in turn.state.cancels:
         return
     if event.outcome == "later":
-        turn.wait_to_retry(f"cancel {event.task}")
+        turn.wait_to_retry(f"cancel {event.job_id}")
         return
-    turn.retry_over(f"cancel {event.task}")
+    turn.retry_over(f"cancel {event.job_id}")
     turn.record("job-cancelled", task=event.task, job_id=event.job_id, reason=event.reason)

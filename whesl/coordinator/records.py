@@ -340,11 +340,11 @@ def _requeue_done(state: State, data: Data, _time: float) -> State:
 
 
 def _job_cancel(state: State, data: Data, _time: float) -> State:
-    return msgspec.structs.replace(state, cancels={**state.cancels, data["task"]: data["job_id"]})
+    return msgspec.structs.replace(state, cancels={**state.cancels, data["job_id"]: data["task"]})
 
 
 def _job_cancelled(state: State, data: Data, _time: float) -> State:
-    left = {task: job for task, job in state.cancels.items() if task != data["task"]}
+    left = {job: task for job, task in state.cancels.items() if job != data["job_id"]}
     return msgspec.structs.replace(state, cancels=left)
 
 

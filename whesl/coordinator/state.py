@@ -190,7 +190,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     aliases: dict[str, str] = {}
     recoveries: dict[str, Recovery] = {}
     requeues: dict[str, RequeueEntry] = {}
-    cancels: dict[str, str] = {}  # job ids to be cancelled, by task
+    cancels: dict[str, str] = {}  # the tasks of the jobs that are to be cancelled, by job id
     controls: dict[str, ControlEntry] = {}
     commands: dict[str, str] = {}  # answers already given, by command id: '' for done, else the error
     bad_nodes: dict[str, BadNode] = {}
