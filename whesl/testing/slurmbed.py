@@ -172,6 +172,11 @@ class SlurmBed:
             process.kill()
             process.wait()
 
+    @property
+    def address(self) -> str:
+        """The login node's address in the nodes' network."""
+        return f"{self._network.subnet}.254" if self._network.subnet else "127.0.0.1"
+
     def pid(self, name: str) -> int:
         """Return the process id of a daemon (``slurmctld``, ``munged``, ...)."""
         return self._daemons[name].pid
@@ -230,6 +235,7 @@ class SlurmBed:
 
     def kill_node(self, node: str) -> None:
         """Crash a node: every process on it dies at once. Returns when they are gone."""
+        again = self._daemons.pop(f"again.{node}", None)
         daemon = self._daemons.pop(f"slurmd.{node}", None)
         if daemon is None:
             return
@@ -239,18 +245,28 @@ class SlurmBed:
                 init.kill()
         if self.mode == "host":
             daemon.kill()
-        try:
-            daemon.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            daemon.kill()
-            daemon.wait()
+        for process in (daemon, again):
+            if process is None:
+                continue
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     def kill_slurmd(self, node: str) -> None:
         """Kill only slurmd: slurmstepd and the application on the node live on."""
-        for process in self._init(node).children():
-            if process.name() == "slurmd":
-                process.kill()
-                psutil.wait_procs([process], timeout=20)
+        # One that was started again is nobody's child in the node's namespace.
+        again = self._daemons.pop(f"again.{node}", None)
+        entered = psutil.Process(again.pid).children() if again is not None and again.poll() is None else []
+        for process in (*self._init(node).children(), *entered):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.name() == "slurmd":
+                    process.kill()
+                    psutil.wait_procs([process], timeout=20)
+        if again is not None:
+            again.kill()
+            again.wait()
 
     def restart_slurmd(self, node: str) -> None:
         """Start slurmd again inside a living node."""
@@ -258,6 +274,10 @@ class SlurmBed:
         if self.mode == "net":
             enter.append("--net")
         self._spawn(f"again.{node}", [*enter, "slurmd", "-D", "-f", str(self.conf), "-N", node])
+
+    def init(self, node: str) -> int:
+        """Return the process id of a node's first process (modes ``pid`` and ``net``)."""
+        return self._init(node).pid
 
     def processes(self, node: str) -> list[psutil.Process]:
         """Return the processes of a node (modes ``pid`` and ``net``), without its init."""
@@ -270,6 +290,16 @@ class SlurmBed:
     def heal(self, node: str) -> None:
         """Reconnect a node's network."""
         self._network.heal(node)
+
+    def kill_controller(self) -> None:
+        """Kill slurmctld; what it wrote down of jobs and nodes stays."""
+        daemon = self._daemons.pop("slurmctld")
+        daemon.kill()
+        daemon.wait()
+
+    def restart_controller(self) -> None:
+        """Start slurmctld again from what it wrote down."""
+        self._spawn("slurmctld", ["slurmctld", "-D", "-f", str(self.conf)])
 
     def pause_controller(self) -> None:
         """Stop slurmctld in its tracks: commands get no answer."""
@@ -407,10 +437,9 @@ class SlurmBed:
                 # With a private munge socket, clients otherwise try the system's.
                 "AccountingStoragePass": str(self._socket),
             }
-        address = f"{self._network.subnet}.254" if self._network.subnet else "127.0.0.1"
         keys = {
             "ClusterName": "bed",
-            "SlurmctldHost": f"{self._host}({address})",
+            "SlurmctldHost": f"{self._host}({self.address})",
             "SlurmUser": "root",
             "SlurmdUser": "root",
             "AuthType": "auth/munge",

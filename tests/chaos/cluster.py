@@ -1,0 +1,276 @@
+"""The cluster under chaos: does to it what the director says, and undoes it when its time has come.
+
+Only processes of this cluster and of this WHESL home are touched, each by its number and after a look that
+it is still the same one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from tests.chaos import observing
+from tests.chaos.director import Fault, Losses, NodeView, TaskView, View
+from tests.chaos.observing import Process, Queued
+from tests.chaos.workload import Job, Places
+from whesl.model.errors import WheslError
+from whesl.rjms.hostlist import expand
+from whesl.testing import faults
+from whesl.testing.slurmbed import SlurmBed
+
+WHESL = str(Path(sys.executable).parent / "whesl")
+KILLED_WITHIN = 60.0  # seconds in which kills of an isolator are counted
+
+
+class Cluster:
+    """A Slurm of several nodes with a workflow on it.
+
+    Args:
+        bed: the running cluster, its nodes with networks of their own.
+        jobs: the workflow's tasks.
+        places: its directories.
+        environment: of a user of that cluster.
+    """
+
+    def __init__(
+        self, bed: SlurmBed, jobs: tuple[Job, ...], places: Places, environment: dict[str, str]
+    ) -> None:
+        self._bed = bed
+        self._jobs = {job.name: job for job in jobs}
+        self._places = places
+        self._environment = environment
+        self._scan = observing.Scan(Path(environment["WHESL_HOME"]))
+        self._living: list[Process] = []
+        self._queue: list[Queued] = []
+        self._out: dict[str, str] = {}  # nodes that are not whole, and why
+        self._full: set[Path] = set()
+        self._down: set[str] = set()  # "coordinator", "controller": stopped or killed
+        self._undo: list[tuple[float, str, Callable[[], None]]] = []
+        self._kills: dict[str, deque[float]] = {}
+        self._starting: subprocess.Popen[bytes] | None = None
+        self.losses = Losses()
+        self.hit: list[tuple[Fault, tuple[str, ...]]] = []
+
+    # Seeing -------------------------------------------------------------------------------------------
+
+    def view(self) -> View:
+        """Look at everything; what the scheduler does not tell now is as it was."""
+        self._look()
+        tasks = []
+        running = [job for job in self._queue if job.state == "RUNNING" and job.name in self._jobs]
+        for job in running:
+            mine = [process for process in self._living if process.job == job.job]
+            count = Counter(process.role for process in mine)
+            kills = self._kills.setdefault(job.name, deque())
+            while kills and kills[0] < time.monotonic() - KILLED_WITHIN:
+                kills.popleft()
+            tasks.append(
+                TaskView(
+                    name=job.name,
+                    batch_host=job.batch_host,
+                    nodes=tuple(expand(job.nodes)),
+                    spares=self.losses.spares(job.name),
+                    again=not self.losses.ran_again(job.name),
+                    fragile=self._jobs[job.name].fragile,
+                    isolator=count["isolator"] > 0,
+                    isolator_kills=len(kills),
+                    ranks=count["rank"],
+                    agents=count["agent"],
+                    keeper=count["keeper"] > 0,
+                )
+            )
+        return View(
+            nodes=tuple(NodeView(name=name, whole=name not in self._out) for name in self._bed.nodes),
+            tasks=tuple(tasks),
+            out=len(self._out),
+            disks=tuple(str(disk) for disk in self._disks() if disk not in self._full),
+            coordinator="coordinator" not in self._down and bool(self._of("coordinator")),
+            controller="controller" not in self._down,
+        )
+
+    def queued(self) -> list[Queued]:
+        """Return the jobs as they were seen last."""
+        return self._queue
+
+    def living(self) -> list[Process]:
+        """Return the processes that live now."""
+        self._living = self._scan.living(self._spaces())
+        return self._living
+
+    def _look(self) -> None:
+        self.living()
+        if "controller" not in self._down:
+            self._queue = observing.queue(self._environment) or self._queue
+
+    def _spaces(self) -> dict[str, str]:
+        found = {}
+        for node in self._bed.nodes:
+            if self._out.get(node) != "node killed":
+                with contextlib.suppress(OSError, psutil.Error, KeyError, WheslError):
+                    found[str(Path(f"/proc/{self._bed.init(node)}/ns/pid").readlink())] = node
+        return found
+
+    def _of(self, role: str, task: str = "") -> list[Process]:
+        jobs = {job.job for job in self._queue if task in ("", job.name)}
+        found = [p for p in self._living if p.role == role and (not task or p.job in jobs)]
+        return sorted(found, key=lambda process: (process.rank, process.node, process.since))
+
+    def _disks(self) -> tuple[Path, ...]:
+        return (*self._places.small, self._places.relief)
+
+    # Doing --------------------------------------------------------------------------------------------
+
+    def inject(self, fault: Fault) -> tuple[str, ...] | None:
+        """Do it; return the tasks that it hits, None when there was nothing left to do it to."""
+        action: Callable[[Fault], tuple[str, ...] | None] = {
+            "node killed": self._kill_node,
+            "node cut off": self._cut,
+            "slurmd killed": self._kill_slurmd,
+            "disk filled": self._fill,
+            "slurmctld restarted": self._restart_controller,
+            "slurmctld stopped": self._stop_controller,
+        }.get(fault.kind, self._signal)
+        hit = action(fault)
+        if hit is not None:
+            self.hit.append((fault, hit))
+        return hit
+
+    def undo(self, *, all_of_it: bool = False) -> None:
+        """Undo what is due, or everything."""
+        now = time.monotonic()
+        due = [item for item in self._undo if all_of_it or item[0] <= now]
+        self._undo = [item for item in self._undo if item not in due]
+        for _, _, action in sorted(due, key=lambda item: item[0]):
+            action()
+
+    def tend(self) -> None:
+        """Do what an operator's machinery does: start what ended by itself and has to run."""
+        if "coordinator" not in self._down and not self._of("coordinator"):
+            self._start_coordinator()
+
+    def _later(self, fault: Fault, action: Callable[[], None]) -> None:
+        self._undo.append((time.monotonic() + fault.seconds, fault.kind, action))
+
+    def _tasks_on(self, node: str) -> tuple[str, ...]:
+        return tuple(job.name for job in self._queue if job.state == "RUNNING" and node in expand(job.nodes))
+
+    def _lost(self, node: str) -> None:
+        self.losses.lost(node, self.view().tasks)
+
+    def _kill_node(self, fault: Fault) -> tuple[str, ...]:
+        hit = self._tasks_on(fault.target)
+        self._lost(fault.target)
+        self._out[fault.target] = fault.kind
+        self._bed.kill_node(fault.target)
+
+        def back() -> None:
+            self._bed.start_node(fault.target)
+            del self._out[fault.target]
+
+        self._later(fault, back)
+        return hit
+
+    def _cut(self, fault: Fault) -> tuple[str, ...]:
+        hit = self._tasks_on(fault.target)
+        self._lost(fault.target)
+        self._out[fault.target] = fault.kind
+        self._bed.cut(fault.target)
+
+        def back() -> None:
+            self._bed.heal(fault.target)
+            del self._out[fault.target]
+
+        self._later(fault, back)
+        return hit
+
+    def _kill_slurmd(self, fault: Fault) -> tuple[str, ...]:
+        hit = self._tasks_on(fault.target)
+        self._out[fault.target] = fault.kind
+        self._bed.kill_slurmd(fault.target)
+
+        def back() -> None:
+            self._bed.restart_slurmd(fault.target)
+            del self._out[fault.target]
+
+        self._later(fault, back)
+        return hit
+
+    def _fill(self, fault: Fault) -> tuple[str, ...]:
+        disk = Path(fault.target)
+        self._full.add(disk)
+        faults.fill(disk)
+
+        def back() -> None:
+            (disk / "ballast").unlink(missing_ok=True)
+            self._full.discard(disk)
+
+        self._later(fault, back)
+        running = (job.name for job in self._queue if job.state == "RUNNING" and job.name in self._jobs)
+        return tuple(name for name in running if self._places.relative(name).parts[0] == disk.name)
+
+    def _restart_controller(self, fault: Fault) -> tuple[str, ...]:
+        self._down.add("controller")
+        self._bed.kill_controller()
+
+        def back() -> None:
+            self._bed.restart_controller()
+            self._down.discard("controller")
+
+        self._later(fault, back)
+        return ()
+
+    def _stop_controller(self, fault: Fault) -> tuple[str, ...]:
+        self._down.add("controller")
+        self._bed.pause_controller()
+
+        def back() -> None:
+            self._bed.resume_controller()
+            self._down.discard("controller")
+
+        self._later(fault, back)
+        return ()
+
+    def _signal(self, fault: Fault) -> tuple[str, ...] | None:
+        """Kill or stop a process; a stopped daemon goes on later, a stopped rank stays."""
+        role, word = fault.kind.split()
+        found = self._of(role, "" if role == "coordinator" else fault.target)
+        if not found:
+            return None
+        process = found[int(fault.pick * len(found))]
+        if not observing.alive(process):
+            return None
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL if word == "killed" else signal.SIGSTOP)
+        if role == "isolator":
+            self._kills.setdefault(fault.target, deque()).append(time.monotonic())
+        if role == "coordinator":
+            self._down.add(role)
+        if word == "stopped" and role != "rank":
+            self._later(fault, lambda: self._continue(process, role))
+        elif role == "coordinator":
+            self._later(fault, self._start_coordinator)
+        return () if role == "coordinator" else (fault.target,)
+
+    def _continue(self, process: Process, role: str) -> None:
+        if observing.alive(process):
+            os.kill(process.pid, signal.SIGCONT)
+        self._down.discard(role)
+
+    def _start_coordinator(self) -> None:
+        """As an operator's supervision would; the next turn tries again where it fails."""
+        self._down.discard("coordinator")
+        if self._starting is None or self._starting.poll() is not None:
+            self._starting = subprocess.Popen(
+                [WHESL, "coordinator", "start"],
+                env=self._environment,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip

@@ -1,0 +1,182 @@
+"""What goes wrong next: pure. A seed, the number of the fault and what is alive decide, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+
+MOST_OUT = 2  # nodes that are dead or cut off at one time
+
+
+class NodeView(msgspec.Struct, frozen=True, kw_only=True):
+    """A node. ``whole``: it is up, connected, and its slurmd runs."""
+
+    name: str
+    whole: bool = True
+
+
+class TaskView(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that runs.
+
+    Its job may be run ``again`` (once), and it may lose so many nodes (``spares``) before that is needed. A
+    ``fragile`` one may lose any: its specification has it fail then. ``isolator_kills`` are those of the last
+    minute; ``ranks``, ``agents`` and ``keeper`` are of living processes.
+    """
+
+    name: str
+    batch_host: str
+    nodes: tuple[str, ...]
+    spares: int = 1
+    again: bool = True
+    fragile: bool = False
+    isolator: bool = True
+    isolator_kills: int = 0
+    ranks: int = 1
+    agents: int = 1
+    keeper: bool = True
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """What the director knows. ``out``: nodes dead or cut off. ``disks``: those with room."""
+
+    nodes: tuple[NodeView, ...]
+    tasks: tuple[TaskView, ...]
+    out: int = 0
+    disks: tuple[str, ...] = ()
+    coordinator: bool = True
+    controller: bool = True
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault: on a node, a task or a disk by name, undone after ``seconds``.
+
+    ``pick`` (0 to 1) chooses among the target's processes.
+    """
+
+    number: int
+    kind: str
+    target: str
+    pick: float
+    seconds: float
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """How often, relative to the others; how long (seconds, least and most); on whom."""
+
+    weight: float
+    least: float
+    most: float
+    targets: Callable[[View], list[str]]
+
+
+def _expendable(view: View) -> list[str]:
+    """Nodes that may be lost: every task there can still go on, or is to fail visibly by its own rules."""
+    if view.out >= MOST_OUT:
+        return []
+    return [
+        node.name
+        for node in view.nodes
+        if node.whole and all(_may_lose(task, node.name) for task in view.tasks if node.name in task.nodes)
+    ]
+
+
+def _may_lose(task: TaskView, node: str) -> bool:
+    return task.fragile or task.again or (node != task.batch_host and task.spares > 0)
+
+
+def _without_slurmd(view: View) -> list[str]:
+    return [node.name for node in view.nodes if node.whole] if view.out < MOST_OUT else []
+
+
+def _with_isolator(view: View) -> list[str]:
+    # A keeper starts its isolator five times a minute; what happens then is not chaos but its limit.
+    return [task.name for task in view.tasks if task.isolator and task.isolator_kills < 3]
+
+
+def _with(word: str) -> Callable[[View], list[str]]:
+    return lambda view: [task.name for task in view.tasks if getattr(task, word)]
+
+
+def _daemon(word: str) -> Callable[[View], list[str]]:
+    return lambda view: [word] if getattr(view, word) else []
+
+
+KINDS: dict[str, Kind] = {
+    "node killed": Kind(8, 5, 14, _expendable),
+    "node cut off": Kind(8, 1, 9, _expendable),
+    "slurmd killed": Kind(8, 1, 5, _without_slurmd),
+    "isolator killed": Kind(14, 0, 0, _with_isolator),
+    "isolator stopped": Kind(6, 1, 5, _with_isolator),
+    "coordinator killed": Kind(9, 0.2, 4, _daemon("coordinator")),
+    "coordinator stopped": Kind(4, 1, 5, _daemon("coordinator")),
+    "rank killed": Kind(8, 0, 0, _with("ranks")),
+    "rank stopped": Kind(7, 0, 0, _with("ranks")),
+    "agent killed": Kind(5, 0, 0, _with("agents")),
+    "keeper killed": Kind(5, 0, 0, _with("keeper")),
+    "disk filled": Kind(9, 3, 9, lambda view: list(view.disks)),
+    "slurmctld restarted": Kind(5, 0.2, 4, _daemon("controller")),
+    "slurmctld stopped": Kind(4, 1, 4, _daemon("controller")),
+}
+
+
+def choose(seed: int, number: int, view: View, kinds: tuple[str, ...] = tuple(KINDS)) -> Fault | None:
+    """Return the fault of this number, or None when nothing is there that may fail.
+
+    Args:
+        seed: repeats the choice: with the same views, the same faults.
+        number: of the fault.
+        view: what is alive, and what may be lost.
+        kinds: of these only.
+    """
+    draw = Random(f"{seed}/{number}")
+    left = [name for name in KINDS if name in kinds]
+    while left:
+        name = draw.choices(left, [KINDS[name].weight for name in left])[0]
+        left.remove(name)
+        kind = KINDS[name]
+        # Drawn before the targets are looked at, so that a view of other size shifts nothing else.
+        where, pick, seconds = draw.random(), draw.random(), draw.uniform(kind.least, kind.most)
+        targets = sorted(kind.targets(view))
+        if targets:
+            target = targets[int(where * len(targets))]
+            return Fault(number=number, kind=name, target=target, pick=pick, seconds=round(seconds, 2))
+    return None
+
+
+class Losses:
+    """What the faults so far may have cost each task, and so what it can bear yet.
+
+    Args:
+        spares: nodes that each job has over.
+    """
+
+    def __init__(self, spares: int = 1) -> None:
+        self._spares = spares
+        self._left: dict[str, int] = {}
+        self._again: set[str] = set()
+        self._nodes: dict[str, set[str]] = {}
+
+    def lost(self, node: str, tasks: tuple[TaskView, ...]) -> None:
+        """A node is lost to the tasks that have it."""
+        for task in tasks:
+            if node not in task.nodes or node in self._nodes.setdefault(task.name, set()):
+                continue
+            self._nodes[task.name].add(node)
+            left = self._left.get(task.name, self._spares)
+            if node == task.batch_host or left == 0:
+                self._again.add(task.name)
+                # The next run has other nodes, and its spares again.
+                left, self._nodes[task.name] = self._spares, set()
+            else:
+                left -= 1
+            self._left[task.name] = left
+
+    def spares(self, task: str) -> int:
+        """Return how many nodes a task can lose without its job running again."""
+        return self._left.get(task, self._spares)
+
+    def ran_again(self, task: str) -> bool:
+        """Whether a task's job has had to run again, so that it may not once more."""
+        return task in self._again

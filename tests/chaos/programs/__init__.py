@@ -1,0 +1,1 @@
+"""What the tasks of the chaos run."""
