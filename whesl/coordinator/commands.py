@@ -15,6 +15,7 @@ from whesl.coordinator.hierarchy import AmbiguityError, resolve
 from whesl.coordinator.state import TaskEntry
 from whesl.coordinator.turn import Turn
 from whesl.esl.spec import Spec
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import Command, Control, RegisterWorkflow, Reply
@@ -36,7 +37,7 @@ def on_register_workflow(turn: Turn, peer: str, message: RegisterWorkflow) -> No
     """A workflow is about to run; told again, it is the same."""
     try:
         spec = msgspec.json.decode(message.spec, type=Spec)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         turn.send(peer, Reply(ok=False, error=f"the specification is not valid: {error}"))
         return
     known = turn.state.workflows.get(message.workflow.id)

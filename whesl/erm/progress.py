@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.erm.plan import RecoveryError
+from whesl.model.decoding import UNDECODABLE
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +42,7 @@ class ProgressFile:
             return msgspec.json.decode(self._path.read_bytes(), type=Progress)
         except FileNotFoundError:
             return Progress()
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, *UNDECODABLE) as error:
             raise RecoveryError(f"{self._path} cannot be read: {error}") from None
 
     def write(self, progress: Progress) -> None:

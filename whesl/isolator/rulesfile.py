@@ -15,6 +15,7 @@ import msgspec
 from whesl import __version__
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
 from whesl.isolator import taskdir
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError, WheslError
 
 
@@ -46,7 +47,7 @@ def _load(path: Path, cache: Path) -> Spec:
     if content.lstrip().startswith(b"{"):
         try:
             return msgspec.json.decode(content, type=Spec)
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        except UNDECODABLE as error:
             raise UsageError(
                 f"{path} is not a compiled specification: {error}", hint="whesl compile RULES.esl makes one"
             ) from error

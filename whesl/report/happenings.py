@@ -11,6 +11,7 @@ import msgspec
 
 from whesl.journal.errors import JournalError
 from whesl.journal.store import Journal, Record
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 
@@ -94,7 +95,7 @@ def _workflow(home: Path, workflow_id: str, directories: list[tuple[Task, Path]]
         return msgspec.json.decode(
             (home / "workflows" / workflow_id / "workflow.json").read_bytes(), type=Workflow
         )
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNDECODABLE):
         if directories:
             return Workflow(
                 id=workflow_id,
@@ -122,7 +123,7 @@ def _task_directories(home: Path, workflow_id: str) -> list[tuple[Task, Path]]:
     """Return each task's directories; one that was run again has its earlier records beside the last."""
     found: list[tuple[Task, Path]] = []
     for path in sorted((home / "tasks" / workflow_id).glob("*/job.json")):
-        with contextlib.suppress(OSError, msgspec.DecodeError):
+        with contextlib.suppress(OSError, *UNDECODABLE):
             found.append((msgspec.json.decode(path.read_bytes(), type=_Job).setup.task, path.parent))
     return found
 
@@ -158,6 +159,6 @@ class _Ledger(msgspec.Struct):
 def _submissions(directory: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for path in directory.glob("*.json"):
-        with contextlib.suppress(OSError, msgspec.DecodeError):
+        with contextlib.suppress(OSError, *UNDECODABLE):
             found.update(msgspec.json.decode(path.read_bytes(), type=_Ledger).submitted)
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.wire.keys import write_private
 
 
@@ -46,7 +47,7 @@ def read_endpoint(home: Path) -> Endpoint | None:
     """Return the file's content, None when there is none or it is not readable."""
     try:
         return msgspec.json.decode(endpoint_file(home).read_bytes(), type=Endpoint)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNDECODABLE):
         return None
 
 

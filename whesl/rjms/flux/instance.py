@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 
@@ -159,7 +160,7 @@ class Instance:
             record = msgspec.json.decode((self.directory / "step.json").read_bytes(), type=_Record)
             process = psutil.Process(record.pid)
             alive = process.create_time() == record.created and process.status() != psutil.STATUS_ZOMBIE
-        except (OSError, msgspec.DecodeError, msgspec.ValidationError, psutil.Error):
+        except (OSError, *UNDECODABLE, psutil.Error):
             return False
         if record.claim != self._claim or not alive or self.failed:
             return False

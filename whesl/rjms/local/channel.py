@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.local.protocol import AnyMessage, Message
 
@@ -89,7 +90,7 @@ class Channel:
             self._scanned = 0
             try:
                 yield _decoder.decode(line)
-            except (msgspec.DecodeError, RecursionError) as error:
+            except UNDECODABLE as error:
                 raise ChannelClosedError from error
         self._scanned = len(self._incoming)
         if len(self._incoming) > MAX_LINE:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.rjms.local.channel import Channel, Directory, ask
 from whesl.rjms.local.protocol import AnyMessage, Failed, Message
@@ -52,7 +53,7 @@ class Cluster:
             raise CouldNotObserveError(
                 f"there is no local cluster in {self.path}", hint="whesl local start"
             ) from None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, *UNDECODABLE) as error:
             raise CouldNotObserveError(f"{self.join('settings.json')} cannot be read: {error}") from None
 
     def prepare(self) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.local.records import Job, Node, Step
 
@@ -42,7 +43,7 @@ class Store:
             self.jobs = self._all("jobs", Job)
             self.steps = self._all("steps", Step)
             self.nodes = self._all("nodes", Node)
-        except (sqlite3.Error, msgspec.DecodeError) as error:
+        except (sqlite3.Error, *UNDECODABLE) as error:
             raise CouldNotObserveError(
                 f"the state in {path} cannot be read: {error}",
                 hint="move the cluster's directory away and start anew",

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.rjms.port import JobRecord
 from whesl.rjms.slurm import records
@@ -62,7 +63,7 @@ class Bindings:
                 return None
             try:
                 return self._look(ids)
-            except (OSError, WheslError, msgspec.DecodeError):
+            except (OSError, WheslError, *UNDECODABLE):
                 self._end()
                 return None
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.workflow import BadNode
 
 # An exclusion is hard for a scheduler: a long list would leave large jobs nowhere to run.
@@ -44,7 +45,7 @@ def read(home: Path, now: float) -> tuple[str, ...]:
         file = os.open(bad_nodes_file(home), os.O_RDONLY | os.O_NOFOLLOW)
         with os.fdopen(file, "rb") as source:
             known = msgspec.json.decode(source.read(), type=list[BadNode])
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNDECODABLE):
         return ()
     lasting = [bad for bad in known if bad.expires > now]
     lasting.sort(key=lambda bad: bad.time, reverse=True)

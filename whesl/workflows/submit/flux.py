@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from whesl import rjms
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.workflows import wrap
 from whesl.workflows.submit import avoid, directives, jobspec, once
@@ -154,7 +155,7 @@ def impossible(real: str, spec: Jobspec) -> str:
     try:
         result = _flux(real, ["job-validator", "--jobspec-only", "--plugins=feasibility"], _encode(spec))
         said = msgspec.json.decode(result.stdout.splitlines()[-1] if result.stdout else "{}")
-    except (subprocess.TimeoutExpired, msgspec.DecodeError):
+    except (subprocess.TimeoutExpired, *UNDECODABLE):
         return ""
     if result.returncode == 0 or not isinstance(said, dict) or not said.get("errnum"):
         return ""
@@ -258,7 +259,7 @@ def _encode(spec: Mapping[str, object]) -> str:
 def _decode(text: str) -> Jobspec:
     try:
         return msgspec.json.decode(text, type=dict)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise RefusedError(f"flux: the jobspec cannot be read: {error}") from None
 
 

@@ -27,6 +27,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, TransientError, WheslError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
@@ -81,11 +82,20 @@ class Ledger:
             yield
 
     def read(self) -> Submission | None:
-        """Return what was written last, None when nothing was."""
+        """Return what was written last, None when nothing was.
+
+        Raises CouldNotObserveError for a damaged file.
+        """
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Submission)
         except FileNotFoundError:
             return None
+        except UNDECODABLE as error:
+            # Nothing written would mean: submit.
+            raise CouldNotObserveError(
+                f"the record of submissions {self._path} is damaged: {error}",
+                hint="look whether the job runs already; if it does not, remove that file",
+            ) from None
 
     def write(self, submission: Submission) -> None:
         """Replace what was written, atomically and on the disk when this returns."""
