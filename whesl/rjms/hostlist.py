@@ -56,8 +56,8 @@ def compress(names: Iterable[str]) -> str:
         stem = name.rstrip(_LETTERS)
         prefix = stem.rstrip(_DIGITS)
         number = stem[len(prefix) :]
-        # Without a number, or with one too long for Slurm, the name stands for itself.
-        key = (prefix, name[len(stem) :]) if 0 < len(number) <= _MAX_DIGITS else None
+        # Without a number, with one too long for Slurm, or being a number, the name stands for itself.
+        key = (prefix, name[len(stem) :]) if prefix and 0 < len(number) <= _MAX_DIGITS else None
         if key is None or key != group:
             close()
             group, numbers = key, []

@@ -51,10 +51,14 @@ def names_by_rank(hosts: Mapping[str, str]) -> dict[int, str]:
 def node_states(status: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, NodeState]:
     """Return the states of nodes, of the resource service's view.
 
-    A torpid broker has not been heard of for a while: it is not known whether it lives.
+    A torpid broker has not been heard of for a while: it is not known whether it lives. Raises
+    CouldNotObserveError for what is no such view.
     """
-    online, torpid, drained = set(status["online"]), set(status["torpid"]), set(status["drained"])
-    offline = set(status["offline"])
+    try:
+        online, torpid, drained = set(status["online"]), set(status["torpid"]), set(status["drained"])
+        offline = set(status["offline"])
+    except (KeyError, TypeError) as error:
+        raise CouldNotObserveError(f"flux: not a view of the nodes: {error}") from None
 
     def state(rank: int) -> NodeState:
         if rank in offline:

@@ -17,6 +17,7 @@ import yaml
 
 from whesl.model.errors import UsageError
 from whesl.workflows import wrap
+from whesl.workflows.maestro import reading
 
 _COMMANDS = ("cmd", "restart")
 # Line ends that YAML knows besides the usual ones, and what a literal block cannot hold.
@@ -44,10 +45,7 @@ class Command(msgspec.Struct, frozen=True):
 
 def commands(text: str, path: str) -> list[Command]:
     """Return the commands of all steps in the order of the text. Raises UsageError for no study."""
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path}: not YAML: {error}") from None
+    root = reading.nodes(text, path)
     found: dict[int, Command] = {}
     for step in _items(_get(root, "study")):
         name, run = _get(step, "name"), _get(step, "run")
@@ -185,8 +183,8 @@ def _out(text: str, command: Command) -> str:
 def _means(source: str, column: int) -> str | None:
     """Return the value of a scalar's source text, or None when it cannot be read on its own."""
     try:
-        value = yaml.safe_load(" " * column + "cmd: " + source + "\n")["cmd"]
-    except (yaml.YAMLError, KeyError, TypeError):
+        value = reading.values(" " * column + "cmd: " + source + "\n", "")["cmd"]
+    except (UsageError, KeyError, TypeError):
         return None
     return str(value).rstrip("\n")
 
@@ -195,7 +193,7 @@ def _same_but_commands(old: str, new: str, path: str) -> None:
     """Raise UsageError unless the texts differ in nothing but the wrapping of commands."""
     try:
         before, after = _plain(old), _plain(new)
-    except (yaml.YAMLError, UsageError):
+    except UsageError:
         before, after = None, ""
     if before != after:
         raise UsageError(
@@ -209,8 +207,8 @@ def _plain(text: str) -> Any:
 
     A block's final line breaks are no part of the command.
     """
-    document = yaml.safe_load(text)
-    for step in document["study"]:
+    document = reading.values(text, "")
+    for step in _steps(document):
         run = dict(step["run"])
         step["run"] = run
         for key in _COMMANDS:
@@ -220,7 +218,15 @@ def _plain(text: str) -> Any:
             said = wrap.read_wrapped(value)
             if said is not None:
                 value, _ = wrap.unwrap(value)
-                if said.step != step["name"] or wrap.is_wrapped(value):
+                if said.step != step.get("name") or wrap.is_wrapped(value):
                     raise UsageError("wrapped twice or for another step")
             run[key] = value.rstrip("\n")
     return document
+
+
+def _steps(document: Any) -> Iterator[dict[str, Any]]:
+    """Yield the steps that have something to run; whoever reads the study says what is wrong with others."""
+    found = document.get("study") if isinstance(document, dict) else None
+    for step in found if isinstance(found, list) else ():
+        if isinstance(step, dict) and isinstance(step.get("run"), dict):
+            yield step

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from whesl.model.errors import UsageError
+from whesl.workflows.maestro import reading
 
 _SECTIONS = ("description", "study")
 
@@ -107,15 +107,7 @@ def load(path: Path) -> Study:
 
 def parse(text: str, path: str) -> Study:
     """Return the records of a study's text. Raises UsageError as ``load`` does."""
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise UsageError(f"{path}{where}: not YAML: {problem}") from None
-    except RecursionError:
-        raise UsageError(f"{path}: nested too deeply") from None
+    document = reading.values(text, path)
     if not isinstance(document, dict) or any(section not in document for section in _SECTIONS):
         raise UsageError(
             f"{path} is not a Maestro study",
@@ -143,6 +135,12 @@ def _mapping(value: Any, path: str, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"{path}: '{what}' has to be a mapping, not {type(value).__name__}")
     return {str(key): item for key, item in value.items()}
+
+
+def _list(value: Any, path: str, what: str) -> list[Any]:
+    if value and not isinstance(value, list):
+        raise UsageError(f"{path}: '{what}' has to be a list, not {type(value).__name__}")
+    return value or []
 
 
 def _steps(value: Any, path: str) -> tuple[StudyStep, ...]:
@@ -193,11 +191,11 @@ def _parameters(section: dict[str, Any], path: str) -> tuple[Parameter, ...]:
 def _dependencies(section: dict[str, Any], path: str) -> tuple[tuple[str, str], ...]:
     """Name and place of every dependency: Maestro puts the place wherever the name's token stands."""
     found: list[tuple[str, str]] = []
-    for item in section.get("paths") or ():
+    for item in _list(section.get("paths"), path, "env.dependencies.paths"):
         entry = _mapping(item, path, "env.dependencies.paths")
         place = os.path.abspath(str(entry.get("path", "")))  # noqa: PTH100 - Maestro's own rule
         found.append((str(entry.get("name")), place))
-    for item in section.get("git") or ():
+    for item in _list(section.get("git"), path, "env.dependencies.git"):
         entry = _mapping(item, path, "env.dependencies.git")
         name, clone = str(entry.get("name")), str(entry.get("path"))
         base = os.path.abspath(clone) if Path(clone).exists() else clone  # noqa: PTH100 - as above
