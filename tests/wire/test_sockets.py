@@ -19,11 +19,23 @@ import zmq
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
 from whesl.wire.client import CoordinatorClient, request
-from whesl.wire.delivery import new_incarnation
+from whesl.wire.delivery import FIRST_RETRY, new_incarnation
 from whesl.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import KeyPair, LinkKeys, UserKeys, user_keys
 from whesl.wire.link import LinkClient, LinkServer, PeerFound, PeerLost, Received
-from whesl.wire.messages import Finished, Heartbeat, Query, Reply, Report, Welcome
+from whesl.wire.messages import (
+    WIRE_VERSION,
+    Ack,
+    Envelope,
+    Finished,
+    Heartbeat,
+    Query,
+    Reply,
+    Report,
+    Welcome,
+    decode,
+    encode,
+)
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError, ClientSocket, ServerSocket
 
@@ -294,6 +306,57 @@ class TestCoordinatorClient:
         for client in clients:
             client.close()
         coordinator.server.close()
+
+    def test_each_of_many_is_told_again_until_it_has_answered(self, home: Path) -> None:
+        """What is due is kept in order of time: nobody is passed over, nobody told who has acknowledged."""
+        now = [0.0]
+        server = CoordinatorServer("127.0.0.1", 0, user_keys(home), "one", clock=lambda: now[0])
+        keys = user_keys(home)
+        peers = [ClientSocket(keys.client) for _ in range(5)]
+        heard: list[list[int]] = [[] for _ in peers]
+        try:
+            for number, peer in enumerate(peers):
+                peer.connect(f"tcp://127.0.0.1:{server.port}", keys.coordinator.public)
+                beat = Heartbeat(task=f"t{number}", state=TaskState.RUNNING, attempt=1)
+                until(lambda p=peer: p.events() or p.connected, "connected")
+                until(
+                    lambda p=peer, n=number, b=beat: p.send(
+                        encode(Envelope(WIRE_VERSION, f"t{n}", "i", 0, b))
+                    ),
+                    "sent",
+                )
+            names: list[str] = []
+            until(lambda: names.extend(d.peer for d in server.receive()) or len(names) == 5, "all known")
+            assert server.next_deadline() is None
+            for number in range(5):
+                now[0] = number / 10
+                server.send(f"t{number}#i", Welcome(task=f"t{number}", admitted=True))
+
+            def hear() -> None:
+                for peer, own in zip(peers, heard, strict=True):
+                    frames = (decode(frame) for frame in peer.receive())
+                    own += [e.number for e in frames if e is not None and not isinstance(e.message, Ack)]
+
+            until(lambda: hear() or all(heard), "first time")
+            acknowledgement = Envelope(WIRE_VERSION, "t0", "i", 0, Ack(number=1))
+            peers[0].send(encode(acknowledgement))
+            until(lambda: server.receive() or server.waiting() == 4, "acknowledged")
+            assert server.next_deadline() == pytest.approx(0.1 + FIRST_RETRY)
+            now[0] = 0.75  # the second and the third are due
+            server.tick()
+            until(lambda: hear() or sum(map(len, heard)) == 7, "second time")
+            assert heard == [[1], [1, 1], [1, 1], [1], [1]]
+            assert server.next_deadline() == pytest.approx(0.3 + FIRST_RETRY)
+            # One goes: it is not told anything, and nobody waits for the time at which it would have been.
+            peers[3].close()
+            until(lambda: server.receive() or server.connected() == 4, "loss")
+            now[0] = 0.85
+            server.tick()
+            assert server.next_deadline() == pytest.approx(0.4 + FIRST_RETRY)
+        finally:
+            for peer in peers:
+                peer.close()
+            server.close()
 
     def test_heartbeats_are_answered_and_not_repeated(self, home: Path) -> None:
         coordinator = Coordinator(home)

@@ -6,9 +6,11 @@ peer, so that two claims of one task are told apart.
 
 from __future__ import annotations
 
+import heapq
+import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import zmq
@@ -82,8 +84,13 @@ class CoordinatorServer:
         self._incarnation = incarnation
         self._inbox = Inbox()
         self._routes: OrderedDict[str, bytes] = OrderedDict()
+        self._peers: dict[bytes, set[str]] = {}  # the same, the other way round
         self._outboxes: dict[str, Outbox] = {}
-        self._absent: dict[str, float] = {}  # since when a peer has had no connection
+        self._absent: dict[str, float] = {}  # since when a peer has had no connection, oldest first
+        # When something may have to be repeated to which peer. ``_due`` has the times that hold; others are
+        # passed over. With ten thousand peers, looking at each in each turn would take all the time.
+        self._deadlines: list[tuple[float, str]] = []
+        self._due: dict[str, float] = {}
         self.port = self._socket.port
         self.counters = self._socket.counters
 
@@ -123,6 +130,14 @@ class CoordinatorServer:
                 new.append(Delivery(peer, envelope.message, envelope))
         return new
 
+    def take_in(self, envelopes: Iterable[Envelope]) -> list[Delivery]:
+        """Return those messages of one peer that are new, of what it left for this coordinator."""
+        return [
+            Delivery(f"{envelope.sender}#{envelope.incarnation}", envelope.message, envelope)
+            for envelope in envelopes
+            if not self._inbox.seen(envelope)
+        ]
+
     def settle(self, delivery: Delivery) -> None:
         """Acknowledge a message that has been written down; heartbeats are answered with number 0."""
         self._inbox.remember(delivery.envelope)
@@ -142,27 +157,48 @@ class CoordinatorServer:
         route = self._routes.get(peer)
         if route is not None:
             self._socket.send(route, encode(envelope))
+            self._schedule(peer, outbox)
 
     def forget(self, peer: str) -> None:
         """Stop repeating messages to a peer that is over."""
         self._outboxes.pop(peer, None)
         self._absent.pop(peer, None)
+        self._due.pop(peer, None)
 
     def tick(self) -> None:
         """Repeat what is due."""
         now = self._clock()
-        for peer in [peer for peer, since in self._absent.items() if now - since > _PATIENCE]:
-            self.forget(peer)
-        for peer, outbox in self._outboxes.items():
+        while self._absent and now - next(iter(self._absent.values())) > _PATIENCE:
+            self.forget(next(iter(self._absent)))
+        while (deadline := self.next_deadline()) is not None and deadline <= now:
+            _, peer = heapq.heappop(self._deadlines)
+            del self._due[peer]
             route = self._routes.get(peer)
+            if route is None:
+                # It is told when it comes back.
+                continue
+            outbox = self._outboxes[peer]
             for envelope in outbox.due(now):
-                if route is not None:
-                    self._socket.send(route, encode(envelope))
+                self._socket.send(route, encode(envelope))
+            self._schedule(peer, outbox)
 
     def next_deadline(self) -> float | None:
         """Return when ``tick`` has something to do, None when nothing waits."""
-        deadlines = (outbox.next_deadline() for outbox in self._outboxes.values())
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        while self._deadlines:
+            deadline, peer = self._deadlines[0]
+            if self._due.get(peer) == deadline:
+                if len(self._outboxes[peer]):
+                    return deadline
+                del self._due[peer]
+            heapq.heappop(self._deadlines)
+        return None
+
+    def _schedule(self, peer: str, outbox: Outbox) -> None:
+        """Note when something has to be repeated to a peer, unless an earlier time is noted already."""
+        deadline = outbox.next_deadline()
+        if deadline is not None and deadline < self._due.get(peer, math.inf):
+            self._due[peer] = deadline
+            heapq.heappush(self._deadlines, (deadline, peer))
 
     def idle(self) -> bool:
         """Whether everything sent to peers that are connected was acknowledged."""
@@ -181,7 +217,7 @@ class CoordinatorServer:
         self._socket.close()
 
     def _left(self, route: bytes) -> None:
-        for peer in [peer for peer, known in self._routes.items() if known == route]:
+        for peer in self._peers.pop(route, ()):
             del self._routes[peer]
             self._absent[peer] = self._clock()
             # A command line that has gone does not come back for its answer.
@@ -189,15 +225,27 @@ class CoordinatorServer:
                 self.forget(peer)
 
     def _know(self, peer: str, route: bytes) -> None:
-        if self._routes.get(peer) != route:
+        known = self._routes.get(peer)
+        if known != route:
+            if known is not None:
+                self._unroute(peer, known)
             self._routes[peer] = route
+            self._peers.setdefault(route, set()).add(peer)
             self._absent.pop(peer, None)
             if peer in self._outboxes:
                 self._outboxes[peer].hurry(self._clock())
+                self._schedule(peer, self._outboxes[peer])
         self._routes.move_to_end(peer)
         while len(self._routes) > SENDERS:
-            forgotten, _ = self._routes.popitem(last=False)
-            self._outboxes.pop(forgotten, None)
+            forgotten, old = self._routes.popitem(last=False)
+            self._unroute(forgotten, old)
+            self.forget(forgotten)
+
+    def _unroute(self, peer: str, route: bytes) -> None:
+        """A connection does not bear a peer any more."""
+        self._peers[route].discard(peer)
+        if not self._peers[route]:
+            del self._peers[route]
 
     def _acknowledge(self, peer: str, number: int) -> None:
         route = self._routes.get(peer)

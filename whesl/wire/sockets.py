@@ -18,6 +18,12 @@ from whesl.wire.keys import KeyPair
 
 MAX_FRAME = 32 * 1024 * 1024
 QUEUE = 20_000
+# Connections that wait to be accepted; the system's net.core.somaxconn bounds it. Ten thousand isolators that
+# start at once would meet libzmq's own 100, and what is refused is tried again after a second or more.
+BACKLOG = 4096
+# At most so many frames, or events of connections, are taken at once: the caller has other things to do.
+_MOST_FRAMES = 1000
+_MOST_EVENTS = 10_000
 _DOMAIN = "whesl"
 _REFUSALS = (
     zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -62,6 +68,7 @@ class ServerSocket:
     def __init__(self, host: str, port: int, keys: KeyPair, admitted: frozenset[str]) -> None:
         self.counters: Counter[str] = Counter()
         self._peer_of: dict[int, bytes] = {}  # by the descriptor of its connection
+        self._descriptor_of: dict[bytes, int] = {}  # the same, the other way round
         self._open: set[int] = set()  # descriptors of connections that have not been closed
         self._happened: list[tuple[bytes, bytes | None]] = []
         # One context for each server: ZAP has one handler for a context.
@@ -77,6 +84,7 @@ class ServerSocket:
         self.socket.linger = 0
         self.socket.maxmsgsize = MAX_FRAME
         self.socket.sndhwm = self.socket.rcvhwm = QUEUE
+        self.socket.backlog = BACKLOG
         # A peer that comes back under its name takes the place of its old connection; sending to a peer
         # that is gone is told instead of dropped in silence.
         self.socket.router_handover = True
@@ -104,8 +112,9 @@ class ServerSocket:
         """Return what happened, in order: (peer, content) for a message, (peer, None) for a lost connection.
 
         A peer whose connection was replaced is lost first. Frames of another shape are counted and dropped.
+        Where more waits than is taken at once, the sockets stay readable.
         """
-        while True:
+        for _ in range(_MOST_FRAMES):
             try:
                 frames = self.socket.recv_multipart(zmq.DONTWAIT, copy=False)
             except zmq.Again:
@@ -117,7 +126,7 @@ class ServerSocket:
             descriptor = frames[1].get(zmq.SRCFD)
             live = isinstance(descriptor, int) and self._spoke(peer, descriptor)
             self._happened.append((peer, bytes(frames[1].buffer)))
-            if not live and peer not in self._peer_of.values():
+            if not live and peer not in self._descriptor_of:
                 # The last words of a connection that has closed already.
                 self._happened.append((peer, None))
         self._watch()
@@ -132,10 +141,18 @@ class ServerSocket:
             return True
         if descriptor not in self._open:
             return False
-        for other in [d for d, known in self._peer_of.items() if known == peer or d == descriptor]:
-            self._happened.append((self._peer_of.pop(other), None))
+        self._closed(self._descriptor_of.get(peer, descriptor))
+        self._closed(descriptor)
         self._peer_of[descriptor] = peer
+        self._descriptor_of[peer] = descriptor
         return True
+
+    def _closed(self, descriptor: int) -> None:
+        """A connection is over: the peer that it bore is lost."""
+        peer = self._peer_of.pop(descriptor, None)
+        if peer is not None:
+            del self._descriptor_of[peer]
+            self._happened.append((peer, None))
 
     def _watch(self) -> None:
         """Take in what the monitor tells, in its order: a descriptor is closed before it is used again."""
@@ -146,9 +163,7 @@ class ServerSocket:
                 self._open.add(descriptor)
             elif event == zmq.EVENT_DISCONNECTED:
                 self._open.discard(descriptor)
-                peer = self._peer_of.pop(descriptor, None)
-                if peer is not None:
-                    self._happened.append((peer, None))
+                self._closed(descriptor)
 
     def send(self, peer: bytes, content: bytes) -> bool:
         """Send to one peer; False when it is not connected or its queue is full."""
@@ -172,6 +187,27 @@ class ServerSocket:
         self._context.term()
 
 
+def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair) -> zmq.Socket[bytes]:
+    """Make a client's DEALER that is not connected yet, with all options that clients have."""
+    made: zmq.Socket[bytes] = context.socket(zmq.DEALER)
+    made.curve_publickey = keys.public.encode()
+    made.curve_secretkey = keys.secret.encode()
+    # Until a server is named there is no key of its own; a pair's own public key keeps CURVE switched on.
+    made.curve_serverkey = keys.public.encode()
+    made.linger = 0
+    made.maxmsgsize = MAX_FRAME
+    made.sndhwm = made.rcvhwm = QUEUE
+    # Only to a finished connection: what cannot be sent now is repeated by delivery, not kept twice.
+    made.immediate = True
+    # libzmq adds a random part of up to the interval to each wait, so that clients do not come in step.
+    made.reconnect_ivl = 100
+    made.reconnect_ivl_max = 2000
+    # A server whose machine died closes nothing; ZMTP's own heartbeat notices it.
+    made.heartbeat_ivl = 5000
+    made.heartbeat_timeout = 15000
+    return made
+
+
 class ClientSocket:
     """A DEALER that speaks to one server at a time.
 
@@ -187,21 +223,7 @@ class ClientSocket:
         self.refused = 0
         self._endpoint = ""
         self._context = zmq.Context()
-        self.socket: zmq.Socket[bytes] = self._context.socket(zmq.DEALER)
-        self.socket.curve_publickey = keys.public.encode()
-        self.socket.curve_secretkey = keys.secret.encode()
-        # Until a server is named there is no key of its own; a pair's own public key keeps CURVE switched on.
-        self.socket.curve_serverkey = keys.public.encode()
-        self.socket.linger = 0
-        self.socket.maxmsgsize = MAX_FRAME
-        self.socket.sndhwm = self.socket.rcvhwm = QUEUE
-        # Only to a finished connection: what cannot be sent now is repeated by delivery, not kept twice.
-        self.socket.immediate = True
-        self.socket.reconnect_ivl = 100
-        self.socket.reconnect_ivl_max = 2000
-        # A server whose machine died closes nothing; ZMTP's own heartbeat notices it.
-        self.socket.heartbeat_ivl = 5000
-        self.socket.heartbeat_timeout = 15000
+        self.socket = dealer(self._context, keys)
         if identity:
             self.socket.identity = identity
         self.monitor: zmq.Socket[bytes] = self.socket.get_monitor_socket(
@@ -285,8 +307,9 @@ class ClientSocket:
 
 def _events(monitor: zmq.Socket[bytes]) -> list[tuple[int, int]]:
     """Return the (event, descriptor or error number) pairs that wait on a monitor."""
-    found = []
-    while monitor.poll(0):
+    found: list[tuple[int, int]] = []
+    # Asking for the state costs a tenth of what a poll does, and this is done for each frame.
+    while len(found) < _MOST_EVENTS and int(monitor.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
         message = recv_monitor_message(monitor, zmq.DONTWAIT)
         found.append((int(message["event"]), int(message["value"])))
     return found
