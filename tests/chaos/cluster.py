@@ -170,9 +170,15 @@ class Cluster:
         hit = self._tasks_on(fault.target)
         self._lost(fault.target)
         self._out[fault.target] = fault.kind
+        # Without power nothing says goodbye; a kernel that ends closes its connections, or refuses them.
+        dark = fault.pick < 0.5
+        if dark:
+            self._bed.cut(fault.target)
         self._bed.kill_node(fault.target)
 
         def back() -> None:
+            if dark:
+                self._bed.heal(fault.target)
             self._bed.start_node(fault.target)
             del self._out[fault.target]
 

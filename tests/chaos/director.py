@@ -104,7 +104,7 @@ def _daemon(word: str) -> Callable[[View], list[str]]:
 
 
 KINDS: dict[str, Kind] = {
-    "node killed": Kind(8, 5, 14, _expendable),
+    "node killed": Kind(8, 8, 16, _expendable),
     "node cut off": Kind(8, 1, 9, _expendable),
     "slurmd killed": Kind(8, 1, 5, _without_slurmd),
     "isolator killed": Kind(14, 0, 0, _with_isolator),

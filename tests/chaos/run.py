@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -106,6 +107,7 @@ def _play(options: Options, root: Path, stack: contextlib.ExitStack, say: Any) -
         if (looks := looks + 1) % 10 == 0:
             _progress(cluster, len(jobs), number, time.monotonic() - begun, say)
         time.sleep(1.0)
+    _settle(environment)
     left = [process for process in cluster.living() if process.role != "coordinator"]
     verdict = judge(jobs, places, environment, run.poll(), cluster.queued(), left, cluster.hit)
     (root / "faults.json").write_bytes(msgspec.json.encode([(f, t) for f, t in cluster.hit]))
@@ -152,6 +154,22 @@ def _make_chaos(
     return begun, number, time.monotonic() - begun
 
 
+def _settle(environment: dict[str, str]) -> None:
+    """Give the coordinator time to hear of jobs that ended without a word of their isolators."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        done = subprocess.run(
+            [WHESL, "report", "--json"],
+            env=environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        if done.returncode != 0 or not any(
+            task["state"] in ("running", "recovering", "escalated", "unobserved")
+            for task in json.loads(done.stdout)["tasks"]
+        ):
+            return
+        time.sleep(2)
+
+
 def _wait_for_a_task(cluster: Cluster, run: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 120
     while not any(task.ranks for task in cluster.view().tasks):
@@ -177,6 +195,8 @@ def _environment(bed: SlurmBed, root: Path) -> dict[str, str]:
         "WHESL_HOME": str(home),
         "USER": os.environ.get("USER", "root"),
         "CHAOS_HUB": bed.address,
+        # Of seconds, as the faults are: by default a silent isolator is asked after only when 15 s are over.
+        "WHESL_HEARTBEAT": "1",
     }
 
 
