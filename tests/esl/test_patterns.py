@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from whesl.detect.patterns import canonical
 from whesl.esl import patterns
-from whesl.esl.patterns import MAX_COUNTED_IN_FILE, PatternCheck
+from whesl.esl.patterns import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck
 from whesl.esl.spec import Pattern
 
 SOUND = [
@@ -72,6 +72,7 @@ REFUSED = {
     r"x{1,30000}": "ESL053",
     r"((a{1,30}){1,30}){1,30}": "ESL053",
     "(" * 3000: "ESL053",
+    "(?:" * 30 + "a" + "b?)*c" * 30: "ESL053",
     "a" * 3000: "ESL053",
 }
 
@@ -104,6 +105,21 @@ def test_the_same_on_machines_with_one_engine(
     finally:
         patterns._engines.cache_clear()
     assert (problem.code if problem else None) == REFUSED.get(text)
+
+
+def test_repetitions_may_stand_in_one_another_to_a_bound() -> None:
+    """A depth that the engines compile at once; twice as deep takes some of them minutes."""
+
+    def nested(depth: int) -> str:
+        return "(?:" * depth + "a" + "b?)*c" * depth
+
+    assert PatternCheck().regex(nested(MAX_NESTED - 1)) is None
+    assert PatternCheck().regex("(?:ab*)+" * 50 + "|(a?b{2}c+)" * 50 + "x") is None
+    deep = ("(" * 20 + "ab" + "*)+c" * 20, "(?:(?:" * 9 + "a" + "|b){0,2})?" * 9 + "z")
+    for text in (nested(MAX_NESTED), *deep):
+        problem = PatternCheck().regex(text)
+        assert problem is not None
+        assert "deep" in problem.message
 
 
 PARTS = st.sampled_from(

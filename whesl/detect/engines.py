@@ -197,7 +197,13 @@ def _re2_set(expressions: Sequence[bytes]) -> Any:
         except _re2.error as error:
             text = expression.decode("ascii")
             raise PatternError(f"pattern {text!r}: {error}", hint="re2 cannot run it") from None
-    result.Compile()
+    try:
+        result.Compile()
+    except _re2.error:
+        raise PatternError(
+            f"{len(expressions)} patterns are too many to be run together",
+            hint="split the rules, or install hyperscan, which has room for more",
+        ) from None
     return result
 
 

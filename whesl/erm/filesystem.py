@@ -20,7 +20,7 @@ from whesl.erm.paths import named_paths
 from whesl.erm.plan import Context, PlanStep, RecoveryError, StepResult
 from whesl.erm.progress import Progress, ProgressFile, token
 from whesl.erm.room import UnsuitableError, check_room
-from whesl.erm.tree import Checkpoint, Tree, no_checkpoint
+from whesl.erm.tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 
@@ -111,9 +111,8 @@ class _Replacement:
         repeat = self._root == self._current
         rules = self._context.configuration.path_map.rules
         sources = [rule.old for rule in rules if rule.new == self._root] if repeat else [self._current]
-        Path(self._root).mkdir(mode=0o755, parents=True, exist_ok=True)
         report = Report()
-        with Tree(self._root) as target:
+        with make_root(self._root) as target:
             for source_root in sources:
                 with Tree(source_root) as source:
                     if source.identity == target.identity:

@@ -11,7 +11,7 @@ from whesl.erm.carry import Carrier, Report, find_work, roots, said
 from whesl.erm.mirror import Policy, Rel
 from whesl.erm.plan import RecoveryError
 from whesl.erm.progress import token
-from whesl.erm.tree import Checkpoint, Tree, no_checkpoint
+from whesl.erm.tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.model.pathmap import PathMap
 
 
@@ -73,8 +73,7 @@ def _link_named(
     if not Path(old).is_dir():
         report.notes.append(f"{old} cannot be seen: nothing of it was linked")
         return
-    Path(new).mkdir(mode=0o755, parents=True, exist_ok=True)
-    with Tree(old) as source, Tree(new) as target:
+    with Tree(old) as source, make_root(new) as target:
         works = find_work(source, rels)
         policy = Policy(
             old=source.root, new=target.root, copy_unfinished=False, mirrored=roots(works), user=os.geteuid()

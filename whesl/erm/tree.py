@@ -16,10 +16,12 @@ import pwd
 import stat
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import Path
 
 from whesl.erm.mirror import Entry, Kind, Rel, kind_of, part_name
 from whesl.erm.plan import RecoveryError
 from whesl.erm.syscalls import rename_noreplace
+from whesl.model.planted import planted
 
 Checkpoint = Callable[[str], None]
 
@@ -49,7 +51,8 @@ class Tree:
     """A root directory, opened; everything is named by components below it.
 
     The root itself is trusted as named and may be reached through links (sites link their file systems);
-    what lies below is not. A context manager; raises OSError when the root cannot be opened.
+    what lies below is not. A root that files are carried into is opened by ``make_root``, which looks at
+    these links too. A context manager; raises OSError when the root cannot be opened.
     """
 
     def __init__(self, root: str) -> None:
@@ -151,6 +154,46 @@ class Tree:
                 return entry_at(parent, rel[-1])
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+
+def make_root(root: str) -> Tree:
+    """Open a root that files are to be carried into, made when it does not exist.
+
+    Raises:
+        RecoveryError: another user could have planted it, or a link on the way to it.
+        OSError: it cannot be made or opened.
+    """
+    _refuse_planted(root)
+    _make_directories(Path(root))
+    tree = Tree(root)
+    try:
+        # Looked at again, since a link may have come meanwhile: what is open has to be what was judged.
+        _refuse_planted(root)
+        status = Path(root).stat()
+        if (status.st_dev, status.st_ino) != tree.identity:
+            raise RecoveryError(
+                f"{root} was replaced while it was opened", hint="use a directory of your own"
+            )
+    except BaseException:
+        tree.__exit__()
+        raise
+    return tree
+
+
+def _refuse_planted(root: str) -> None:
+    stranger = planted(str(Path(root).absolute()), os.geteuid(), os.lstat, os.readlink)
+    if stranger is not None:
+        raise RecoveryError(
+            f"{stranger} belongs to another user, who could have planted it in a directory open to all",
+            hint="use a directory of your own",
+        )
+
+
+def _make_directories(path: Path) -> None:
+    """Make what is missing, none of it to be written by others whatever the umask."""
+    if not path.is_dir():
+        _make_directories(path.parent)
+        path.mkdir(mode=0o755, exist_ok=True)
 
 
 @lru_cache(maxsize=64)
@@ -336,7 +379,9 @@ def _copy_attributes(reader: int, writer: int) -> None:
     except OSError:
         return
     for name in names:
-        with contextlib.suppress(OSError):  # security labels and foreign ACLs are the system's business
+        if name.startswith("security."):
+            continue  # labels are the system's business, and a file's capabilities may not become ours
+        with contextlib.suppress(OSError):  # the new file system may not take them
             os.setxattr(writer, name, os.getxattr(reader, name))
 
 
