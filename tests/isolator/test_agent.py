@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
+from typing import cast
 
+import msgspec
 import pytest
 
 from whesl.isolator import agent
+from whesl.isolator.agents import Agents
 from whesl.isolator.link import FROM_AGENT, Beat, BeatAnswer, Leave, LinkFile, ReadStacks, Stacks
+from whesl.isolator.taskdir import TaskDir
+from whesl.rjms.port import Allocation, StepRequest
 from whesl.wire.keys import LinkKeys
 from whesl.wire.link import LinkServer, Received
 
@@ -57,3 +63,63 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
     thread.join(timeout=10)
     assert not thread.is_alive()
     server.close()
+
+
+class _Step:
+    """A step of agents in threads of this process."""
+
+    def __init__(self, threads: list[threading.Thread]) -> None:
+        self.threads = threads
+
+    def poll(self) -> int | None:
+        return None if any(thread.is_alive() for thread in self.threads) else 0
+
+
+class _Allocation:
+    """Starts agents in threads, and notes who is killed."""
+
+    def __init__(self) -> None:
+        self.killed: list[_Step] = []
+
+    def launch(self, request: StepRequest) -> _Step:
+        file = msgspec.json.decode(Path(request.command[-1]).read_bytes(), type=LinkFile)
+        local = msgspec.structs.replace(file, hosts=("127.0.0.1",))
+        runs = [agent.Agent(local, node).run for node in request.nodes]
+        threads = [threading.Thread(target=run, daemon=True) for run in runs]
+        for thread in threads:
+            thread.start()
+        return _Step(threads)
+
+    def signal(self, step: _Step, _signum: int) -> None:
+        self.killed.append(step)
+
+
+def test_agents_leave_by_themselves_at_the_end(tmp_path: Path) -> None:
+    """A killed srun would keep the job COMPLETING for seconds, and all that waits for the job."""
+    allocation = _Allocation()
+    directory = TaskDir(tmp_path)
+    begun = time.monotonic()
+    agents = Agents(
+        directory, cast(Allocation, allocation), ("n02", "n03"), "n01", "1.0", "none",
+        heartbeat=0.05, limit=5.0, now=begun,
+    )  # fmt: skip
+    try:
+        while not all(agents.silence.present(node) for node in ("n02", "n03")):
+            agents.poll(time.monotonic())
+            assert time.monotonic() < begun + 30, "the agents did not answer"
+            time.sleep(0.01)
+    finally:
+        agents.close()
+    assert allocation.killed == []
+
+
+def test_agents_that_were_never_heard_are_killed_at_the_end(tmp_path: Path) -> None:
+    """They cannot be told to leave."""
+    allocation = _Allocation()
+    allocation.launch = lambda _request: _Step([threading.main_thread()])  # type: ignore[method-assign]
+    agents = Agents(
+        TaskDir(tmp_path), cast(Allocation, allocation), ("n02",), "n01", "1.0", "none",
+        heartbeat=0.05, limit=5.0, now=time.monotonic(),
+    )  # fmt: skip
+    agents.close()
+    assert len(allocation.killed) == 1

@@ -8,6 +8,7 @@ import logging
 import signal
 import socket
 import sys
+import time
 
 import msgspec
 import psutil
@@ -41,6 +42,7 @@ LOG = logging.getLogger(__name__)
 RELAUNCH_AFTER = 3.0
 START_LIMIT = 30.0
 REVIVALS = 3  # of the agent on one node
+LEAVE_LIMIT = 1.0  # seconds until agents that were told to leave are killed
 
 
 class Agents:
@@ -229,14 +231,28 @@ class Agents:
         times = [time for time in (self.silence.next_deadline(), self._relaunch) if time is not None]
         return min(times, default=None)
 
+    def _still_running(self) -> list[Step]:
+        """Return the steps that have not ended by themselves, once the agents had their time to leave.
+
+        A killed srun leaves its slurmstepd calling it for seconds, in which the job stays COMPLETING and
+        whatever waits for the job waits too. A step with an agent that cannot hear does not end by itself.
+        """
+        steps = [step for step in (self._step, *(s for some in self._revived.values() for s in some)) if step]
+        leaving = all(self.silence.present(node) for node in self._nodes)
+        deadline = time.monotonic() + LEAVE_LIMIT
+        while running := [step for step in steps if step.poll() is None]:
+            if not leaving or time.monotonic() > deadline:
+                return running
+            time.sleep(0.01)
+        return []
+
     def close(self) -> None:
         """Dismiss the agents."""
         for node in self._server.peers:
             self._server.send(node, Leave())
-        for step in (self._step, *(step for steps in self._revived.values() for step in steps)):
-            if step is not None and step.poll() is None:
-                with contextlib.suppress(WheslError):
-                    self._allocation.signal(step, signal.SIGKILL)
+        for step in self._still_running():
+            with contextlib.suppress(WheslError):
+                self._allocation.signal(step, signal.SIGKILL)
         self._witness.close()
         self._server.close()
         self._directory.link.unlink(missing_ok=True)
