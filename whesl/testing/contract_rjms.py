@@ -58,6 +58,8 @@ class SchedulerContract:
 
     # False: the resource manager never runs a job again under its id, and says so.
     can_requeue = True
+    # False: this adapter never takes a node out of service, and says so.
+    can_mark = True
 
     @pytest.fixture
     def scheduler(self) -> Scheduler:
@@ -234,6 +236,10 @@ class SchedulerContract:
     ) -> None:
         names = [node.name for node in scheduler.nodes()]
         assert len(names) == len(set(names))
+        if not self.can_mark:
+            assert scheduler.mark_node(names[0], "corrected errors") is False
+            assert {node.state for node in scheduler.nodes()} == {NodeState.UP}
+            return
         assert scheduler.mark_node(names[0], "corrected errors")
         try:
             marked_node = next(node for node in scheduler.nodes() if node.name == names[0])

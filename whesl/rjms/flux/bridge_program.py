@@ -1,8 +1,7 @@
-"""The other end of the bridge: runs under Flux's own Python and speaks JSON lines. See ``bridge``.
+"""The bridge's far end by Flux's Python interface; runs under Flux's own Python. See ``bridge``.
 
-Needs the standard library and ``flux`` only, nothing of this package, and no newer syntax than Flux's Python
-has. A request is ``{"id": N, "op": NAME, ...}``; its answer ``{"id": N, "ok": ...}`` or ``{"id": N, "errno":
-N, "error": TEXT}``; what happens unasked is ``{"event": NAME, ...}``. It ends with its standard input.
+Needs the standard library, ``flux`` and the module beside it only, and no newer syntax than Flux's Python
+has. It ends with its standard input.
 
 Protocols: Flux RFC 20 (R), 21 (job events), 22 (idsets), 25 and 14 (jobspec); the RPCs are those behind
 flux-resource(1), flux-overlay(1), flux-jobs(1), flux-job(1) of flux-core 0.88.
@@ -27,6 +26,12 @@ import flux.kvs  # type: ignore[import-not-found]
 from flux.hostlist import Hostlist  # type: ignore[import-not-found]
 from flux.idset import IDset  # type: ignore[import-not-found]
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from whesl.rjms.flux.far_end import LATER, FarEnd, attempt_in, token_in
+else:  # run as a script, in a Python that has nothing of ours
+    from far_end import LATER, FarEnd, attempt_in, token_in
+
 # Seconds between two pokes of a broker, and how many are poked in a second at most.
 POKE = 0.05
 POKES_PER_SECOND = 500
@@ -38,60 +43,36 @@ INSIST_EVERY = 0.01
 # Seconds for an answer of a service of the instance.
 PATIENCE = 15.0
 LOOKUPS = 256
-# The variable with an attempt's token, and the seconds that a look at a job's environment may take.
-ATTEMPT = "WHESL_ATTEMPT_TOKEN"
+# Seconds that a look at a job's environment may take.
 ATTRIBUTION = 2.0
 ATTRIBUTES = ("rank", "jobid", "parent-uri", "security.owner")
 
 
-class Bridge:
+class ApiEnd(FarEnd):
     """Answers requests about one instance."""
 
     def __init__(self, uri: str) -> None:
+        super().__init__()
         # What is waited for inside a callback has a handle of its own, which the reactor does not watch.
         self.h = flux.Flux(uri) if uri else flux.Flux()
         self.waiting = flux.Flux(uri) if uri else flux.Flux()
         self.rank = int(self.attribute("rank") or 0)
         self.size = int(self.attribute("size") or 1)
-        self.buffer = b""
         self.parents: dict[int, int] = {}
         self.tokens: dict[int, str] = {}
         self.unanswered: dict[int, int] = {}
         self.lost: set[int] = set()
         self.keep: list[Any] = []  # what must not be collected while the reactor runs
 
-    # Wire -------------------------------------------------------------------------------------------
-
-    def say(self, **message: Any) -> None:
-        """Write a line. The client reads all the time, so a full pipe empties."""
-        data = (json.dumps(message) + "\n").encode()
-        while data:
-            data = data[os.write(1, data) :]
+    # Requests ---------------------------------------------------------------------------------------
 
     def hear(self, *_: Any) -> None:
         """Take requests; ends the program with the standard input."""
-        data = os.read(0, 1 << 20)
-        if not data:
+        requests = self.requests()
+        if requests is None:
             os._exit(0)
-        self.buffer += data
-        *lines, self.buffer = self.buffer.split(b"\n")
-        for line in lines:
-            request = json.loads(line)
-            number = request.pop("id")
-            try:
-                operation = getattr(self, "op_" + request.pop("op"))
-                answer = operation(number, **request)
-            except Exception as error:
-                self.fail(number, error)
-                continue
-            if answer is not LATER:
-                self.say(id=number, ok=answer)
-
-    def fail(self, number: int, error: Exception) -> None:
-        """Tell that a request failed: 0 for what is not Flux's word."""
-        code = error.errno if isinstance(error, OSError) and error.errno else 0
-        text = (code and error.strerror) or f"{type(error).__name__}: {error}"  # type: ignore[attr-defined]
-        self.say(id=number, errno=code, error=text)
+        for request in requests:
+            self.perform(request)
 
     def attribute(self, name: str) -> str:
         """Return a broker attribute, empty when it is not set."""
@@ -329,23 +310,9 @@ class Bridge:
         try:
             asked = self.waiting.rpc("job-info.lookup", {"id": int(job), "keys": ["J"], "flags": 0})
             payload = asked.wait_for(ATTRIBUTION).get()["J"].split(".")[1]
-            spec = json.loads(base64.b64decode(payload + "=" * (-len(payload) % 4)))
-            environment = spec["attributes"]["system"].get("environment") or {}
-            return str(environment.get(ATTEMPT, ""))
+            return attempt_in(json.loads(base64.b64decode(payload + "=" * (-len(payload) % 4))))
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
-
-    def exception(self, job: str, when: float, context: Any, attempt: str | None = None) -> None:
-        """Tell of a job's exception (RFC 21)."""
-        self.say(
-            event="exception",
-            job=job,
-            time=when,
-            type=str(context.get("type", "")),
-            severity=int(context.get("severity", 0)),
-            note=str(context.get("note", "")),
-            attempt=attempt,
-        )
 
     # Deeds ------------------------------------------------------------------------------------------
 
@@ -433,9 +400,7 @@ class Bridge:
                     if error.errno not in (errno.EPERM, errno.ENOENT):
                         raise
                     spec = {}  # somebody else's
-                user = spec.get("attributes", {}).get("user", {})
-                ours = user.get("whesl", {}) if isinstance(user, dict) else {}
-                self.tokens[job] = str(ours.get("token", "")) if isinstance(ours, dict) else ""
+                self.tokens[job] = token_in(spec)
 
     def op_jobs(self, _: int, ids: list[str]) -> Any:
         """Return what is known of jobs, by the id that was asked for."""
@@ -463,9 +428,6 @@ class Bridge:
                 info["result"] = flux.job.info.resulttostr(info["result"])
             found[job] = info
         return found
-
-
-LATER = object()
 
 
 def as_shipped() -> bool:
@@ -503,7 +465,10 @@ def job_id(number: Any) -> str:
 
 def main() -> None:
     """Serve one client until it goes."""
-    bridge = Bridge(sys.argv[1] if len(sys.argv) > 1 else "")
+    # A client that does not hear this knows that the bindings could not be imported.
+    sys.stdout.write('{"event": "imported"}\n')
+    sys.stdout.flush()
+    bridge = ApiEnd(sys.argv[1] if len(sys.argv) > 1 else "")
     watcher = bridge.h.fd_watcher_create(0, bridge.hear, flux.constants.FLUX_POLLIN)
     watcher.start()
     bridge.say(event="hello", version=bridge.attribute("version"), rank=bridge.rank, size=bridge.size)
