@@ -99,7 +99,7 @@ class Attempt:
         """
         place = directory.attempt(number)
         status = directory.status(number)
-        status.write_bytes(taskdir.STATUS_PENDING)
+        taskdir.replace(status, taskdir.STATUS_PENDING)
         outputs = output.present(directory, job, number)
         if launch.script is not None:
             script = place / "script"

@@ -11,8 +11,10 @@ from typing import TypeVar
 import msgspec
 
 from whesl.isolator.setup import Setup
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
+from whesl.wire.keys import private_directory
 
 S = TypeVar("S", bound=msgspec.Struct)
 STATUS_PENDING = b"-" * 15 + b"\n"
@@ -35,13 +37,19 @@ class Stream(msgspec.Struct, frozen=True):
     path: str = ""
 
 
+class First(msgspec.Struct, frozen=True, kw_only=True):
+    """A first attempt that ``whesl exec`` starts itself; ``sizes``: of its files before, bytes."""
+
+    sizes: dict[str, int]
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run, as the caller wrote it, and how the isolator looks after it.
 
     ``script`` is the text of a script and ``interpreter`` what runs it; else ``command`` is run. ``joined``:
     both streams go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``.
-    ``inner``: whether tasks run by a Flux instance inside the job (``whesl.rjms.flux.inner.MODES``). Times in
-    seconds.
+    ``inner``: whether tasks run by a Flux instance inside the job (``whesl.rjms.flux.inner.MODES``).
+    ``first``: the first attempt is started before the isolator. Times in seconds.
     """
 
     setup: Setup
@@ -58,6 +66,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_limit: float = 3.0
     json_summary: str = ""
     inner: str = "auto"
+    first: First | None = None
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,9 +108,11 @@ class TaskDir:
         self.shims = path / "bin"
 
     def make(self) -> None:
-        """Make the directory, private to the user. Raises TaskDirError."""
+        """Make the directory, private to the user. Raises TaskDirError, HomeError for one open to others."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.path.is_dir() and not any(self.path.iterdir()):
+                self.path.chmod(0o700)
+            private_directory(self.path)
         except OSError as error:
             raise TaskDirError(
                 f"the task's directory {self.path} cannot be made: {error.strerror}",
@@ -131,10 +142,15 @@ class TaskDir:
         except OSError as error:
             os.close(descriptor)
             raise LockedError(f"another isolator holds {self.lock_file}") from error
+        self.sign(descriptor, claim, host, started)
+        return descriptor
+
+    @staticmethod
+    def sign(descriptor: int, claim: str, host: str, started: int) -> None:
+        """Write into a lock that is held that it is this process that holds it."""
         owner = Owner(pid=os.getpid(), started=started, host=host, claim=claim)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(owner), 0)
-        return descriptor
 
     def owner(self) -> Owner | None:
         """Return who holds the lock now, None when nobody does."""
@@ -145,7 +161,7 @@ class TaskDir:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            with contextlib.suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
+            with contextlib.suppress(OSError, *UNDECODABLE):
                 return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Owner)
             return Owner(pid=0, started=0, host="", claim="")
         finally:
@@ -157,7 +173,7 @@ def load(path: Path, kind: type[S]) -> S | None:
     """Return a file's record, None when there is none or it is of another make."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+    except (OSError, *UNDECODABLE):
         return None
 
 

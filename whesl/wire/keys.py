@@ -15,9 +15,10 @@ import tempfile
 from pathlib import Path
 
 import msgspec
-import zmq
 
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
+from whesl.model.planted import planted
 
 HOME_VARIABLE = "WHESL_HOME"
 _PRIVATE = 0o700
@@ -36,6 +37,8 @@ class KeyPair(msgspec.Struct, frozen=True):
     @classmethod
     def generate(cls) -> KeyPair:
         """Return a new pair."""
+        import zmq  # heavy, and whoever only asks for ``home`` needs none of it
+
         public, secret = zmq.curve_keypair()
         return cls(public.decode(), secret.decode())
 
@@ -74,10 +77,19 @@ def home() -> Path:
 def private_directory(path: Path) -> Path:
     """Return ``path`` after making it (mode 0700) or checking that it is ours and private.
 
+    Directories above it that do not exist are made private too: in one that others may write into, they
+    could put a directory of theirs in its place.
+
     Raises HomeError.
     """
+    stranger = planted(str(path.absolute()), os.geteuid(), os.lstat, os.readlink)
+    if stranger is not None:
+        raise HomeError(
+            f"{path} leads through {stranger}, which another user has put there",
+            hint=f"set {HOME_VARIABLE} to a directory of your own",
+        )
     try:
-        path.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        make_directories(path)
         found = path.stat()
     except OSError as error:
         raise HomeError(
@@ -96,6 +108,13 @@ def private_directory(path: Path) -> Path:
             hint=f"chmod 700 {path}",
         )
     return path
+
+
+def make_directories(path: Path) -> None:
+    """Make a directory and what is missing above it, all of mode 0700 whatever the umask. Raises OSError."""
+    if not path.is_dir():
+        make_directories(path.parent)
+        path.mkdir(mode=_PRIVATE, exist_ok=True)
 
 
 def user_keys(directory: Path) -> UserKeys:
@@ -148,18 +167,26 @@ def _pair(directory: Path) -> KeyPair:
     private_directory(directory)
     file = directory / "pair.json"
     try:
-        mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & 0o077:
-            raise HomeError(
-                f"the key file {file} is open to others (mode {mode:04o})", hint=f"chmod 600 {file}"
-            )
-        return msgspec.json.decode(file.read_bytes(), type=KeyPair)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as opened:
+            found = os.fstat(opened.fileno())
+            mode = stat.S_IMODE(found.st_mode)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+                raise HomeError(
+                    f"the key file {file} is not a file of yours (it belongs to uid {found.st_uid})",
+                    hint=f"remove {directory} while nothing of WHESL runs; it is made anew",
+                )
+            if mode & 0o077:
+                raise HomeError(
+                    f"the key file {file} is open to others (mode {mode:04o})", hint=f"chmod 600 {file}"
+                )
+            return msgspec.json.decode(opened.read(), type=KeyPair)
     except OSError as error:
         raise HomeError(
             f"the key file {file} cannot be read: {error.strerror}",
             hint=f"remove {directory} while nothing of WHESL runs; it is made anew",
         ) from error
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise HomeError(
             f"the key file {file} is damaged",
             hint=f"remove {directory} while nothing of WHESL runs; it is made anew",
