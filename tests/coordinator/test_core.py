@@ -9,7 +9,7 @@ import pytest
 
 from tests.coordinator.world import DIAMOND, FULL, RULES, World, exception, raised, spec, step
 from whesl.coordinator.records import rebuild
-from whesl.coordinator.state import Settings
+from whesl.coordinator.state import Outcome, Settings
 from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
@@ -177,7 +177,18 @@ class TestConfigurations:
         world.tell(a, done("a", outcome="paused"))
         world.tell(a, done("a", dependents_map=MOVED))
         assert world.task("b").configuration.version == 1
-        assert world.task("a").outcomes == {1: "relaunched"}
+        assert world.task("a").outcomes == {1: Outcome("relaunched")}
+
+    def test_the_first_recovery_of_a_new_run_is_no_repeat_of_the_run_before(self, world: World) -> None:
+        """Both are its task's first; the new run's first registration is the one that comes late."""
+        old = world.register("a")
+        world.tell(old, done("a", outcome="failed", raised=10.0))
+        world.tell(old, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
+        new = world.register("a", job="job-2", attempt=1)
+        world.tell(new, done("a", dependents_map=MOVED, raised=20.0))
+        assert world.task("b").configuration.path_map == MOVED.path_map
+        world.tell(new, done("a", dependents_map=MOVED, raised=20.0))
+        assert world.task("b").configuration.version == 1
 
     def test_two_recoveries_compose(self, world: World) -> None:
         a = world.register("a")

@@ -20,6 +20,7 @@ import zmq
 from tests.coordinator.world import RULES, FakePorts, exception, raised, spec, step
 from whesl.coordinator import start
 from whesl.coordinator.daemon import Daemon
+from whesl.coordinator.observing import known_state
 from whesl.esl.spec import (
     Entity,
     Operation,
@@ -220,6 +221,47 @@ def test_a_workflow_level_recovery_reaches_everybody(
     a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", dependents_map=moved))
     until(lambda: a.turn() or b.wait(Reconfigure).configuration.path_map == moved.path_map, "the path map")
     assert b.wait(Reconfigure, 2).configuration.environment == {"SEEN": "1"}
+
+
+def test_what_an_ended_isolator_has_left_is_known_before_its_dependent_starts(
+    home: Path, isolator: Callable[..., Isolator]
+) -> None:
+    """It never reached a coordinator; its dependent is the first whom this one hears."""
+    start.ensure_running(home)
+    register(home)
+    kill(home)
+    a = CoordinatorClient(home, "w/a")
+    moved = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
+    a.send(Register(task="w/a", workflow="w", step="a", claim="a.0"))
+    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", dependents_map=moved))
+    a.send(Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2, claim="a.0"))
+    assert a.leave() == 3
+    a.close()
+    b = isolator("b")
+    start.ensure_running(home)
+    assert b.wait(Welcome).configuration.path_map == moved.path_map
+    assert known_state(home).state.tasks["w/a"].state is TaskState.COMPLETED
+    until(lambda: not list((home / "coordinator" / "spool").iterdir()), "the end of the file")
+
+
+def test_what_is_left_while_a_coordinator_runs_is_found(
+    home: Path, isolator: Callable[..., Isolator]
+) -> None:
+    """The one who left it could not reach this coordinator, for whatever reason."""
+    start.ensure_running(home)
+    register(home)
+    b = isolator("b")
+    b.wait(Welcome)
+    away = home.parent / "away"
+    (away / "coordinator").mkdir(mode=0o700, parents=True)
+    away.chmod(0o700)
+    a = CoordinatorClient(away, "w/a")
+    moved = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
+    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", dependents_map=moved))
+    a.leave()
+    a.close()
+    (away / "coordinator" / "spool").rename(home / "coordinator" / "spool")
+    assert b.wait(Reconfigure).configuration.path_map == moved.path_map
 
 
 @pytest.mark.parametrize("when", ["first", "second"])

@@ -35,6 +35,7 @@ from whesl.wire.messages import (
     Welcome,
 )
 from whesl.wire.server import CoordinatorServer
+from whesl.wire.spool import collect
 
 M = TypeVar("M")
 PATIENCE = 30.0
@@ -204,6 +205,20 @@ def test_a_silent_coordinator_is_waited_for_only_so_long(other: Other) -> None:
     other.welcome()
     assert other.ends() == 1
     assert "did not answer" in other.directory.result_file.read_text()
+
+
+def test_last_words_are_left_for_a_coordinator_that_is_away(other: Other) -> None:
+    other.exec(CRASHES_ONCE + "sleep 0.2")
+    other.welcome()
+    other.server.close()
+    process = other.process
+    assert process is not None and process.wait(PATIENCE) == 0
+    ((left,), unreadable) = collect(other.home)
+    assert not unreadable and left.peer == other.peer
+    messages = [envelope.message for envelope in left.envelopes]
+    assert [message.outcome for message in messages if isinstance(message, RecoveryDone)] == ["relaunched"]
+    assert isinstance(messages[-1], Finished)
+    assert "are left for it" in other.directory.log.read_text()
 
 
 def test_a_paused_task_goes_on_when_a_person_says_so(other: Other) -> None:

@@ -212,7 +212,7 @@ class CoordinatorAudit:
         self._begun: dict[str, float] = {}
         self._peers: dict[str, str] = {}
         self._steps: dict[str, int] = {}
-        self._outcomes: dict[tuple[str, int], str] = {}
+        self._outcomes: dict[tuple[str, int, float], str] = {}
         self._claims: dict[str, str] = {}
         self._final: dict[str, str] = {}
 
@@ -270,12 +270,13 @@ class CoordinatorAudit:
 
     def on_recovery_done(self, data: Data, _now: float) -> None:
         key = (data["task"], data["ordinal"])
-        before = self._outcomes.get(key, "")
+        one = (*key, data["raised"])
+        before = self._outcomes.get(one, "")
         if before not in ("", "paused"):
             raise InvariantError(
                 "no step done twice", f"end of recovery {key} was taken twice: {before}, {data['outcome']}"
             )
-        self._outcomes[key] = data["outcome"]
+        self._outcomes[one] = data["outcome"]
         self.taken.add(key)
 
     def on_requeue_decided(self, data: Data, _now: float) -> None:

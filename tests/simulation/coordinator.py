@@ -36,6 +36,7 @@ from whesl.esl.spec import RecoveryStep
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Workflow
+from whesl.wire.messages import Register, decode
 
 if TYPE_CHECKING:
     from tests.simulation.system import System
@@ -140,6 +141,7 @@ class Coordinator:
         """Take up what is there, and beat."""
         self.world.note("coordinator", f"starts, {len(self.state.tasks)} tasks known")
         self._line()
+        self._collect()
         self.world.after(TICK, self._beat)
         self.system.network.coordinator_is_back()
 
@@ -157,6 +159,7 @@ class Coordinator:
     def _beat(self) -> None:
         if not self.dead:
             self._line()
+            self._collect()
             self._take([(Tick(), None)])
             self.world.after(TICK, self._beat)
 
@@ -168,6 +171,8 @@ class Coordinator:
 
     def _hear_all(self) -> None:
         heard, self._heard = self._heard, []
+        if any(isinstance(delivery.message, Register) for delivery in heard):
+            self._collect()
         taken: set[tuple[str, int]] = set()
         events: list[tuple[Event, Delivery | None]] = []
         for delivery in heard:
@@ -178,6 +183,21 @@ class Coordinator:
             events.append((Arrived(peer=delivery.peer, message=delivery.message), delivery))
         if events and not self.dead:
             self._take(events)
+
+    def _collect(self) -> None:
+        """Take in what isolators have left that ended while they could not be heard."""
+        for frames in list(self.system.spool):
+            left = [envelope for frame in frames if (envelope := decode(frame)) is not None]
+            peer = f"{left[0].sender}#{left[0].incarnation}"
+            events: list[tuple[Event, Delivery | None]] = [
+                (Arrived(peer=peer, message=envelope.message), Delivery(peer, envelope.message, envelope))
+                for envelope in left
+                if not self.server.inbox.seen(envelope)
+            ]
+            if self.dead or (events and not self._take(events)) or self.dead:
+                return
+            self.server.forget(peer)
+            self.system.spool.remove(frames)
 
     def found_out(self, event: Event) -> None:
         """A worker is done."""

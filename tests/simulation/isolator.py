@@ -40,7 +40,8 @@ from whesl.isolator.events import (
 )
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase, State
-from whesl.wire.messages import AnyMessage, Escalate, Report, Welcome
+from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
+from whesl.wire.spool import news
 
 if TYPE_CHECKING:
     from tests.simulation.scenario import Crash
@@ -198,9 +199,7 @@ class Isolator:
             self._crash(crash)
 
     def _crash(self, crash: Crash) -> None:
-        if self.finish is not None and self.files.result is not None:
-            # Killed while it says goodbye.
-            self.finish = None
+        self.finish = None  # killed while it says goodbye, it has to say it all again
         run = self.site.run_of(self.state.token)
         if run is not None and run.read and self._chance.random() < 0.5:
             run.read -= 1  # how far was read was not yet written down
@@ -303,7 +302,6 @@ class Isolator:
 
     def _end(self, command: Finish) -> None:
         self.finish = command
-        self.files.result = (self.setup.claim, command.code)
         self.files.unwritten = bool(self.unwritten)
         self.world.note(
             self.site.name, f"isolator ends: {command.state.value}, {command.code}, {command.reason}"
@@ -318,11 +316,22 @@ class Isolator:
         if len(self.client.outbox) and self.world.now < deadline:
             self.world.after(0.25, self._flush, deadline)
             return
-        self.site.unheard += self.client.vital.values()
+        assert self.finish is not None
+        self._leave()
+        self.files.result = (self.setup.claim, self.finish.code)
         self.dead = True
         self.client.close()
-        assert self.finish is not None
         self.site.over(self, self.finish.code)
+
+    def _leave(self) -> None:
+        """Put what was not acknowledged where the coordinator looks when it is back."""
+        waiting = news(self.client.outbox.waiting())
+        full = self.world.out("disk") or self.world.out(f"disk {self.site.name}")
+        if waiting and not full:
+            self.world.note(self.site.name, f"leaves {len(waiting)} messages")
+            self.site.system.spool.append([encode(envelope) for envelope in waiting])
+        questions = (Escalate, RecoveryRequest)
+        self.site.unheard += (m for m in self.client.vital.values() if full or isinstance(m, questions))
 
 
 def _short(message: object) -> str:

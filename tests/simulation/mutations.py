@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import msgspec
 
+from tests.simulation import isolator as sim_isolator
 from whesl.coordinator import admission, configuring, escalation, performing
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
@@ -20,7 +21,7 @@ from whesl.isolator import recovery as isolator_recovery
 from whesl.isolator import state as isolator_state
 from whesl.isolator.silence import Silence
 from whesl.wire.delivery import Outbox
-from whesl.wire.messages import Escalate
+from whesl.wire.messages import Escalate, RecoveryDone
 
 Mutation = Callable[[], Any]
 
@@ -158,6 +159,21 @@ def news_not_repeated() -> Any:
     return patch.object(isolator_core, "_tell_again", lambda _turn: None)
 
 
+def last_words_not_left() -> Any:
+    """An isolator that ends out of the coordinator's reach leaves nothing."""
+    return patch.object(sim_isolator, "news", lambda _envelopes: [])
+
+
+def numbers_not_told_apart() -> Any:
+    """A recovery is recognised by its number alone, whichever run of the task it was."""
+    real = coordinator_recovery.on_done
+
+    def on_done(turn: Any, peer: str, message: Any) -> None:
+        real(turn, peer, msgspec.structs.replace(message, raised=1.0))
+
+    return _handlers(coordinator_core, "_MESSAGES", RecoveryDone, on_done)
+
+
 def replay_skips_a_record() -> Any:
     """A restarted isolator does not read what its steps have done."""
     real = isolator_core.rebuild
@@ -207,6 +223,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     fence_not_awaited,
     late_dependents_forgotten,
     news_not_repeated,
+    last_words_not_left,
+    numbers_not_told_apart,
     replay_skips_a_record,
     escalation_swallowed_by_the_isolator,
     escalation_swallowed_by_the_coordinator,

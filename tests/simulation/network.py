@@ -256,6 +256,10 @@ class Server:
             self._put(peer, envelope)
             self._plan()
 
+    def forget(self, peer: str) -> None:
+        """A peer is over."""
+        self._outboxes.pop(peer, None)
+
     def _repeat(self) -> None:
         self._due = None
         if self.network.server is not self:

@@ -125,6 +125,7 @@ class System:
         self.sites = {plan.name: Site(self, plan) for plan in scenario.tasks}
         self.manager = WorkflowManager(self)
         self.person = Person(self)
+        self.spool: list[list[bytes]] = []  # what isolators have left for a coordinator that was away
         self._faults: list[NodeFault] = []
 
     def run(self) -> None:

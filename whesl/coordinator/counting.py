@@ -7,6 +7,7 @@ happening three times. What an isolator has transformed already is not transform
 
 from __future__ import annotations
 
+from whesl.coordinator.state import numbered
 from whesl.coordinator.turn import Turn
 from whesl.detect.transform import transform
 from whesl.model.evidence import Raised
@@ -26,7 +27,7 @@ def counted(turn: Turn, raised: Raised) -> str:
     workflow = turn.state.workflows.get(entry.workflow) if entry else None
     if entry is None or workflow is None or workflow.spec is None:
         return raised.exception
-    if f"{entry.id}#{raised.ordinal}" in workflow.counted:
+    if numbered(entry.id, raised.ordinal, raised.time) in workflow.counted:
         return raised.exception
     first = raised.transformed_from[0] if raised.transformed_from else raised.exception
     task = Task(id=entry.id, step=entry.step, instance=entry.instance)
@@ -37,6 +38,7 @@ def counted(turn: Turn, raised: Raised) -> str:
         workflow=workflow.workflow.id,
         task=entry.id,
         ordinal=raised.ordinal,
+        raised=raised.time,
         exception=first,
         became=raised.exception if own else became.exception,
         detail=became.detail,

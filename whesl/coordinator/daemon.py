@@ -55,9 +55,10 @@ from whesl.model.errors import WheslError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
-from whesl.wire.messages import Heartbeat, Query, Reply
+from whesl.wire.messages import Heartbeat, Query, Register, Reply
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
+from whesl.wire.spool import collect
 from whesl.workflows.submit import avoid
 
 LOG = logging.getLogger(__name__)
@@ -160,6 +161,7 @@ class Daemon:
         self._hear()
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + self._interval
+            self._collect()
             self._take([(Tick(), None)])
             self._publish()
         self._server.tick()
@@ -189,7 +191,11 @@ class Daemon:
 
     def _hear(self) -> None:
         heard: list[tuple[Event, Delivery | None]] = []
-        for delivery in self._server.receive():
+        deliveries = self._server.receive()
+        if any(isinstance(delivery.message, Register) for delivery in deliveries):
+            # What is left by now concerns whoever starts now: an ancestor may have ended out of reach.
+            self._collect()
+        for delivery in deliveries:
             self._last_message = time.monotonic()
             if isinstance(delivery.message, Query):
                 self._server.settle(delivery)
@@ -199,6 +205,28 @@ class Daemon:
         for first in range(0, len(heard), _BATCH):
             # What is not written down is not acknowledged: its sender says it again.
             self._take(heard[first : first + _BATCH])
+
+    def _collect(self) -> None:
+        """Take in what isolators have left that ended while this coordinator was out of their reach."""
+        try:
+            found, unreadable = collect(self._home)
+        except OSError as error:
+            LOG.error("what isolators may have left could not be looked at: %s", error)
+            return
+        for path in unreadable:
+            LOG.error("what was left could not be understood, see %s", path)
+        for left in found:
+            new: list[tuple[Event, Delivery | None]] = [
+                (Arrived(peer=delivery.peer, message=delivery.message), delivery)
+                for delivery in self._server.take_in(left.envelopes)
+            ]
+            if not all(self._take(new[first : first + _BATCH]) for first in range(0, len(new), _BATCH)):
+                return
+            if new:
+                LOG.info("%s had left %d messages, %d of them new", left.peer, len(left.envelopes), len(new))
+            self._server.forget(left.peer)
+            with contextlib.suppress(OSError):
+                left.path.unlink()
 
     def _take(self, events: Sequence[tuple[Event, Delivery | None]]) -> bool:
         """Take events in, all or none; False when they could not be written down: nothing has happened then.

@@ -15,6 +15,7 @@ from whesl.coordinator.hierarchy import added
 from whesl.coordinator.state import (
     KEPT_COMMANDS,
     ControlEntry,
+    Outcome,
     OwnStep,
     Recovery,
     RequeueEntry,
@@ -22,6 +23,7 @@ from whesl.coordinator.state import (
     State,
     TaskEntry,
     WorkflowEntry,
+    numbered,
 )
 from whesl.detect.transform import History
 from whesl.esl.spec import Spec
@@ -148,7 +150,7 @@ def _registered(state: State, data: Data, time: float) -> State:
 
 
 def _forgotten(state: State, task: str, peer: str) -> State:
-    """Return the state without the numbered exceptions of a task, but for those of the one who registers.
+    """Return the state without the recoveries of a task, but for those of the one who registers.
 
     What that one asked for may have overtaken its registration.
     """
@@ -157,17 +159,7 @@ def _forgotten(state: State, task: str, peer: str) -> State:
         for key, recovery in state.recoveries.items()
         if recovery.task != task or recovery.peer == peer
     }
-    own = {f"{task}#{recovery.raised.ordinal}" for recovery in recoveries.values() if recovery.task == task}
-    workflows = {
-        key: msgspec.structs.replace(
-            entry,
-            counted=frozenset(
-                name for name in entry.counted if name in own or not name.startswith(f"{task}#")
-            ),
-        )
-        for key, entry in state.workflows.items()
-    }
-    return msgspec.structs.replace(state, recoveries=recoveries, workflows=workflows)
+    return msgspec.structs.replace(state, recoveries=recoveries)
 
 
 def _fenced(state: State, data: Data, _time: float) -> State:
@@ -227,7 +219,7 @@ def _counted(state: State, data: Data, _time: float) -> State:
     changed = msgspec.structs.replace(
         entry,
         history=msgspec.convert(data["history"], History),
-        counted=entry.counted | {f"{data['task']}#{data['ordinal']}"},
+        counted=entry.counted | {numbered(data["task"], data["ordinal"], data.get("raised", 0.0))},
     )
     return msgspec.structs.replace(state, workflows={**state.workflows, data["workflow"]: changed})
 
@@ -283,15 +275,17 @@ def _granted(state: State, data: Data, _time: float) -> State:
 
 def _recovery_done(state: State, data: Data, time: float) -> State:
     entry = state.tasks[data["task"]]
-    outcomes = {**entry.outcomes, data["ordinal"]: data["outcome"]}
-    recovered = sum(outcome == "relaunched" for outcome in outcomes.values())
+    outcome = Outcome(data["outcome"], data.get("raised", 0.0))
+    outcomes = {**entry.outcomes, data["ordinal"]: outcome}
+    recovered = sum(outcome.word == "relaunched" for outcome in outcomes.values())
     state = _task(state, entry.id, outcomes=outcomes, recovered=recovered)
     if data["outcome"] == "relaunched" and entry.state in (TaskState.RECOVERING, TaskState.PAUSED):
         state = _moved(state, entry.id, TaskState.RUNNING, time)
     if data["outcome"] == "paused":
         return state
     for key, recovery in state.recoveries.items():
-        if (recovery.task, recovery.raised.ordinal) == (entry.id, data["ordinal"]):
+        same = outcome.raised in (0.0, recovery.raised.time)
+        if same and (recovery.task, recovery.raised.ordinal) == (entry.id, data["ordinal"]):
             state = _recovery(state, key, closed=recovery.closed or data["outcome"])
     return state
 

@@ -224,13 +224,15 @@ def on_done(turn: Turn, peer: str, message: RecoveryDone) -> None:
     entry = turn.task(message.task)
     if entry is None or entry.outdated(peer, message.claim):
         return
-    known = entry.outcomes.get(message.ordinal, "")
-    if known not in ("", "paused") or known == message.outcome:
+    known = entry.outcomes.get(message.ordinal)
+    same = known is not None and known.raised == message.raised
+    if known is not None and same and (known.word != "paused" or known.word == message.outcome):
         return
     turn.record(
         "recovery-done",
         task=entry.id,
         ordinal=message.ordinal,
+        raised=message.raised,
         exception=message.exception,
         outcome=message.outcome,
         seconds=message.seconds,
@@ -242,7 +244,7 @@ def on_done(turn: Turn, peer: str, message: RecoveryDone) -> None:
     if says_something(message.dependents_map):
         changes = dict.fromkeys(dependents(turn.state, entry.id), message.dependents_map)
         configure_by_change(turn, changes, because=message.exception, signal=message.signal)
-    if recovery is not None:
+    if recovery is not None and message.raised in (0.0, recovery.raised.time):
         apply_changes(turn, recovery, own=False)
 
 

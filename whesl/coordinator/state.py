@@ -35,7 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered workflow. ``counted`` are (task#ordinal) of exceptions already in ``history``."""
+    """A registered workflow. ``counted`` are the exceptions (``numbered``) already in ``history``."""
 
     workflow: Workflow
     spec: Spec | None = None
@@ -45,6 +45,13 @@ class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.0
     history: History = History()
     counted: frozenset[str] = frozenset()
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How the recovery from a numbered exception ended. ``raised``: which one of that number it was."""
+
+    word: str
+    raised: float = 0.0
 
 
 class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +87,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
     exception_time: float = 0.0
     exceptions: int = 0
     recovered: int = 0
-    outcomes: dict[int, str] = {}
+    outcomes: dict[int, Outcome] = {}
     cancelled: bool = False
 
     def outdated(self, peer: str, claim: str) -> bool:
@@ -91,6 +98,11 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
     def live(self) -> bool:
         """Whether an isolator owns it and it has not ended."""
         return bool(self.claim) and not self.state.final and self.state is not TaskState.REGISTERED
+
+
+def numbered(task: str, ordinal: int, raised: float) -> str:
+    """Return the name of one exception: a later run of its task may begin to number from 1 again."""
+    return f"{task}#{ordinal}@{raised!r}"
 
 
 class OwnStep(msgspec.Struct, frozen=True, kw_only=True):

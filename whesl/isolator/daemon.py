@@ -384,34 +384,44 @@ class Daemon:
         self._finish = command
 
     def _close(self) -> None:
-        """Say goodbye: what the coordinator has not acknowledged is repeated for a short while."""
+        """Say goodbye: what the coordinator has not acknowledged is repeated for a short while, then left.
+
+        The result comes last: an isolator that is killed before that is started again, and says it all again.
+        """
         finish = self._finish
         assert finish is not None
         if self._unwritten:
             self._write([], time.time())
         self._summarise()
         self._journal.close()
-        result = taskdir.Result(
-            code=finish.code, state=finish.state, reason=finish.reason, claim=self._job.setup.claim
-        )
-        taskdir.replace(self._directory.result_file, msgspec.json.encode(result))
         self._news.finish()
         self._nodes.close()
         gives = may_give_back(finish, observe=self._job.setup.observe)
         giving_back = Release(self._allocation, self._nodes.lost if gives else ())
         self._outlook.close()
         if self._client is not None:
-            deadline = time.monotonic() + (FLUSH_LIMIT if self._client.connected() else 0.0)
-            while self._client.waiting and time.monotonic() < deadline:
-                self._client.socket.poll(50)
-                self._client.receive()
-                self._client.tick()
-            if self._client.waiting:
-                LOG.warning("%d messages were not acknowledged by the coordinator", self._client.waiting)
-            self._client.close()
+            self._part(self._client)
+        result = taskdir.Result(
+            code=finish.code, state=finish.state, reason=finish.reason, claim=self._job.setup.claim
+        )
+        taskdir.replace(self._directory.result_file, msgspec.json.encode(result))
         giving_back.wait()
         self._worker.close()
         self._asker.close()
+
+    def _part(self, client: CoordinatorClient) -> None:
+        """Leave the coordinator: what it does not take now is put where it looks when it is back."""
+        deadline = time.monotonic() + (FLUSH_LIMIT if client.connected() else 0.0)
+        while client.waiting and time.monotonic() < deadline:
+            client.socket.poll(50)
+            client.receive()
+            client.tick()
+        if client.waiting:
+            try:
+                LOG.warning("the coordinator is away: %d messages are left for it", client.leave())
+            except (OSError, WheslError) as error:
+                LOG.error("%d messages could not be left for the coordinator: %s", client.waiting, error)
+        client.close()
 
     def _summarise(self) -> None:
         ended = self._state.ended

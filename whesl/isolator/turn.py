@@ -72,6 +72,7 @@ class Turn:
             RecoveryDone(
                 task=self.state.setup.task.id,
                 ordinal=recovery.ordinal,
+                raised=recovery.raised.time,
                 exception=recovery.raised.exception,
                 outcome=outcome,
                 configuration=self.state.configuration,

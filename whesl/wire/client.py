@@ -21,6 +21,7 @@ from whesl.wire.endpoint import Endpoint, read_endpoint
 from whesl.wire.keys import user_keys
 from whesl.wire.messages import Ack, AnyMessage, Heartbeat, Reply, Report, decode, encode
 from whesl.wire.sockets import ClientSocket
+from whesl.wire.spool import leave, news
 
 # How long an address may stay silent before the next one is tried.
 _ADDRESS_PATIENCE = 3.0
@@ -128,6 +129,18 @@ class CoordinatorClient:
     def connected(self, now: float | None = None, within: float = CONTACT_LIMIT) -> bool:
         """Whether the coordinator was heard from within the last ``within`` seconds."""
         return (self._clock() if now is None else now) - self._heard <= within
+
+    def leave(self) -> int:
+        """Leave what the coordinator has not acknowledged where it looks when it is there again.
+
+        For an isolator that ends. Its questions are not left: nobody waits for the answers any more.
+
+        Returns how many messages were left. Raises OSError or HomeError when they could not be written.
+        """
+        envelopes = news(self._outbox.waiting())
+        if envelopes:
+            leave(self._home, self._outbox.incarnation, envelopes)
+        return len(envelopes)
 
     def close(self) -> None:
         """Close the connection; what waits is forgotten."""

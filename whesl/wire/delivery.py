@@ -106,6 +106,13 @@ class Outbox:
             waiting.due = now
             waiting.retry = self._first
 
+    def waiting(self) -> list[Envelope]:
+        """Return what was not acknowledged, in order, for a receiver that takes all of it in at once."""
+        return [
+            msgspec.structs.replace(waiting.envelope, floor=number)
+            for number, waiting in self._waiting.items()
+        ]
+
     def next_deadline(self) -> float | None:
         """Return when the next repetition is due, None when nothing waits."""
         return min((waiting.due for waiting in self._waiting.values()), default=None)

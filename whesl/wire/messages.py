@@ -79,11 +79,13 @@ class RecoveryRequest(Message, frozen=True, kw_only=True, tag="recovery-request"
 class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):
     """A recovery ended. ``configuration`` is the task's new one; its path map concerns dependents.
 
-    ``signal`` is sent to running dependents that are reconfigured (0: none).
+    ``signal`` is sent to running dependents that are reconfigured (0: none). ``raised`` is when the exception
+    was raised: it tells it from one that had the same number in an earlier run of the task.
     """
 
     task: str
     ordinal: int
+    raised: float = 0.0
     exception: str
     outcome: str  # relaunched, paused, failed, escalated, skipped
     configuration: Configuration = Configuration()
