@@ -63,7 +63,9 @@ class Chain:
                 ":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs
             ]
             if lists:
-                command.append(f"--dependency={','.join(lists)}")
+                # Slurm itself is to cancel what waits for a job that has failed: it may say so only after we
+                # have seen that job complete (slurmctld forgot its end), or when nobody looks any more.
+                command += [f"--dependency={','.join(lists)}", "--kill-on-invalid-dep=yes"]
         result = subprocess.run(
             [*command, file],
             env=self._plan.environment,
