@@ -225,7 +225,7 @@ class Cluster:
 
     def _restart_controller(self, fault: Fault) -> tuple[str, ...]:
         self._down.add("controller")
-        self._bed.kill_controller()
+        self._bed.end_controller()
 
         def back() -> None:
             self._bed.restart_controller()

@@ -291,11 +291,9 @@ class SlurmBed:
         """Reconnect a node's network."""
         self._network.heal(node)
 
-    def kill_controller(self) -> None:
-        """Kill slurmctld; what it wrote down of jobs and nodes stays."""
-        daemon = self._daemons.pop("slurmctld")
-        daemon.kill()
-        daemon.wait()
+    def end_controller(self) -> None:
+        """End slurmctld in order, so that it writes down what it knows: killed, it forgets jobs' ends."""
+        self._end("slurmctld")
 
     def restart_controller(self) -> None:
         """Start slurmctld again from what it wrote down."""
