@@ -143,7 +143,7 @@ def test_remote_file_systems_get_no_shared_memory(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(store, "file_system_type", lambda _: "nfs4")
     with Journal(tmp_path / "j.db") as journal:
         journal.append("a", {}, NOW)
-        assert journal._connected().execute("PRAGMA journal_mode").fetchone()[0] == "truncate"
+        assert journal._connected().execute("PRAGMA journal_mode").fetchone()[0] == "persist"
         assert not (tmp_path / "j.db-shm").exists()
 
 

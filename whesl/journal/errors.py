@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
+import tempfile
 from pathlib import Path
 
 from whesl.model.errors import WheslError
@@ -18,6 +21,14 @@ class JournalError(WheslError):
         super().__init__(message, hint=hint)
         self.reason = reason
 
+
+DAMAGED = "start its daemon again: it keeps what is readable and puts the damaged file aside"
+# What sqlite3 raises for a damaged file: for sizes that no memory has, and for names in it that are no text.
+UNREADABLE = (sqlite3.Error, MemoryError, UnicodeDecodeError)
+# ENOSPC, EDQUOT
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# Bytes that are written to see whether a failed write was for want of room.
+_PROBE = 64 * 1024
 
 # Parts of SQLite's messages (https://sqlite.org/rescode.html); the numeric codes reach Python only from
 # version 3.11 on.
@@ -35,18 +46,12 @@ _MEANINGS = (
         "it could not be opened",
         "check that the directory exists and is writable, and your quota",
     ),
-    (
-        "damaged",
-        "malformed",
-        "the file is damaged",
-        "start its daemon again: it keeps what is readable and puts the damaged file aside",
-    ),
-    (
-        "damaged",
-        "not a database",
-        "the file is not a journal",
-        "move the file away; what it held cannot be read",
-    ),
+    ("damaged", "malformed", "the file is damaged", DAMAGED),
+    ("damaged", "not a database", "the file is not a journal", DAMAGED),
+    ("damaged", "no such table", "the file is damaged", DAMAGED),
+    ("damaged", "no such column", "the file is damaged", DAMAGED),
+    ("damaged", "unsupported file format", "the file is damaged", DAMAGED),
+    ("damaged", "too big", "the file is damaged", DAMAGED),
     ("busy", "locked", "another process holds it", "look for a second daemon with the same WHESL_HOME"),
     (
         "busy",
@@ -57,15 +62,18 @@ _MEANINGS = (
 )
 
 
-def translated(error: sqlite3.Error, path: Path, doing: str) -> JournalError:
+def translated(error: Exception, path: Path, doing: str) -> JournalError:
     """Return the JournalError that says what SQLite's error means.
 
     Args:
-        error: what sqlite3 raised.
+        error: what sqlite3 raised (``UNREADABLE``).
         path: the journal's file.
         doing: what was tried, as in "write to".
     """
-    text = str(error)
+    text = str(error) if isinstance(error, sqlite3.Error) else "malformed"
+    if "I/O" in text and no_room(path.parent):
+        # SQLite calls only ENOSPC full; a quota (EDQUOT) is an "I/O error" to it.
+        text = "is full"
     for reason, part, meaning, hint in _MEANINGS:
         if part in text:
             return JournalError(f"could not {doing} the journal {path}: {meaning}", reason=reason, hint=hint)
@@ -74,3 +82,15 @@ def translated(error: sqlite3.Error, path: Path, doing: str) -> JournalError:
         reason="input-output",
         hint="check the file system that holds it, then start the daemon again",
     )
+
+
+def no_room(directory: Path) -> bool:
+    """Whether a file in a directory cannot grow for want of room or quota."""
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(_PROBE))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno in FULL
+    return False

@@ -8,9 +8,11 @@ a record (kind ``journal-damaged``).
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import sqlite3
+import tempfile
 import time as _time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +22,9 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 import psutil
 
-from whesl.journal.errors import JournalError, translated
+from whesl.journal import files
+from whesl.journal.errors import DAMAGED, FULL, UNREADABLE, JournalError, translated
+from whesl.model.decoding import UNDECODABLE
 
 if TYPE_CHECKING:
     from whesl.journal.consumer import CaughtUp
@@ -33,8 +37,16 @@ Data = dict[str, Any] | msgspec.Struct
 # system of this machine gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
 _LOCAL_FILE_SYSTEMS = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"})
 _BUSY_TIMEOUT = 10.0
+# Seconds between attempts to have a reserve again that was used up.
+_REFILL = 30.0
+# Records between looks at how much of the reserve is left.
+_LOOK = 64
+# Numbers that are asked for one by one when a damaged table cannot be read through.
+_MOST_SINGLE = 200_000
+# More frames than any log has.
+_UNCOUNTED = 1 << 40
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS journal (
+CREATE TABLE journal (
   seq INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL, crc INTEGER NOT NULL
 )
 """
@@ -64,17 +76,31 @@ class Journal:
     Args:
         path: the database file; made (mode 0600) unless ``read_only``.
         read_only: only ``read``, ``follow`` and ``export`` are wanted; the file has to exist.
+        reserve: bytes that are kept for the time when the file system is full. They lie in the journal's own
+            files, where nobody else can take them.
+        begin_anew: when nothing of a damaged file can be read, put it aside and go on with an empty one,
+            whose first record says so; for callers who know from elsewhere what goes on.
 
-    ``damage`` is set when the file was found damaged: the readable part was kept.
+    ``damage`` is set when the file was found damaged: the readable part was kept. ``tight`` is set while
+    records go into the reserve.
 
     Raises JournalError when it cannot be opened.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, read_only: bool = False, reserve: int = 0, begin_anew: bool = False
+    ) -> None:
         self.path = Path(path)
         self.read_only = read_only
+        self.tight = False
+        self._reserve = reserve
+        self._begin_anew = begin_anew
+        self._look_in = _LOOK
+        self._refill_at = 0.0
         self.damage: Damage | None = None
         self._last = 0
+        self._wal = False
+        self._log = b""
         self._db: sqlite3.Connection | None = None
         if read_only:
             if not self.path.exists():
@@ -85,6 +111,8 @@ class Journal:
                 )
             self._db = self._open()
             return
+        # What a writer that was killed has left.
+        self._log = files.log_of(self.path)
         try:
             self._db = self._open()
             reason = self._check()
@@ -94,7 +122,9 @@ class Journal:
             reason = error.message
         if reason:
             self._salvage(reason)
+        self._log = b""
         self._last = self.last
+        self._refill()
 
     def append(self, kind: str, data: Data, time: float) -> int:
         """Write one record and return its number; it is on disk when this returns.
@@ -117,15 +147,15 @@ class Journal:
             number = self._last + 1 + offset
             rows.append((number, time, kind, content, _checksum(number, time, kind, content)))
         try:
-            db.execute("BEGIN IMMEDIATE")
             try:
-                db.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
-                db.execute("COMMIT")
-            except BaseException:
-                # A full disk may have ended the transaction already.
-                with contextlib.suppress(sqlite3.Error):
-                    db.execute("ROLLBACK")
-                raise
+                _insert(db, rows)
+            except sqlite3.OperationalError:
+                if not self._reserve:
+                    raise
+                # Into the reserve: a log that was taken over whole is written again from its beginning.
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                _insert(db, rows)
+                self.tight = True
         except sqlite3.IntegrityError as error:
             raise JournalError(
                 f"another process has written to the journal {self.path}",
@@ -135,7 +165,37 @@ class Journal:
         except sqlite3.Error as error:
             raise translated(error, self.path, "write to") from error
         self._last += len(rows)
+        self._look_in -= len(rows)
+        if self._reserve and (self.tight or self._look_in <= 0):
+            self._refill()
         return [row[0] for row in rows]
+
+    def _refill(self) -> None:
+        """Have the reserve whole again, where there is room for it."""
+        now = _time.monotonic()
+        if not self._reserve or (self.tight and now < self._refill_at):
+            return
+        db = self._connected()
+        self._look_in = _LOOK
+        try:
+            free = db.execute("PRAGMA freelist_count").fetchone()[0] * files.PAGE
+            if not self.tight and free > self._reserve // 2 and self._log_size() >= self._reserve // 2:
+                return
+            files.grow(db, self._reserve)
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            self.tight = False
+        except sqlite3.Error:
+            self.tight = True
+            self._refill_at = now + _REFILL
+
+    def _log_size(self) -> int:
+        """Return the size of the write-ahead log's file; without such a log, more than enough."""
+        if not self._wal:
+            return self._reserve
+        try:
+            return self.path.with_name(self.path.name + "-wal").stat().st_size
+        except OSError:
+            return 0
 
     def read(self, since: int = 0, kinds: Iterable[str] | None = None) -> Iterator[Record]:
         """Yield the records with a number above ``since``, in order.
@@ -170,7 +230,7 @@ class Journal:
         """The number of the newest record on disk, 0 for none."""
         try:
             row = self._connected().execute("SELECT max(seq) FROM journal").fetchone()
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise translated(error, self.path, "read") from error
         return int(row[0] or 0)
 
@@ -200,8 +260,14 @@ class Journal:
         """Connect, choose the journal mode for the file system, make the table."""
         try:
             if not self.read_only:
-                # SQLite would make it with the umask's mode.
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+                self._wal = file_system_type(self.path.parent) in _LOCAL_FILE_SYSTEMS
+            if not self.read_only and not self.path.exists():
+                files.create(self.path, _SCHEMA, wal=self._wal, spare=self._reserve)
+            wrong = files.flaw(self.path)
+            if wrong:
+                raise JournalError(
+                    f"could not open the journal {self.path}: {wrong}", reason="damaged", hint=DAMAGED
+                )
             mode = "ro" if self.read_only else "rw"
             db = sqlite3.connect(
                 f"{self.path.absolute().as_uri()}?mode={mode}",
@@ -214,16 +280,17 @@ class Journal:
         except OSError as error:
             raise JournalError(
                 f"could not open the journal {self.path}: {error.strerror}",
-                reason="full" if error.errno in _FULL else "read-only",
+                reason="full" if error.errno in FULL else "read-only",
                 hint="check that its directory exists, is yours and has room",
             ) from error
         try:
+            # What is no text was not written here: its checksum will say so.
+            db.text_factory = _text
             if not self.read_only:
-                local = file_system_type(self.path.parent) in _LOCAL_FILE_SYSTEMS
-                db.execute(f"PRAGMA journal_mode={'WAL' if local else 'TRUNCATE'}")
+                # PERSIST: the rollback journal keeps its room on a disk that fills up.
+                db.execute(f"PRAGMA journal_mode={'WAL' if self._wal else 'PERSIST'}")
                 db.execute("PRAGMA synchronous=FULL")
-                db.execute(_SCHEMA)
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             db.close()
             raise translated(error, self.path, "open") from error
         return db
@@ -242,18 +309,21 @@ class Journal:
                     )
                 yield record
                 previous = record.seq
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise translated(error, self.path, "read") from error
 
     def _check(self) -> str:
         """Return what is wrong with the file, or an empty string."""
+        db = self._connected()
         try:
-            verdict = self._connected().execute("PRAGMA quick_check(1)").fetchone()
+            verdict = db.execute("PRAGMA quick_check(1)").fetchone()
             if verdict is None or verdict[0] != "ok":
                 return f"SQLite says: {'no answer' if verdict is None else verdict[0]}"
+            if self._log and files.unread(self._log, self._frames(db)):
+                return "the end of its log is damaged"
             for _ in self._rows("SELECT * FROM journal ORDER BY seq"):
                 pass
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise translated(error, self.path, "read") from error
         except JournalError as error:
             if error.reason != "damaged":
@@ -261,66 +331,135 @@ class Journal:
             return error.message
         return ""
 
+    def _frames(self, db: sqlite3.Connection) -> int:
+        """Return how many frames of the write-ahead log SQLite has found sound."""
+        try:
+            return max(int(db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]), 0)
+        except sqlite3.OperationalError:
+            # There is no room to take them over: they are counted when there is.
+            return _UNCOUNTED
+
     def _salvage(self, reason: str) -> None:
         """Put the damaged file aside, carry the readable records over, and record the damage."""
-        readable = self._readable()
+        now = _time.time()
+        aside = self.path.with_name(f"{self.path.name}.damaged-{int(now)}")
+        fresh = self.path.with_name(f"{self.path.name}.rescue-{os.getpid()}")
+        try:
+            self._rescue(reason, now, aside, fresh)
+        except OSError as error:
+            raise JournalError(
+                f"the journal {self.path} is damaged ({reason}) and could not be put aside: {error.strerror}",
+                reason="full" if error.errno in FULL else "damaged",
+                hint="make room in its directory, then start the daemon again",
+            ) from error
+        finally:
+            for suffix in ("", *files.SIDES):
+                fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+        self._db = self._open()
+
+    def _rescue(self, reason: str, now: float, aside: Path, fresh: Path) -> None:
         self.close()
-        if not readable:
+        if self._log:
+            self.path.with_name(f"{self.path.name}-wal").write_bytes(self._log)
+        for suffix in ("", *files.SIDES):
+            fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+        rescued = Journal(fresh)
+        readable = self._readable(fresh)
+        if not readable and not self._begin_anew:
+            rescued.close()
             raise JournalError(
                 f"the journal {self.path} is damaged and nothing of it can be read ({reason})",
                 reason="damaged",
                 hint=f"look at what still runs, then move {self.path} away to start afresh",
             )
-        now = _time.time()
-        aside = self.path.with_name(f"{self.path.name}.damaged-{int(now)}")
-        fresh = self.path.with_name(f"{self.path.name}.rescue-{os.getpid()}")
-        fresh.unlink(missing_ok=True)
-        missing = tuple(sorted(set(range(1, max(readable) + 1)) - set(readable)))
+        last = max(readable, default=0)
+        missing = tuple(sorted(set(range(1, last + 1)) - set(readable)))
         damage = Damage(file=str(aside), reason=reason, kept=len(readable), missing=missing)
-        rescued = Journal(fresh)
         db = rescued._connected()
-        db.execute("BEGIN IMMEDIATE")
-        for number in sorted(readable):
-            record = readable[number]
-            content = msgspec.json.encode(record.data)
-            crc = _checksum(number, record.time, record.kind, content)
-            row = (number, record.time, record.kind, content, crc)
-            db.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
-        db.execute("COMMIT")
-        rescued._last = max(readable)
+        _insert(db, [_row(readable[number]) for number in sorted(readable)])
+        rescued._last = last
         rescued.append("journal-damaged", damage, now)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         rescued.close()
         # Both copies are complete before the damaged file loses its name; its log goes with it, since SQLite
         # would apply it to whatever file bears the name.
-        for suffix in ("", "-wal", "-shm", "-journal"):
+        for suffix in ("", *files.SIDES):
             old = self.path.with_name(self.path.name + suffix)
             if old.exists():
                 shutil.copy2(old, f"{aside}{suffix}")
                 if suffix:
                     old.unlink()
         fresh.replace(self.path)
-        self._db = self._open()
         self.damage = damage
 
-    def _readable(self) -> dict[int, Record]:
-        """Return every record that can still be read: from the front, then from the back."""
+    def _readable(self, whole: Path) -> dict[int, Record]:
+        """Return every record that can still be read, of a copy: SQLite changes what it opens.
+
+        Args:
+            whole: a sound, empty journal, whose first page is tried when the damaged one's says nothing.
+        """
         found: dict[int, Record] = {}
-        for order in ("", " DESC"):
-            try:
-                db = self._db or self._open()
-                self._db = db
-                for row in db.execute(f"SELECT * FROM journal ORDER BY seq{order}"):  # noqa: S608 - a constant
-                    record = _record(row)
-                    if record is not None:
-                        found[record.seq] = record
-            except (sqlite3.Error, JournalError):
-                # The damage was reached; what lies on its other side is read from the other end.
-                continue
+        with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.") as scratch:
+            copies = (Path(scratch, "as-it-is"), Path(scratch, "mended"))
+            for suffix in ("", "-wal", "-journal"):
+                old = self.path.with_name(self.path.name + suffix)
+                if old.exists():
+                    shutil.copyfile(old, f"{copies[0]}{suffix}")
+            files.mended(self.path, whole, copies[1])
+            for copy in copies:
+                found = {**_records_in(copy), **found}
         return found
 
 
-_FULL = frozenset({28, 122})  # ENOSPC, EDQUOT
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
+
+
+def _insert(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows, all or none. Raises sqlite3.Error."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
+        db.execute("COMMIT")
+    except BaseException:
+        # A full disk may have ended the transaction already.
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+
+
+def _records_in(path: Path) -> dict[int, Record]:
+    """Return the sound records of a damaged file: from the front, from the back, then one by one between."""
+    found: dict[int, Record] = {}
+    try:
+        db = sqlite3.connect(path, isolation_level=None)
+    except sqlite3.Error:
+        return found
+    with contextlib.closing(db):
+        db.text_factory = _text
+        for order in ("", " DESC"):
+            # The damage was reached; what lies on its other side is read from the other end.
+            with contextlib.suppress(*UNREADABLE):
+                _take(found, db.execute(f"SELECT * FROM journal ORDER BY seq{order}"))  # noqa: S608 - a constant
+        for number in itertools.islice(
+            (number for number in range(1, max(found, default=0)) if number not in found), _MOST_SINGLE
+        ):
+            with contextlib.suppress(*UNREADABLE):
+                _take(found, db.execute("SELECT * FROM journal WHERE seq = ?", (number,)))
+    return found
+
+
+def _take(found: dict[int, Record], rows: Iterable[tuple[Any, ...]]) -> None:
+    for row in rows:
+        record = _record(row)
+        if record is not None and record.seq > 0:
+            found[record.seq] = record
+
+
+def _row(record: Record) -> tuple[int, float, str, bytes, int]:
+    content = msgspec.json.encode(record.data)
+    crc = _checksum(record.seq, record.time, record.kind, content)
+    return (record.seq, record.time, record.kind, content, crc)
 
 
 def _checksum(seq: int, time: float, kind: str, content: bytes) -> int:
@@ -334,7 +473,7 @@ def _record(row: tuple[Any, ...]) -> Record | None:
         if _checksum(seq, time, kind, content) != crc:
             return None
         return Record(seq=seq, time=time, kind=kind, data=msgspec.json.decode(content, type=dict[str, Any]))
-    except (TypeError, ValueError, msgspec.DecodeError):
+    except (TypeError, ValueError, *UNDECODABLE):
         return None
 
 

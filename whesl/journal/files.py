@@ -1,0 +1,172 @@
+"""A journal's file as bytes: made in one piece, looked at before SQLite is, and put right for a rescue.
+
+SQLite takes an empty file for a new database, and a table that is missing for one to be made. Either would
+make a state machine start from nothing in silence, so a journal gets its name only once it is complete, and
+whatever bears that name without being complete is damaged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+# https://sqlite.org/fileformat2.html, sections 1.3 and 4.1.
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_WAL_HEADER, _FRAME_HEADER = 32, 24
+PAGE = 4096
+SIDES = ("-wal", "-shm", "-journal")
+
+
+def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
+    """Make a complete, empty journal under a name of its own, then give it its name.
+
+    Args:
+        path: the file; one that exists is left alone.
+        schema: statements that make its tables.
+        wal: use a write-ahead log.
+        spare: bytes of free pages in it from the beginning.
+
+    Raises OSError or sqlite3.Error.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    descriptor = os.open(beside, os.O_CREAT | os.O_RDWR | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        db = sqlite3.connect(f"{beside.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+        with contextlib.closing(db):
+            # Nobody knows the file yet: it is forced to the disk once, as a whole.
+            db.execute("PRAGMA journal_mode=OFF")
+            db.execute("PRAGMA synchronous=OFF")
+            db.execute(f"PRAGMA page_size={PAGE}")
+            db.execute(schema)
+            grow(db, spare)
+            if wal:
+                db.execute("PRAGMA journal_mode=WAL")
+        os.fsync(descriptor)
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            return
+        except OSError:
+            # A file system without hard links.
+            if not path.exists():
+                beside.rename(path)
+    finally:
+        os.close(descriptor)
+        for suffix in ("", *SIDES):
+            beside.with_name(beside.name + suffix).unlink(missing_ok=True)
+
+
+def grow(db: sqlite3.Connection, size: int) -> None:
+    """See to it that a database has ``size`` bytes of free pages, and its log room for as many.
+
+    Raises sqlite3.Error; then nothing has changed.
+    """
+    if size <= 0:
+        return
+    for statement, values in (
+        ("INSERT INTO journal VALUES (-1, 0.0, '', zeroblob(?), 0)", (size,)),
+        ("DELETE FROM journal WHERE seq = -1", ()),
+    ):
+        db.execute(statement, values)
+
+
+def flaw(path: Path) -> str:
+    """Return what is wrong with a journal's first bytes, an empty string when SQLite can judge the rest.
+
+    Raises OSError when it cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEADER)
+    if not head:
+        return "the file is empty"
+    if head[:16] != _MAGIC or len(head) < _HEADER:
+        return "the file does not begin as a journal does"
+    if head[18] not in (1, 2) or head[19] not in (1, 2):
+        # SQLite would take it for one of a newer version, that may be read at most.
+        return "its header names a format that there is not"
+    return ""
+
+
+class _Frame(NamedTuple):
+    """One page in a write-ahead log. ``commit`` is the database's size after it, 0 inside a transaction."""
+
+    page: int
+    commit: int
+    place: int
+
+
+def _frames(log: bytes) -> list[_Frame]:
+    """Return the frames of a log's present round, sound or not; what lies behind them is of earlier rounds.
+
+    A round's frames bear two numbers that its header has too. Damage to one of these places is outvoted.
+    """
+    step = _FRAME_HEADER + PAGE
+    places = range(_WAL_HEADER, len(log) - step + 1, step)
+    marks = [log[place + 8 : place + 16] for place in places]
+    votes = Counter([log[16:24], *marks[:2]])
+    if not marks:
+        return []
+    best, count = votes.most_common(1)[0]
+    mark = best if count > 1 else marks[0]
+    last = max((index for index, found in enumerate(marks) if found == mark), default=-1)
+    return [
+        _Frame(
+            int.from_bytes(log[place : place + 4], "big"),
+            int.from_bytes(log[place + 4 : place + 8], "big"),
+            place + _FRAME_HEADER,
+        )
+        for place in places[: last + 1]
+    ]
+
+
+def log_of(path: Path) -> bytes:
+    """Return what is in a journal's write-ahead log: SQLite removes it, sound or not, when it is closed."""
+    with contextlib.suppress(OSError):
+        return path.with_name(path.name + "-wal").read_bytes()
+    return b""
+
+
+def unread(log: bytes, taken: int) -> bool:
+    """Whether a write-ahead log has a transaction of its present round behind those that SQLite took.
+
+    SQLite stops at the first frame whose checksum is wrong, and says nothing of those that follow.
+
+    Args:
+        log: the log as it was found.
+        taken: the frames that SQLite has found sound.
+    """
+    return any(frame.commit for frame in _frames(log)[taken:])
+
+
+def mended(path: Path, whole: Path, into: Path) -> None:
+    """Copy a damaged journal so that as much as possible can be read of it; records prove themselves.
+
+    The first page is that of a whole journal, which is the same in every one. The log's pages are put in
+    their places, whether its checksums hold or not.
+
+    Args:
+        path: the damaged file; its log is looked for beside it.
+        whole: a new journal.
+        into: the copy.
+
+    Raises OSError.
+    """
+    content = bytearray(path.read_bytes())
+    log = log_of(path)
+    for frame in _frames(log):
+        # A damaged number is no reason to make a file of any size.
+        if 1 <= frame.page <= (len(content) + len(log)) // PAGE + 1:
+            start = (frame.page - 1) * PAGE
+            content.extend(bytes(max(start + PAGE - len(content), 0)))
+            content[start : start + PAGE] = log[frame.place : frame.place + PAGE]
+    page = bytearray(whole.read_bytes()[:PAGE])
+    page[18:20] = b"\1\1"  # without a log
+    page[28:32] = max(len(content) // PAGE, 1).to_bytes(4, "big")
+    page[32:40] = bytes(8)  # no free pages: nothing is written to the copy
+    content[:PAGE] = page
+    into.write_bytes(content)
