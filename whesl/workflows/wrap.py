@@ -112,7 +112,7 @@ def around(call: TaskCall, text: str, *, interpreter: str, was: str = "") -> tup
 def wrap(call: TaskCall, text: str, *, interpreter: str, was: str = "") -> str:
     """Return a script wrapped; the arguments are those of ``around``."""
     before, after = around(call, text, interpreter=interpreter, was=was)
-    body = text if text.endswith("\n") else text + "\n"
+    body = text if text.endswith("\n") or not text else text + "\n"
     return "\n".join(before) + "\n" + body + "\n".join(after) + "\n"
 
 

@@ -41,7 +41,7 @@ def names_by_rank(hosts: Mapping[str, str]) -> dict[int, str]:
     """
     try:
         found = {int(rank): str(name) for rank, name in hosts.items()}
-    except ValueError:
+    except (ValueError, TypeError, AttributeError):
         raise CouldNotObserveError(f"flux: not a table of ranks and hosts: {str(hosts)[:80]}") from None
     names = list(found.values())
     twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()

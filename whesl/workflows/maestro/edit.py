@@ -73,10 +73,9 @@ def _items(node: Any) -> Iterator[Any]:
 
 
 def _get(node: Any, name: str) -> Any:
+    """Return the value of a mapping's key; of a key that is there twice the last, as PyYAML does."""
     if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if key.value == name:
-                return value
+        return next((value for key, value in reversed(node.value) if key.value == name), None)
     return None
 
 

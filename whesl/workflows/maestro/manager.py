@@ -77,9 +77,16 @@ class Maestro:
         moved = plain
         if options.out and Path(options.out).resolve() != Path(path).resolve().parent:
             moved = _fix_specroot(plain, path)
-        return Fluxified(
-            text=edit.wrap_commands(moved, str(path), calls.__getitem__, found.shell), notices=tuple(notices)
-        )
+
+        def call(name: str) -> wrap.TaskCall:
+            if name not in calls:
+                raise UsageError(
+                    f"{path}: the step '{name}' is written in a way that cannot be wrapped",
+                    hint="write its name out, without YAML tags, aliases or merges",
+                )
+            return calls[name]
+
+        return Fluxified(text=edit.wrap_commands(moved, str(path), call, found.shell), notices=tuple(notices))
 
     def undo(self, text: str, path: Path) -> str:
         """Return a wrapped study as it was."""
