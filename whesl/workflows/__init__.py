@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Workflow
 from whesl.workflows.port import ENTRY_POINTS, WorkflowManager
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 # In the order in which they are asked whether a file is theirs.
 _BUILT_IN = {
@@ -26,7 +28,7 @@ def manager(name: str) -> WorkflowManager:
     if name in _BUILT_IN:
         module, attribute = _BUILT_IN[name]
         return cast(WorkflowManager, getattr(importlib.import_module(module), attribute)())
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in _installed():
         if point.name == name:
             return cast(WorkflowManager, point.load()())
     raise UsageError(f"there is no workflow manager '{name}'", hint=f"known are: {', '.join(names())}")
@@ -34,7 +36,14 @@ def manager(name: str) -> WorkflowManager:
 
 def names() -> list[str]:
     """Return the names of all managers, built in or installed."""
-    return [*_BUILT_IN, *sorted({point.name for point in entry_points(group=ENTRY_POINTS)} - set(_BUILT_IN))]
+    return [*_BUILT_IN, *sorted({point.name for point in _installed()} - set(_BUILT_IN))]
+
+
+def _installed() -> EntryPoints:
+    """Return what packages offer. Read here: the sbatch in front imports this package at each submission."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINTS)
 
 
 def file_of(source: str) -> Path:
