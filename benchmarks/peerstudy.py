@@ -120,7 +120,8 @@ class Run:
         )
         for step in STEPS:
             self.place.joinpath(f"{step}.sh").write_text(self._script(step))
-        self.place.joinpath("study.yaml").write_text(self._maestro())
+        self.place.joinpath("study.yaml").write_text(self._maestro(*STEPS))
+        self.place.joinpath("rest.yaml").write_text(self._maestro("simulate", "analyse"))
         self.place.joinpath("Snakefile").write_text(self._snakefile())
         # Snakemake takes Slurm's variables out of its jobs' environment. Where the configuration is not
         # at its usual place, as here, srun has to be told of it again.
@@ -186,16 +187,18 @@ class Run:
             f'if [ "$status" -ne 0 ]; then\n{again}fi\nexit "$status"\n'
         )
 
-    def _maestro(self) -> str:
+    def _maestro(self, *steps: str) -> str:
+        """Return a study of these steps, which stand in the order of their dependencies."""
         text = "description:\n  name: peers\n  description: Three steps.\nbatch:\n  type: slurm\n"
         text += "  host: local\n  bank: none\n  queue: main\nstudy:\n"
-        for step, nodes in STEPS.items():
+        for step in steps:
+            nodes = STEPS[step]
             command = "".join(f"        {line}\n" for line in self.text(step).splitlines())
             text += f"  - name: {step}\n    description: {step}\n    run:\n      cmd: |\n{command}"
             if step == "simulate" and self.approach == "Maestro":
                 text += f"      restart: |\n{command}"
             text += f'      nodes: {nodes}\n      procs: {nodes}\n      walltime: "00:0{TIME_LIMIT}:00"\n'
-            text += f"      depends: [{AFTER[step]}]\n" if AFTER[step] else ""
+            text += f"      depends: [{AFTER[step]}]\n" if AFTER[step] in steps else ""
         return text
 
     def _snakefile(self) -> str:
@@ -221,9 +224,12 @@ def commands(run: Run) -> list[list[str]]:
         command += ["--rjms", "slurm", "--inner", "slurm", "--spares", "0", "--poll", "1", "-y"]
         return [[*command, "--out", str(run.place / "study")]]
     if run.approach == "Maestro":
-        # Its own restart is for time limits. What failed otherwise has failed, and the study is run again.
+        # Its own restart is for time limits. What failed otherwise has failed, and its user runs the steps
+        # that are left; here that takes no time to notice.
         maestro = ["maestro", "run", "-fg", "-y", "-s", "1", "--rlimit", str(TRIES - 1)]
-        return [[*maestro, "-o", str(run.place / f"study-{number}"), study] for number in range(TRIES)]
+        again = [str(run.place / "rest.yaml")] * (TRIES - 1)
+        files = enumerate((study, *again))
+        return [[*maestro, "-o", str(run.place / f"study-{number}"), file] for number, file in files]
     if run.approach == "Snakemake":
         command = ["snakemake", "--snakefile", str(run.place / "Snakefile"), "--executor", "slurm"]
         command += ["--jobs", "4", "--slurm-status-command", "squeue", "--latency-wait", "2"]
