@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.coordinator.world import DIAMOND, FULL, RULES, World, exception, raised, spec, step
+from whesl.coordinator.hierarchy import rebased
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Outcome, Settings
 from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
@@ -728,6 +729,62 @@ class TestPeople:
 
         world.tell("cli-3", RegisterWorkflow(workflow=DIAMOND, spec=b"{", rjms="fake"))
         assert not world.reply("cli-3").ok
+
+
+def test_what_waits_for_its_scheduler_does_not_undo_an_ancestor_s_paths(world: World) -> None:
+    a, b = world.register("a"), world.register("b")
+    world.ports.fake.put("job-b")
+    world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
+    world.ports.fake.silent = 100
+    world.tell(b, RecoveryRequest(raised=raised("AGAIN", "b")))
+    assert not world.ports.fake.requeued
+    world.tell(a, done("a"))
+    assert world.task("b").configuration.path_map.rules == (PathRule("/old", "/new"),)
+    world.ports.fake.silent = 0
+    world.wait(120)
+    assert world.ports.fake.requeued == ["job-b"]
+    welcome = world.told(world.register("b", restarts=1), Welcome)[-1]
+    assert welcome.configuration.path_map.rules == (PathRule("/old", "/new"),)
+    assert welcome.configuration.environment == {"SEEN": "1", "A": "1"}
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "present", "expected"),
+    [
+        ({}, {"environment": {"A": "1"}}, {"version": 3}, {"environment": {"A": "1"}}),
+        ({}, {"nodes": 2}, {"time_limit": 9.0}, {"nodes": 2, "time_limit": 9.0}),
+        ({"nodes": 2}, {"nodes": 2, "skip": True}, {"nodes": 3}, {"nodes": 3, "skip": True}),
+        (
+            {"environment": {"A": "1", "B": "1"}},
+            {"environment": {"A": "2"}},
+            {"environment": {"A": "1", "B": "1", "C": "1"}},
+            {"environment": {"A": "2", "C": "1"}},
+        ),
+        (
+            {"excluded_nodes": ("n1", "n2")},
+            {"excluded_nodes": ("n2", "n3")},
+            {"excluded_nodes": ("n1", "n2", "n4")},
+            {"excluded_nodes": ("n2", "n4", "n3")},
+        ),
+        (  # a rule that this recovery did not make is not made again over a newer one
+            {"path_map": PathMap().with_rule("/a", "/b")},
+            {"path_map": PathMap().with_rule("/a", "/b").with_rule("/x", "/y")},
+            {"path_map": PathMap().with_rule("/a", "/b").with_rule("/b", "/c")},
+            {"path_map": PathMap().with_rule("/a", "/b").with_rule("/b", "/c").with_rule("/x", "/y")},
+        ),
+        (
+            {"path_map": PathMap().with_rule("/a", "/b")},
+            {},
+            {"path_map": PathMap().with_rule("/a", "/b").with_rule("/x", "/y")},
+            {"path_map": PathMap().with_rule("/x", "/y")},
+        ),
+    ],
+)
+def test_a_change_upon_another_change(
+    base: dict[str, object], new: dict[str, object], present: dict[str, object], expected: dict[str, object]
+) -> None:
+    made = rebased(Configuration(**new), Configuration(**base), Configuration(**present))  # type: ignore[arg-type] # fields of all types by name
+    assert made == Configuration(**expected)  # type: ignore[arg-type] # the same
 
 
 def test_final_states_do_not_move(world: World) -> None:

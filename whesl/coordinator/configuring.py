@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.coordinator.hierarchy import added, dependents, running
+from whesl.coordinator.hierarchy import added, dependents, rebased, running
 from whesl.coordinator.state import Recovery, TaskEntry
 from whesl.coordinator.turn import Turn
 from whesl.model.workflow import Configuration
@@ -22,13 +22,29 @@ def apply_changes(turn: Turn, recovery: Recovery, *, own: bool = True) -> None:
     if recovery.refused:
         return
     if own and recovery.configuration is not None:
-        configure(turn, {recovery.task: recovery.configuration}, because=recovery.id, signal=0)
+        new = upon_present(turn, recovery, {recovery.task: recovery.configuration})
+        configure(turn, new, because=recovery.id, signal=0)
     if recovery.dependents is not None:
         change = recovery.dependents
         changes = dict.fromkeys(dependents(turn.state, recovery.task), change)
         configure_by_change(turn, changes, because=recovery.exception, signal=recovery.signal)
     if recovery.others:
-        configure(turn, recovery.others, because=recovery.exception, signal=recovery.signal)
+        new = upon_present(turn, recovery, recovery.others)
+        configure(turn, new, because=recovery.exception, signal=recovery.signal)
+
+
+def upon_present(turn: Turn, recovery: Recovery, new: dict[str, Configuration]) -> dict[str, Configuration]:
+    """Return configurations that a recovery's steps made as they would be had the steps been carried out now.
+
+    Between a step and the time its change comes into force (a requeue may wait for its scheduler for long)
+    another task's recovery may have changed the same configuration: an ancestor's new paths are not undone.
+    """
+    tasks, bases = turn.state.tasks, recovery.bases
+    return {
+        task: rebased(made, bases[task], tasks[task].configuration) if task in bases else made
+        for task, made in new.items()
+        if task in tasks
+    }
 
 
 def configure_by_change(

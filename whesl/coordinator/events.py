@@ -31,7 +31,7 @@ class StepEnded(Event, frozen=True, kw_only=True):
 
     ``outcome``: continue, requeue (the job has to run again), fail, or later (try again after a while).
     ``configuration`` is the task's new one, ``dependents`` what to add to each dependent's, ``others`` the
-    new configurations of single tasks by id.
+    new configurations of single tasks by id, ``bases`` what these tasks had when the step was carried out.
     """
 
     recovery: str
@@ -41,6 +41,7 @@ class StepEnded(Event, frozen=True, kw_only=True):
     configuration: Configuration | None = None
     dependents: Configuration | None = None
     others: dict[str, Configuration] = {}
+    bases: dict[str, Configuration] = {}
     signal: int = 0
     bad_nodes: tuple[BadNode, ...] = ()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from whesl.coordinator.state import State, TaskEntry
+from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 from whesl.wire.messages import Register
 
@@ -60,6 +61,35 @@ def added(present: Configuration, change: Configuration) -> Configuration:
         skip=present.skip or change.skip,
     )
     return present if result == present else msgspec.structs.replace(result, version=present.version + 1)
+
+
+def rebased(new: Configuration, base: Configuration, present: Configuration) -> Configuration:
+    """Return the present configuration with what changed from ``base`` to ``new``, nothing else of ``new``.
+
+    Path rules, variables and excluded nodes count one by one, added or taken away; the other fields whole.
+    """
+    if msgspec.structs.replace(present, version=base.version) == base:
+        return new
+    rules = PathMap(tuple(rule for rule in new.path_map.rules if rule not in base.path_map.rules))
+    dropped = {rule for rule in base.path_map.rules if rule not in new.path_map.rules}
+    unset = base.environment.keys() - new.environment.keys()
+    admitted = set(base.excluded_nodes) - set(new.excluded_nodes)
+    kept = {name: value for name, value in present.environment.items() if name not in unset}
+    variables = {name: v for name, v in new.environment.items() if base.environment.get(name) != v}
+    excluded = (node for node in present.excluded_nodes if node not in admitted)
+    own = (node for node in new.excluded_nodes if node not in base.excluded_nodes)
+    whole = {
+        name: getattr(new, name)
+        for name in ("command", "nodes", "time_limit", "workdir", "skip")
+        if getattr(new, name) != getattr(base, name)
+    }
+    return msgspec.structs.replace(
+        present,
+        path_map=PathMap(tuple(r for r in present.path_map.rules if r not in dropped)).merged(rules),
+        environment={**kept, **variables},
+        excluded_nodes=tuple(dict.fromkeys((*excluded, *own))),
+        **whole,
+    )
 
 
 def says_something(change: Configuration) -> bool:

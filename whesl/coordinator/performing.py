@@ -50,7 +50,17 @@ class _Job:
         self.log = log
 
     def ended(self, outcome: str, note: str = "", **changes: Any) -> StepEnded:
-        return StepEnded(recovery=self.recovery.id, index=self.index, outcome=outcome, note=note, **changes)
+        changed = [*changes.get("others", ())]
+        if changes.get("configuration") is not None:
+            changed.append(self.entry.id)
+        return StepEnded(
+            recovery=self.recovery.id,
+            index=self.index,
+            outcome=outcome,
+            note=note,
+            bases={task: self.state.tasks[task].configuration for task in changed},
+            **changes,
+        )
 
     def arguments(self, kind: type[A]) -> A:
         return msgspec.convert(self.own.step.arguments, kind)

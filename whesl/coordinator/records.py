@@ -253,6 +253,7 @@ def _step_done(state: State, data: Data, _time: float) -> State:
         change = msgspec.convert(data["dependents"], Configuration)
         dependents = added(dependents or Configuration(), change)
     others = msgspec.convert(data.get("others", {}), dict[str, Configuration])
+    bases = msgspec.convert(data.get("bases", {}), dict[str, Configuration])
     return _recovery(
         state,
         recovery.id,
@@ -261,6 +262,7 @@ def _step_done(state: State, data: Data, _time: float) -> State:
         configuration=msgspec.convert(own, Configuration) if own else recovery.configuration,
         dependents=dependents,
         others={**recovery.others, **others},
+        bases={**bases, **recovery.bases},
         signal=data.get("signal", 0) or recovery.signal,
     )
 

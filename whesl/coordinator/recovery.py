@@ -7,7 +7,7 @@ called again with the same news, since they start from the written state.
 from __future__ import annotations
 
 from whesl.coordinator import escalation
-from whesl.coordinator.configuring import apply_changes, configure, configure_by_change
+from whesl.coordinator.configuring import apply_changes, configure, configure_by_change, upon_present
 from whesl.coordinator.counting import counted
 from whesl.coordinator.events import RequeueEnded, RunStep, StepEnded
 from whesl.coordinator.hierarchy import dependents, says_something
@@ -145,6 +145,7 @@ def on_step_ended(turn: Turn, event: StepEnded) -> None:
             configuration=event.configuration,
             dependents=event.dependents,
             others=event.others,
+            bases=event.bases,
             signal=event.signal,
         )
     else:
@@ -191,7 +192,8 @@ def refuse(turn: Turn, key: str, reason: str) -> None:
 def grant(turn: Turn, recovery: Recovery) -> None:
     """The coordinator's part is done, or refused: now it is the isolator's turn."""
     if recovery.configuration is not None and not recovery.refused:
-        configure(turn, {recovery.task: recovery.configuration}, because=recovery.id, tell=False)
+        new = upon_present(turn, recovery, {recovery.task: recovery.configuration})
+        configure(turn, new, because=recovery.id, tell=False)
     turn.record(
         "granted",
         recovery=recovery.id,

@@ -126,7 +126,8 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     ``origin``: request (an isolator waits for the grant), escalation (an isolator waits for a decision),
     counted (exceptions of several tasks together became this one: nobody waits), lost (nobody is left to).
     ``exception`` is what is handled; it differs from ``raised.exception`` after a transformation.
-    ``configuration``, ``dependents`` and ``others`` collect what its steps changed.
+    ``configuration``, ``dependents`` and ``others`` collect what its steps changed; ``bases`` are the tasks'
+    configurations from before, since others may change them until the recovery's own changes come into force.
     """
 
     id: str
@@ -148,6 +149,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     configuration: Configuration | None = None
     dependents: Configuration | None = None
     others: dict[str, Configuration] = {}
+    bases: dict[str, Configuration] = {}
     signal: int = 0
 
     @property
