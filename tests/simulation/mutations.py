@@ -100,8 +100,13 @@ def request_done_twice() -> Any:
         entry = turn.task(message.raised.task)
         if entry is not None:
             key = f"{entry.id}#{message.raised.ordinal}"
-            others = {name: known for name, known in turn.state.recoveries.items() if name != key}
-            turn.state = msgspec.structs.replace(turn.state, recoveries=others)
+            keys = turn.state.recoveries_by_task
+            own = tuple(name for name in keys.get(entry.id, ()) if name != key)
+            turn.state = msgspec.structs.replace(
+                turn.state,
+                recoveries=turn.state.recoveries.without(key),
+                recoveries_by_task=keys.with_(entry.id, own),
+            )
         real(turn, peer, message)
 
     return _handlers(coordinator_core, "_MESSAGES", coordinator_core.RecoveryRequest, on_request)

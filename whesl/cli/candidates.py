@@ -5,7 +5,7 @@ Nothing here may fail or print: a person is in the middle of a line. Nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +54,7 @@ def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: 
         return []
 
 
-def _known() -> dict[str, TaskEntry]:
+def _known() -> Mapping[str, TaskEntry]:
     return _state().tasks
 
 

@@ -85,8 +85,8 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
             reason = f"claim {message.claim} is newer"
             old = Welcome(task=entry.alias or task, admitted=False, reason=reason, coordinator=NAME)
             turn.send(entry.peer, old)
-        for other in list(turn.state.recoveries.values()):
-            if other.task == task and not other.closed and other.peer != peer:
+        for other in turn.state.recoveries_of(task):
+            if not other.closed and other.peer != peer:
                 turn.record("closed", recovery=other.id, task=task, outcome="replaced")
     turn.record(
         "registered",
@@ -131,8 +131,8 @@ def welcome(turn: Turn, entry: TaskEntry) -> None:
             heartbeat=turn.state.settings.heartbeat,
         ),
     )
-    for known in turn.state.recoveries.values():
-        if known.task != entry.id or known.closed:
+    for known in turn.state.recoveries_of(entry.id):
+        if known.closed:
             continue
         if known.granted:
             recovery.send_grant(turn, known, entry.peer)
@@ -148,6 +148,6 @@ def heard(turn: Turn, task: str) -> None:
     """Note that a task's isolator lives."""
     volatile = turn.state.volatile
     turn.volatile(
-        heard={**volatile.heard, task: turn.now},
-        ended={other: at for other, at in volatile.ended.items() if other != task},
+        heard=volatile.heard.with_(task, turn.now),
+        ended=volatile.ended.without(task),
     )

@@ -26,6 +26,7 @@ from whesl.coordinator.events import (
     StepEnded,
     Tick,
 )
+from whesl.coordinator.persistent import Map
 from whesl.coordinator.state import State, TaskEntry
 from whesl.coordinator.turn import Turn
 from whesl.model.evidence import Raised
@@ -64,11 +65,10 @@ def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
 def _on_started(turn: Turn, _event: Started) -> None:
     """Take up what a coordinator before this one left: nothing is decided anew, only continued."""
     turn.volatile(started=turn.now)
-    for entry in list(turn.state.tasks.values()):
-        if entry.live:
-            admission.welcome(turn, entry)
-            if entry.configuration.version:
-                configuring.send_configuration(turn, entry)
+    for entry in [turn.state.tasks[task] for task in turn.state.live]:
+        admission.welcome(turn, entry)
+        if entry.configuration.version:
+            configuring.send_configuration(turn, entry)
     for known in list(turn.state.recoveries.values()):
         # An older claim's order may bear the same name: its successor numbers its exceptions anew.
         order = escalation.pending_requeue(turn, turn.state.tasks[known.task])
@@ -166,8 +166,8 @@ def _on_finished(turn: Turn, peer: str, message: Finished) -> None:
         told_by="isolator",
         peer=peer,
     )
-    for known in list(turn.state.recoveries.values()):
-        if known.task == entry.id and not known.closed:
+    for known in turn.state.recoveries_of(entry.id):
+        if not known.closed:
             turn.record("closed", recovery=known.id, task=entry.id, outcome=state.value)
     turn.say(f"{entry.id}: {state.value}, exit status {message.exit_code}, {message.attempts} attempts")
 
@@ -183,7 +183,8 @@ def _on_node(turn: Turn, _peer: str, message: NodeSuspect) -> None:
 def _on_tick(turn: Turn, _event: Tick) -> None:
     volatile = turn.state.volatile
     due = [key for key, at in volatile.retry_at.items() if at <= turn.now]
-    turn.volatile(retry_at={key: at for key, at in volatile.retry_at.items() if at > turn.now})
+    if due:
+        turn.volatile(retry_at=Map((key, at) for key, at in volatile.retry_at.items() if at > turn.now))
     for key in due:
         if key in turn.state.recoveries:
             recovery.advance(turn, key)

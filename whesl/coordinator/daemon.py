@@ -276,7 +276,7 @@ class Daemon:
         """End when nobody has needed the coordinator for as long as was asked for."""
         if self._idle is None or time.monotonic() - self._last_message < self._idle:
             return
-        if not any(task.live for task in self._state.tasks.values()):
+        if not self._state.live:
             LOG.info("idle for %g s: ending", self._idle)
             self.stop()
 

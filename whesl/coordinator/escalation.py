@@ -186,13 +186,14 @@ def pending_requeue(turn: Turn, entry: TaskEntry) -> RequeueEntry | None:
 def watch(turn: Turn) -> None:
     """Notice silence, and ask the scheduler about those who are silent."""
     settings = turn.state.settings
-    for entry in list(turn.state.tasks.values()):
-        if not entry.live:
+    quiet = settings.silence
+    heard_at, started, tasks = turn.state.volatile.heard, turn.state.volatile.started, turn.state.tasks
+    for task in turn.state.live:
+        entry = tasks[task]
+        silent = turn.now - max(heard_at.get(task, 0.0), started) >= quiet
+        if not silent and entry.state is not TaskState.UNOBSERVED:
             continue
         order = pending_requeue(turn, entry)
-        volatile = turn.state.volatile
-        heard = max(volatile.heard.get(entry.id, 0.0), volatile.started)
-        silent = turn.now - heard >= settings.silence
         if silent and order is None and entry.state is not TaskState.UNOBSERVED:
             turn.record("unobserved", task=entry.id, reason=f"nothing was heard for {settings.silence:g} s")
             prepare(turn, entry)
@@ -213,7 +214,9 @@ def look(turn: Turn, entry: TaskEntry) -> None:
     due = volatile.looked.get(entry.id, 0.0) + turn.state.settings.look
     if entry.id in volatile.looking or turn.now < due or not entry.job_id or not entry.rjms:
         return
-    turn.volatile(looking=volatile.looking | {entry.id}, looked={**volatile.looked, entry.id: turn.now})
+    turn.volatile(
+        looking=volatile.looking.with_(entry.id, None), looked=volatile.looked.with_(entry.id, turn.now)
+    )
     start = not _observed(turn, entry)
     turn.do(LookAtJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, start=start))
 
@@ -221,7 +224,7 @@ def look(turn: Turn, entry: TaskEntry) -> None:
 def on_job_seen(turn: Turn, event: JobSeen) -> None:
     """The scheduler's word about a silent task's job. An end counts only when it was seen twice."""
     volatile = turn.state.volatile
-    turn.volatile(looking=volatile.looking - {event.task})
+    turn.volatile(looking=volatile.looking.without(event.task))
     entry = turn.state.tasks.get(event.task)
     if entry is None or not entry.live or entry.job_id != event.job_id:
         return
@@ -230,21 +233,21 @@ def on_job_seen(turn: Turn, event: JobSeen) -> None:
         return
     if event.unseen:
         if entry.id not in volatile.unseen:
-            turn.volatile(unseen=volatile.unseen | {entry.id})
+            turn.volatile(unseen=volatile.unseen.with_(entry.id, None))
             turn.say(f"{entry.id}: job {event.job_id} could not be observed: {event.unseen}")
         return
-    turn.volatile(unseen=volatile.unseen - {entry.id})
+    turn.volatile(unseen=volatile.unseen.without(entry.id))
     record = event.record
     ended = record is None or record.state.ended
     if not ended:
-        turn.volatile(ended={task: at for task, at in volatile.ended.items() if task != entry.id})
+        turn.volatile(ended=volatile.ended.without(entry.id))
         if record is not None and record.batch_host_lost and order is None:
             _batch_host_lost(turn, entry, record)
         return
     since = volatile.ended.get(entry.id)
     if since is None:
         # Its isolator's last words may still be on their way.
-        turn.volatile(ended={**volatile.ended, entry.id: turn.now})
+        turn.volatile(ended=volatile.ended.with_(entry.id, turn.now))
         return
     patience = turn.state.settings.look / 2
     if order is not None and record is not None and record.restarts <= order.restarts:

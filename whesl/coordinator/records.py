@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from whesl.coordinator.hierarchy import added
+from whesl.coordinator.persistent import Map
 from whesl.coordinator.state import (
     KEPT_COMMANDS,
     ControlEntry,
@@ -69,8 +70,14 @@ def _task(whole: State, task: str, **changes: Any) -> State:
     entry = whole.tasks.get(task)
     if entry is None:
         return whole
-    changed = msgspec.structs.replace(entry, **changes)
-    return msgspec.structs.replace(whole, tasks={**whole.tasks, task: changed})
+    return _with_task(whole, msgspec.structs.replace(entry, **changes))
+
+
+def _with_task(whole: State, entry: TaskEntry, **more: Any) -> State:
+    live = whole.live
+    if entry.live is not (entry.id in live):
+        live = live.with_(entry.id, None) if entry.live else live.without(entry.id)
+    return msgspec.structs.replace(whole, tasks=whole.tasks.with_(entry.id, entry), live=live, **more)
 
 
 def _moved(state: State, task: str, new: TaskState, time: float, **changes: Any) -> State:
@@ -86,7 +93,7 @@ def _recovery(state: State, key: str, **changes: Any) -> State:
     if recovery is None:
         return state
     changed = msgspec.structs.replace(recovery, **changes)
-    return msgspec.structs.replace(state, recoveries={**state.recoveries, key: changed})
+    return msgspec.structs.replace(state, recoveries=state.recoveries.with_(key, changed))
 
 
 def _workflow(state: State, data: Data, time: float) -> State:
@@ -100,11 +107,11 @@ def _workflow(state: State, data: Data, time: float) -> State:
         environment=data["environment"],
         time=time,
         history=before.history if before else History(),
-        counted=before.counted if before else frozenset(),
+        counted=before.counted if before else Map(),
     )
-    tasks = dict(state.tasks)
+    tasks = {}
     for task in workflow.tasks:
-        known = tasks.get(task.id)
+        known = state.tasks.get(task.id)
         # Known already when its isolator registered before the workflow did, or the workflow is run again.
         tasks[task.id] = msgspec.structs.replace(
             known or TaskEntry(id=task.id, workflow=workflow.id, step=task.step),
@@ -113,7 +120,10 @@ def _workflow(state: State, data: Data, time: float) -> State:
             workspace=task.workspace,
             cancelled=False,
         )
-    return msgspec.structs.replace(state, workflows={**state.workflows, workflow.id: entry}, tasks=tasks)
+    # What lives goes on living: neither claims nor states are changed by this.
+    return msgspec.structs.replace(
+        state, workflows=state.workflows.with_(workflow.id, entry), tasks=state.tasks.with_all(tasks)
+    )
 
 
 def _registered(state: State, data: Data, time: float) -> State:
@@ -145,8 +155,8 @@ def _registered(state: State, data: Data, time: float) -> State:
         nodes=tuple(data["nodes"]),
         parted="",
     )
-    aliases = {**state.aliases, data["alias"]: task} if data["alias"] else state.aliases
-    return msgspec.structs.replace(state, tasks={**state.tasks, task: entry}, aliases=aliases)
+    aliases = state.aliases.with_(data["alias"], task) if data["alias"] else state.aliases
+    return _with_task(state, entry, aliases=aliases)
 
 
 def _forgotten(state: State, task: str, peer: str) -> State:
@@ -154,12 +164,16 @@ def _forgotten(state: State, task: str, peer: str) -> State:
 
     What that one asked for may have overtaken its registration.
     """
-    recoveries = {
-        key: recovery
-        for key, recovery in state.recoveries.items()
-        if recovery.task != task or recovery.peer == peer
-    }
-    return msgspec.structs.replace(state, recoveries=recoveries)
+    recoveries, kept = state.recoveries, []
+    for recovery in state.recoveries_of(task):
+        if recovery.peer == peer:
+            kept.append(recovery.id)
+        else:
+            recoveries = recoveries.without(recovery.id)
+    by_task = state.recoveries_by_task
+    if by_task.get(task, ()) != tuple(kept):
+        by_task = by_task.with_(task, tuple(kept)) if kept else by_task.without(task)
+    return msgspec.structs.replace(state, recoveries=recoveries, recoveries_by_task=by_task)
 
 
 def _fenced(state: State, data: Data, _time: float) -> State:
@@ -219,9 +233,9 @@ def _counted(state: State, data: Data, _time: float) -> State:
     changed = msgspec.structs.replace(
         entry,
         history=msgspec.convert(data["history"], History),
-        counted=entry.counted | {numbered(data["task"], data["ordinal"], data.get("raised", 0.0))},
+        counted=entry.counted.with_(numbered(data["task"], data["ordinal"], data.get("raised", 0.0)), None),
     )
-    return msgspec.structs.replace(state, workflows={**state.workflows, data["workflow"]: changed})
+    return msgspec.structs.replace(state, workflows=state.workflows.with_(data["workflow"], changed))
 
 
 def _requested(state: State, data: Data, time: float) -> State:
@@ -237,7 +251,14 @@ def _requested(state: State, data: Data, time: float) -> State:
         refused=data["refused"],
         time=time,
     )
-    state = msgspec.structs.replace(state, recoveries={**state.recoveries, recovery.id: recovery})
+    keys = state.recoveries_by_task.get(recovery.task, ())
+    state = msgspec.structs.replace(
+        state,
+        recoveries=state.recoveries.with_(recovery.id, recovery),
+        recoveries_by_task=state.recoveries_by_task.with_(
+            recovery.task, keys if recovery.id in keys else (*keys, recovery.id)
+        ),
+    )
     waits = {"request": TaskState.RECOVERING, "escalation": TaskState.ESCALATED}.get(recovery.origin)
     return state if waits is None else _moved(state, recovery.task, waits, time)
 
@@ -285,10 +306,10 @@ def _recovery_done(state: State, data: Data, time: float) -> State:
         state = _moved(state, entry.id, TaskState.RUNNING, time)
     if data["outcome"] == "paused":
         return state
-    for key, recovery in state.recoveries.items():
+    for recovery in state.recoveries_of(entry.id):
         same = outcome.raised in (0.0, recovery.raised.time)
-        if same and (recovery.task, recovery.raised.ordinal) == (entry.id, data["ordinal"]):
-            state = _recovery(state, key, closed=recovery.closed or data["outcome"])
+        if same and recovery.raised.ordinal == data["ordinal"]:
+            state = _recovery(state, recovery.id, closed=recovery.closed or data["outcome"])
     return state
 
 
@@ -297,10 +318,13 @@ def _closed(state: State, data: Data, _time: float) -> State:
 
 
 def _configured(state: State, data: Data, _time: float) -> State:
+    changed = {}
     for task, content in data["tasks"].items():
-        configuration = msgspec.convert(content, Configuration)
-        state = _task(state, task, configuration=configuration, signal=data["signal"])
-    return state
+        entry = state.tasks.get(task)
+        if entry is not None:
+            configuration = msgspec.convert(content, Configuration)
+            changed[task] = msgspec.structs.replace(entry, configuration=configuration, signal=data["signal"])
+    return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
 
 
 def _decided(state: State, data: Data, _time: float) -> State:
@@ -318,13 +342,13 @@ def _requeue_decided(state: State, data: Data, time: float) -> State:
         because=data["because"],
         time=time,
     )
-    state = msgspec.structs.replace(state, requeues={**state.requeues, entry.token: entry})
+    state = msgspec.structs.replace(state, requeues=state.requeues.with_(entry.token, entry))
     return _moved(state, entry.task, TaskState.ESCALATED, time, reason=data["because"])
 
 
 def _requeue(state: State, token: str, **changes: Any) -> State:
     entry = msgspec.structs.replace(state.requeues[token], **changes)
-    return msgspec.structs.replace(state, requeues={**state.requeues, token: entry})
+    return msgspec.structs.replace(state, requeues=state.requeues.with_(token, entry))
 
 
 def _requeue_begun(state: State, data: Data, _time: float) -> State:
@@ -379,10 +403,10 @@ def _parted(state: State, data: Data, _time: float) -> State:
 def _finished(state: State, data: Data, time: float) -> State:
     entry = state.tasks[data["task"]]
     new = TaskState(data["state"])
-    for key, recovery in state.recoveries.items():
+    for recovery in state.recoveries_of(entry.id):
         # Nobody is left who waits for it, whoever it was that told of the end.
-        if recovery.task == entry.id and not recovery.closed:
-            state = _recovery(state, key, closed=new.value)
+        if not recovery.closed:
+            state = _recovery(state, recovery.id, closed=new.value)
     return _moved(
         state,
         entry.id,

@@ -64,8 +64,8 @@ def begin(
     reason: str = "",
 ) -> None:
     """Plan the coordinator's steps of a recovery, write them down, and start with the first."""
-    for other in list(turn.state.recoveries.values()):
-        older = other.task == entry.id and other.raised.ordinal < raised.ordinal
+    for other in turn.state.recoveries_of(entry.id):
+        older = other.raised.ordinal < raised.ordinal
         if older and other.origin == "request" and not other.closed:
             turn.record("closed", recovery=other.id, task=entry.id, outcome="superseded")
     steps: tuple[OwnStep, ...] = ()

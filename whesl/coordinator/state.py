@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whesl.coordinator.persistent import Map
 from whesl.detect.transform import History
 from whesl.esl.spec import RecoveryStep, Spec
 from whesl.model.evidence import Raised
@@ -44,7 +45,7 @@ class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}  # which cluster its jobs run on
     time: float = 0.0
     history: History = History()
-    counted: frozenset[str] = frozenset()
+    counted: Map[str, None] = Map()
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -186,24 +187,28 @@ class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     """What a restarted coordinator need not know: clocks of silence, retries, looks under way."""
 
     started: float = 0.0
-    heard: dict[str, float] = {}
-    looked: dict[str, float] = {}
-    looking: frozenset[str] = frozenset()
-    unseen: frozenset[str] = frozenset()  # tasks of which it was said that their job cannot be observed
-    ended: dict[str, float] = {}  # since when the scheduler says that a task's job has ended
-    retry_at: dict[str, float] = {}  # by recovery id or requeue token
-    retries: dict[str, int] = {}
+    heard: Map[str, float] = Map()
+    looked: Map[str, float] = Map()
+    looking: Map[str, None] = Map()
+    unseen: Map[str, None] = Map()  # tasks of which it was said that their job cannot be observed
+    ended: Map[str, float] = Map()  # since when the scheduler says that a task's job has ended
+    retry_at: Map[str, float] = Map()  # by recovery id or requeue token
+    retries: Map[str, int] = Map()
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole state."""
+    """The whole state. ``live`` and ``recoveries_by_task`` are there to find things: nothing looks at all
+    100,000 tasks for the sake of one.
+    """
 
     settings: Settings = Settings()
-    workflows: dict[str, WorkflowEntry] = {}
-    tasks: dict[str, TaskEntry] = {}
-    aliases: dict[str, str] = {}
-    recoveries: dict[str, Recovery] = {}
-    requeues: dict[str, RequeueEntry] = {}
+    workflows: Map[str, WorkflowEntry] = Map()
+    tasks: Map[str, TaskEntry] = Map()
+    live: Map[str, None] = Map()  # the tasks that are
+    aliases: Map[str, str] = Map()
+    recoveries: Map[str, Recovery] = Map()
+    recoveries_by_task: Map[str, tuple[str, ...]] = Map()  # their ids, in order
+    requeues: Map[str, RequeueEntry] = Map()
     cancels: dict[str, str] = {}  # the tasks of the jobs that are to be cancelled, by job id
     controls: dict[str, ControlEntry] = {}
     commands: dict[str, str] = {}  # answers already given, by command id: '' for done, else the error
@@ -215,6 +220,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         entry = self.tasks.get(task)
         workflow = self.workflows.get(entry.workflow) if entry else None
         return workflow.environment if workflow else {}
+
+    def recoveries_of(self, task: str) -> tuple[Recovery, ...]:
+        """Return a task's recoveries, in the order in which they were begun."""
+        return tuple(self.recoveries[key] for key in self.recoveries_by_task.get(task, ()))
 
     def durable(self) -> State:
         """Return the part that a journal describes."""

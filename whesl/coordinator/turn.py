@@ -64,14 +64,11 @@ class Turn:
         count = volatile.retries.get(key, 0)
         delay = min(settings.first_retry * 2.0 ** min(count, 16), settings.last_retry)
         self.volatile(
-            retries={**volatile.retries, key: count + 1},
-            retry_at={**volatile.retry_at, key: self.now + delay},
+            retries=volatile.retries.with_(key, count + 1),
+            retry_at=volatile.retry_at.with_(key, self.now + delay),
         )
 
     def retry_over(self, key: str) -> None:
         """Forget that something was put off."""
         volatile = self.state.volatile
-        self.volatile(
-            retries={other: count for other, count in volatile.retries.items() if other != key},
-            retry_at={other: at for other, at in volatile.retry_at.items() if other != key},
-        )
+        self.volatile(retries=volatile.retries.without(key), retry_at=volatile.retry_at.without(key))

@@ -83,7 +83,7 @@ def health_view(state: State, counters: dict[str, int], waiting: int) -> dict[st
     return {
         "workflows": len(state.workflows),
         "tasks": len(state.tasks),
-        "live": sum(task.live for task in state.tasks.values()),
+        "live": len(state.live),
         "open_recoveries": sum(recovery.open for recovery in state.recoveries.values()),
         "unacknowledged": waiting,
         "counters": counters,

@@ -1,0 +1,169 @@
+"""A persistent map: a changed copy costs little, however large the map is, and the old one stays as it was.
+
+The coordinator's state is frozen, and each event makes a new one. A plain dict of 100,000 tasks takes about
+5 ms to copy, which an isolator's every word would cost. Here a map is a large dict that is never changed and
+a small one of what is different; a change copies the small one, and from time to time both become one large
+dict again. With the small one at most as long as the square root of twice the large one's length, a change
+costs the square root of that length on the average (the balance of a two-level log-structured merge tree;
+O'Neil et al., The Log-Structured Merge-Tree, 1996).
+
+Keys come in the order in which they were put in, as in a dict, so that the same events give the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from math import isqrt
+from typing import Any, TypeVar, overload
+
+K = TypeVar("K")
+V = TypeVar("V")
+D = TypeVar("D")
+
+_SMALLEST = 16
+_GONE: Any = object()
+_MISSING: Any = object()
+
+
+class Map(Mapping[K, V]):
+    """A map that never changes; ``with_`` and its like return a changed one. May be read by other threads.
+
+    Args:
+        content: what is in it; copied.
+    """
+
+    __slots__ = ("_layers", "_length", "_limit")
+
+    _layers: tuple[dict[K, V], dict[K, V]]
+
+    def __init__(self, content: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        self._begin(dict(content))
+
+    def _begin(self, whole: dict[K, V]) -> None:
+        # One attribute for both: who reads it while another thread merges sees either the old or the new.
+        self._layers = (whole, {})
+        self._length = len(whole)
+        self._limit = max(_SMALLEST, isqrt(2 * self._length))
+
+    # Changed copies ------------------------------------------------------------------------------------
+
+    def with_(self, key: K, value: V) -> Map[K, V]:
+        """Return the map with a value under a key; a key that it had keeps its place."""
+        base, changes = self._layers
+        before = changes.get(key, _MISSING)
+        if before is _GONE:
+            # Put in again it comes last, as in a dict: its old place has to go first.
+            base, changes, before = self._whole(), {}, _MISSING
+        changed = changes.copy()
+        changed[key] = value
+        known = before is not _MISSING or key in base
+        return self._made(base, changed, self._length if known else self._length + 1)
+
+    def with_all(self, content: Mapping[K, V]) -> Map[K, V]:
+        """Return the map with many values; cheaper than one by one when they are very many."""
+        if len(content) > self._limit:
+            merged: Map[K, V] = Map.__new__(Map)
+            merged._begin({**self._whole(), **content})
+            return merged
+        result = self
+        for key, value in content.items():
+            result = result.with_(key, value)
+        return result
+
+    def without(self, key: K) -> Map[K, V]:
+        """Return the map without a key; one that it has not is no error."""
+        base, changes = self._layers
+        if key not in self:
+            return self
+        changed = changes.copy()
+        if key in base:
+            changed[key] = _GONE
+        else:
+            del changed[key]
+        return self._made(base, changed, self._length - 1)
+
+    def _made(self, base: dict[K, V], changes: dict[K, V], length: int) -> Map[K, V]:
+        made: Map[K, V] = Map.__new__(Map)
+        made._layers = (base, changes)
+        made._length = length
+        made._limit = self._limit
+        if len(changes) > self._limit:
+            made._begin(_merged(base, changes))
+        return made
+
+    # A mapping -----------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: K) -> V:
+        base, changes = self._layers
+        value: V = changes.get(key, _MISSING)
+        if value is _MISSING:
+            return base[key]
+        if value is _GONE:
+            raise KeyError(key)
+        return value
+
+    @overload
+    def get(self, key: K, /) -> V | None: ...
+    @overload
+    def get(self, key: K, default: V | D, /) -> V | D: ...
+    def get(self, key: K, default: Any = None, /) -> Any:
+        """Return the value of a key, ``default`` without one."""
+        base, changes = self._layers
+        value = changes.get(key, _MISSING)
+        if value is _MISSING:
+            return base.get(key, default)
+        return default if value is _GONE else value
+
+    def __contains__(self, key: object) -> bool:
+        base, changes = self._layers
+        if key in changes:
+            return changes[key] is not _GONE
+        return key in base
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._whole())
+
+    def keys(self) -> KeysView[K]:
+        """Return the keys, in order."""
+        return self._whole().keys()
+
+    def values(self) -> ValuesView[V]:
+        """Return the values, in the order of their keys."""
+        return self._whole().values()
+
+    def items(self) -> ItemsView[K, V]:
+        """Return keys and values, in order."""
+        return self._whole().items()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Map):
+            return self is other or self._whole() == other._whole()
+        return self._whole() == other if isinstance(other, dict) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as a dict: what is in it may not have one
+
+    def __repr__(self) -> str:
+        return f"Map({self._whole()!r})"
+
+    def _whole(self) -> dict[K, V]:
+        """Return the content as one dict, which nobody may change; kept, since nothing is said otherwise."""
+        base, changes = self._layers
+        if not changes:
+            return base
+        whole = _merged(base, changes)
+        self._layers = (whole, {})
+        self._limit = max(_SMALLEST, isqrt(2 * len(whole)))
+        return whole
+
+
+def _merged(base: dict[K, V], changes: dict[K, V]) -> dict[K, V]:
+    whole = base.copy()
+    for key, value in changes.items():
+        if value is _GONE:
+            del whole[key]
+        else:
+            whole[key] = value
+    return whole
