@@ -1,8 +1,8 @@
 """Launchers put in front on a task's PATH, so that those in the user's own script reach the nodes in use.
 
-A shim is a few lines of sh. Outside a task it becomes the real command at once. Inside one it starts
-``launcher.py`` (without site-packages, for speed), which rewrites the arguments (``rewriting.py``) and
-becomes the real command.
+A shim is a few lines of sh. It starts ``launcher.py`` (without site-packages, for speed), which rewrites the
+arguments (``rewriting.py``) and becomes the real command. What scripts mostly ask of srun is settled by its
+shim itself (``srun.sh``), since a recovery waits for it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ def install(directory: Path, python: str = "", path: str | None = None) -> None:
             (directory / name).unlink(missing_ok=True)
             continue
         text = f'#!/bin/sh\n# Becomes the real {name}; see whesl.rjms.shims.\nexec {start} {name} "$@"\n'
+        if name == "srun":
+            text = Path(__file__).with_name("srun.sh").read_text()
+            text = text.replace("@START@", start).replace("@MARKER@", MARKER)
         beside = directory / f".{name}.new"
         beside.write_text(text)
         beside.chmod(0o700)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 INSTANCE = "WHESL_FLUX_URI"
 RANKS = "WHESL_FLUX_RANKS"
-# Not read here, but by ``plain``: ``flux run`` is as Flux ships it.
+# Not read here, but by ``plain``: ``flux run`` is as Flux ships it, or does not work at all.
 PLAIN = "WHESL_FLUX_PLAIN"
+ALWAYS = "always"
 _TERM = re.compile(r"\b(hosts?|hostlist|ranks?):([\w.,\[\]-]+)")
 _ENVIRONMENT = ("env", "env-remove", "env-file")
 

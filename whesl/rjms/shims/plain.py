@@ -2,7 +2,8 @@
 
 Used for the attempts after the first: ``flux run`` takes several times as long to start as the job, and a
 recovery waits for it. Only where no plug-in of the site changes what ``flux run`` submits, and only for
-options that are known here.
+options that are known here. Where ``flux run`` itself cannot work, since Flux's Python bindings do not
+import, it is used for the first attempt as well.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 
 from whesl.rjms.shims.flux_options import parse
-from whesl.rjms.shims.flux_rewriting import PLAIN, marks
+from whesl.rjms.shims.flux_rewriting import ALWAYS, PLAIN, marks
 from whesl.rjms.shims.translating import Run
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
@@ -31,7 +32,8 @@ def plain_run(words: Sequence[str], environ: Mapping[str, str]) -> Run | None:
         words: the arguments of ``flux``, as ``rewrite_flux`` returns them.
         environ: the environment.
     """
-    if not environ.get(PLAIN) or environ.get("WHESL_RESTART_COUNT", "0") in ("", "0") or words[:1] != ["run"]:
+    first = environ.get("WHESL_RESTART_COUNT", "0") in ("", "0")
+    if not environ.get(PLAIN) or (first and environ[PLAIN] != ALWAYS) or words[:1] != ["run"]:
         return None
     line = parse("run", list(words[1:]))
     command = list(line.rest[1:] if line.rest[:1] == ("--",) else line.rest)
