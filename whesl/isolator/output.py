@@ -22,6 +22,7 @@ from whesl.isolator.events import Found
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.model.evidence import Evidence
 from whesl.model.pathmap import PathMap
+from whesl.model.planted import planted
 from whesl.model.workflow import job_matches
 
 PROBE = 64 * 1024
@@ -76,10 +77,20 @@ def _place(path: str, paths: PathMap) -> str:
     if moved == path or not full(path):
         return path
     try:
-        Path(moved).parent.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return path
-    return moved
+        _make_directories(Path(moved).parent)
+        # Made here and now: in a directory open to all it might be somebody else's a moment later.
+        os.close(os.open(moved, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
+    except OSError as error:
+        if error.errno != errno.ELOOP:  # a link of ours leads on to where the file is
+            return path
+    return path if planted(moved, os.geteuid(), os.lstat, os.readlink) else moved
+
+
+def _make_directories(directory: Path) -> None:
+    """Make what is missing, none of it to be written by others whatever the umask. Raises OSError."""
+    if not directory.is_dir():
+        _make_directories(directory.parent)
+        directory.mkdir(mode=0o755, exist_ok=True)
 
 
 def full(path: str) -> str:
