@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import msgspec
 
 from whesl.coordinator.state import State, TaskEntry
 from whesl.model.pathmap import PathMap
-from whesl.model.workflow import Configuration
+from whesl.model.workflow import Configuration, Workflow, downstream
 from whesl.wire.messages import Register
 
 
@@ -25,22 +26,54 @@ def identify(state: State, register: Register) -> str:
     entry = state.workflows.get(register.workflow)
     if entry is None:
         return register.task
-    tasks = entry.workflow.tasks
-    for found in (
-        [task.id for task in tasks if register.workspace and task.workspace == register.workspace],
-        [task.id for task in tasks if (task.step, task.instance) == (register.step, register.instance)],
-        [task.id for task in tasks if task.step == register.step and not task.instance],
-    ):
-        if len(found) == 1:
-            return found[0]
-    return register.task
+    known = _index(_Same(entry.workflow))
+    return (
+        (register.workspace and known.by_workspace.get(register.workspace))
+        or known.by_instance.get((register.step, register.instance))
+        or known.by_instance.get((register.step, ""))
+        or register.task
+    )
 
 
 def dependents(state: State, task: str) -> tuple[str, ...]:
     """Return the ids of all tasks downstream of a task, nearest first; none when it stands alone."""
     entry = state.tasks.get(task)
     workflow = state.workflows.get(entry.workflow) if entry else None
-    return workflow.workflow.dependents(task) if workflow else ()
+    return downstream(_index(_Same(workflow.workflow)).children, task) if workflow else ()
+
+
+class _Index:
+    """What is looked up in a workflow, made once: to look at 100,000 tasks for one takes tens of ms.
+
+    A workspace, or a step and its instance, that several tasks have stands for none: ''.
+    """
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.children = workflow.children()
+        self.by_workspace: dict[str, str] = {}
+        self.by_instance: dict[tuple[str, str], str] = {}
+        for task in workflow.tasks:
+            place = (task.step, task.instance)
+            self.by_workspace[task.workspace] = "" if task.workspace in self.by_workspace else task.id
+            self.by_instance[place] = "" if place in self.by_instance else task.id
+
+
+class _Same:
+    """A workflow as a key: the same object, not an equal one; frozen, so that what is derived stays true."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+
+    def __hash__(self) -> int:
+        return id(self.workflow)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.workflow is self.workflow
+
+
+@lru_cache(maxsize=16)
+def _index(same: _Same) -> _Index:
+    return _Index(same.workflow)
 
 
 def added(present: Configuration, change: Configuration) -> Configuration:

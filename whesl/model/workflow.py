@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -42,16 +43,31 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
 
     def dependents(self, task_id: str) -> tuple[str, ...]:
         """Return the ids of all tasks downstream of ``task_id``, nearest first, each once."""
+        return downstream(self.children(), task_id)
+
+    def children(self) -> dict[str, list[str]]:
+        """Return the ids of the tasks that depend on each task directly; those without are left out."""
         children: dict[str, list[str]] = {}
         for task in self.tasks:
             for parent in task.parents:
                 children.setdefault(parent, []).append(task.id)
-        found: dict[str, None] = {}
-        frontier = [task_id]
-        while frontier:
-            frontier = [c for p in frontier for c in children.get(p, ()) if c not in found and c != task_id]
-            found.update(dict.fromkeys(frontier))
-        return tuple(found)
+        return children
+
+
+def downstream(children: Mapping[str, Sequence[str]], task_id: str) -> tuple[str, ...]:
+    """Return the ids of all tasks downstream of one, nearest first, each once.
+
+    Args:
+        children: as ``Workflow.children`` returns them.
+        task_id: where to begin.
+    """
+    found: dict[str, None] = {}
+    frontier = [task_id]
+    while frontier:
+        new = (c for p in frontier for c in children.get(p, ()) if c not in found and c != task_id)
+        frontier = list(dict.fromkeys(new))
+        found.update(dict.fromkeys(frontier))
+    return tuple(found)
 
 
 def job_matches(patterns: tuple[str, ...], step: str, name: str) -> bool:

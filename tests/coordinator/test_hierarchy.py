@@ -1,0 +1,71 @@
+"""Finding a task, and what depends on it, in workflows of many tasks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from whesl.coordinator.hierarchy import dependents, identify
+from whesl.coordinator.records import apply
+from whesl.coordinator.state import State
+from whesl.esl.spec import Spec
+from whesl.model.workflow import Task, Workflow
+from whesl.wire.messages import Register
+
+EMPTY = Spec(file="rules.esl", entities=(), levels=(), resources=(), exceptions=())
+
+
+def state_of(*tasks: Task) -> State:
+    workflow = Workflow(id="w", name="w", wms="batch", root="/w", tasks=tasks)
+    data = {"workflow": workflow, "spec": EMPTY, "rjms": "local", "observe": False, "environment": {}}
+    return apply(State(), "workflow", msgspec.to_builtins(data), 1.0)
+
+
+def test_layers_that_depend_on_each_other_completely_are_walked_once() -> None:
+    """Twelve layers of ten tasks: by paths there would be 10**11 of them to walk."""
+    layers = [[f"w/{layer}_{number}" for number in range(10)] for layer in range(12)]
+    tasks = [Task(id=name, step="s", instance=name) for name in layers[0]]
+    for before, layer in pairwise(layers):
+        tasks += [Task(id=name, step="s", instance=name, parents=tuple(before)) for name in layer]
+    state = state_of(*tasks)
+    expected = tuple(name for layer in layers[1:] for name in layer)
+    assert dependents(state, "w/0_3") == expected == state.workflows["w"].workflow.dependents("w/0_3")
+    assert dependents(state, "w/11_0") == () == dependents(state, "w/unknown")
+
+
+TASKS = (
+    Task(id="w/a", step="a", workspace="/w/a"),
+    Task(id="w/b_1", step="b", instance="1", workspace="/w/b/1"),
+    Task(id="w/b_2", step="b", instance="2", workspace="/w/b/2"),
+    Task(id="w/c", step="c", workspace="/w/both"),
+    Task(id="w/d", step="d", workspace="/w/both"),
+)
+
+
+@pytest.mark.parametrize(
+    ("workspace", "step", "instance", "found"),
+    [
+        ("/w/b/1", "strange", "", "w/b_1"),
+        ("/elsewhere", "b", "2", "w/b_2"),
+        ("", "a", "7", "w/a"),
+        ("/w/both", "d", "", "w/d"),
+        ("/w/both", "strange", "", "w/other"),
+        ("", "b", "", "w/other"),
+        ("", "b", "3", "w/other"),
+    ],
+)
+def test_an_unknown_name_is_found_by_what_one_task_alone_has(
+    workspace: str, step: str, instance: str, found: str
+) -> None:
+    said = Register(
+        task="w/other", workflow="w", step=step, instance=instance, workspace=workspace, claim="1.0"
+    )
+    assert identify(state_of(*TASKS), said) == found
+
+
+def test_a_workflow_that_is_registered_again_is_looked_up_as_it_is_now() -> None:
+    said = Register(task="w/other", workflow="w", step="z", workspace="/w/a", claim="1.0")
+    assert identify(state_of(*TASKS), said) == "w/a"
+    assert identify(state_of(Task(id="w/new", step="a", workspace="/w/a")), said) == "w/new"
