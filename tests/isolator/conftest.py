@@ -38,6 +38,9 @@ from whesl.isolator.events import (
     AttemptStarted,
     CollectEvidence,
     Command,
+    ConfigurationRead,
+    CoordinatorMessage,
+    Detections,
     Event,
     EvidenceCollected,
     Finish,
@@ -47,6 +50,7 @@ from whesl.isolator.events import (
     KillAttempt,
     KillConfirmed,
     RaiseJobException,
+    ReadConfiguration,
     RunStep,
     Schedule,
     Send,
@@ -61,7 +65,7 @@ from whesl.isolator.setup import Setup
 from whesl.isolator.state import State
 from whesl.model.evidence import Evidence
 from whesl.model.workflow import Task
-from whesl.wire.messages import AnyMessage, Report
+from whesl.wire.messages import AnyMessage, Report, Welcome
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
 NOW = 1_000_000.0
@@ -174,6 +178,7 @@ class World:
         self.step_result: Callable[[RunStep], StepDone] = lambda run: StepDone(
             ordinal=run.ordinal, index=run.index, outcome="continue"
         )
+        self.read_result = ConfigurationRead(reason="the coordinator has no journal")
         self.unreachable: tuple[str, ...] = ()
         self._queue: deque[Event] = deque()
 
@@ -241,6 +246,8 @@ class World:
                 self.messages.append(command.message)
         elif isinstance(command, Schedule):
             self.alarm = command.time if self.alarm is None else min(self.alarm, command.time)
+        elif isinstance(command, ReadConfiguration):
+            self._queue.append(self.read_result)
         elif isinstance(command, Finish):
             self.finished = command
         else:
@@ -273,6 +280,19 @@ class World:
 
     def asked(self, kind: type[Command]) -> list[Any]:
         return [command for command in self.commands if isinstance(command, kind)]
+
+
+def detect(world: World, *names: str, attempt: int | None = None) -> World:
+    number = world.state.attempt if attempt is None else attempt
+    return world.feed(Detections(attempt=number, found=tuple(found(name) for name in names)))
+
+
+def hear(world: World, message: Any) -> World:
+    return world.feed(CoordinatorMessage(message=message))
+
+
+def welcome(world: World, **changes: Any) -> World:
+    return hear(world, Welcome(task="wf/app", admitted=True, **changes))
 
 
 @pytest.fixture

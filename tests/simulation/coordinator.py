@@ -14,7 +14,7 @@ from tests.simulation.network import Delivery, Server
 from tests.simulation.rulebook import OLD
 from tests.simulation.scenario import struck
 from tests.simulation.world import InvariantError
-from whesl.coordinator import core, performing
+from whesl.coordinator import absent, core, performing
 from whesl.coordinator.events import (
     AllowRequeue,
     Arrived,
@@ -36,7 +36,7 @@ from whesl.esl.spec import RecoveryStep
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Workflow
-from whesl.wire.messages import Register, decode
+from whesl.wire.messages import Register, Welcome, decode
 
 if TYPE_CHECKING:
     from tests.simulation.system import System
@@ -99,6 +99,16 @@ class Place:
     def read(self) -> list[tuple[str, dict[str, Any], float]]:
         """Return the journal as it is read from disk."""
         return [(kind, msgspec.json.decode(data), time) for kind, data, time in self.records]
+
+    def would_answer(self, register: Register) -> Welcome:
+        """Return what its files say to a task whose registration nobody answers."""
+        left = [
+            (f"{envelope.sender}#{envelope.incarnation}", envelope.message)
+            for frames in self.system.spool
+            for frame in frames
+            if (envelope := decode(frame)) is not None
+        ]
+        return absent.answer(rebuild(self.read(), self.settings), left, register, self.world.now)
 
     def start(self) -> None:
         """Start a coordinator on it."""

@@ -57,8 +57,8 @@ class Watch:
 
     def attempt(self, isolator: Isolator, command: StartAttempt) -> None:
         """An attempt is started: what its ancestors' files need has to be known to it."""
-        if not isolator.welcomed:
-            return  # it could not be told; that is said in its log
+        if not isolator.informed:
+            return  # an isolator before this one was, and started an attempt
         job = isolator.site.job
         wanted = (
             self.coordinator.wanted.get(f"{isolator.site.id}@{job.id}.{job.restarts - 1}") if job else None
@@ -149,7 +149,8 @@ class Watch:
             job = site.job
             if job is None or entry.job_id != job.id:
                 continue
-            if job.state in (JobState.TIMEOUT, JobState.CANCELLED) and site.files.result is not None:
+            over = self.audit(site, site.files).ended is not None
+            if job.state in (JobState.TIMEOUT, JobState.CANCELLED) and over:
                 continue  # its node died when all was done but the goodbye: its manager sees that
             good = job.state is JobState.COMPLETED and job.exit_code == 0
             if (entry.state in _GOOD) != good and not entry.cancelled:

@@ -20,6 +20,7 @@ from whesl.isolator.events import (
     AttemptStarted,
     CollectEvidence,
     Command,
+    ConfigurationRead,
     CoordinatorFound,
     CoordinatorLost,
     CoordinatorMessage,
@@ -29,6 +30,7 @@ from whesl.isolator.events import (
     Finish,
     Journal,
     KillAttempt,
+    ReadConfiguration,
     RunStep,
     Schedule,
     Send,
@@ -54,6 +56,7 @@ VOLATILE = (
     "next_heartbeat",
     "welcome_deadline",
     "said_waiting",
+    "waits_for_welcome",
     "killed",
     "unconfirmed",
 )
@@ -76,7 +79,7 @@ class Isolator:
         self.setup: Setup = site.files.setup
         self.dead = False
         self.watching = False  # the present attempt's output is read, and its end waited for
-        self.welcomed = False
+        self.informed = False  # by the coordinator or by its files
         self.finish: Finish | None = None
         self.state: State = core.rebuild(self.setup, self.files.read())
         self.client = Client(
@@ -137,7 +140,7 @@ class Isolator:
         if self.world.tracing:
             self.world.note(self.site.name, f"hears {_short(message)}")
         if isinstance(message, Welcome):
-            self.welcomed |= message.admitted
+            self.informed |= message.admitted
             if not message.admitted:
                 self.site.system.watch.refused(self, message.reason)
         self.feed(CoordinatorMessage(message=message))
@@ -249,8 +252,16 @@ class Isolator:
             run = self.site.run_of(self.state.token)
             if run is not None and command.whom == "group":
                 run.told_to_end()
+        elif isinstance(command, ReadConfiguration):
+            self.world.after(0.5 * self._chance.random(), self._read_configuration, command)
         elif isinstance(command, Finish):
             self._end(command)
+
+    def _read_configuration(self, command: ReadConfiguration) -> None:
+        if not self.dead:
+            welcome = self.site.system.place.would_answer(command.register)
+            self.informed = True
+            self.feed(ConfigurationRead(welcome=welcome))
 
     def _schedule(self, time: float) -> None:
         if self._alarm is None or time < self._alarm:

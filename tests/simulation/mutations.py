@@ -10,6 +10,7 @@ from unittest.mock import patch
 import msgspec
 
 from tests.simulation import isolator as sim_isolator
+from tests.simulation.coordinator import Place
 from whesl.coordinator import admission, configuring, escalation, performing
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
@@ -21,7 +22,7 @@ from whesl.isolator import recovery as isolator_recovery
 from whesl.isolator import state as isolator_state
 from whesl.isolator.silence import Silence
 from whesl.wire.delivery import Outbox
-from whesl.wire.messages import Escalate, RecoveryDone
+from whesl.wire.messages import Escalate, RecoveryDone, Welcome
 
 Mutation = Callable[[], Any]
 
@@ -169,6 +170,15 @@ def last_words_not_left() -> Any:
     return patch.object(sim_isolator, "news", lambda _envelopes: [])
 
 
+def files_not_asked() -> Any:
+    """A task that gets no answer starts with what it has."""
+
+    def knows_nothing(_place: Any, register: Any) -> Welcome:
+        return Welcome(task=register.task, admitted=True)
+
+    return patch.object(Place, "would_answer", knows_nothing)
+
+
 def numbers_not_told_apart() -> Any:
     """A recovery is recognised by its number alone, whichever run of the task it was."""
     real = coordinator_recovery.on_done
@@ -229,6 +239,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     late_dependents_forgotten,
     news_not_repeated,
     last_words_not_left,
+    files_not_asked,
     numbers_not_told_apart,
     replay_skips_a_record,
     escalation_swallowed_by_the_isolator,

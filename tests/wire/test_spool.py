@@ -14,7 +14,7 @@ from whesl.wire.client import CoordinatorClient
 from whesl.wire.keys import user_keys
 from whesl.wire.messages import Escalate, Finished, Heartbeat, RecoveryDone, RecoveryRequest, Register
 from whesl.wire.server import CoordinatorServer
-from whesl.wire.spool import collect, leave, spool
+from whesl.wire.spool import collect, leave, put_aside, spool
 
 RAISED = Raised(exception="E", task="w/a", attempt=1, ordinal=1, time=1.0, evidence=())
 DONE = RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched")
@@ -111,7 +111,8 @@ def test_what_is_no_isolator_s_is_put_aside_and_named_once(home: Path, tmp_path:
     else:
         os.mkfifo(left.path)
     found, unreadable = collect(home)
-    assert found == [] and [path.name for path in unreadable] == [left.path.name + ".unreadable"]
+    assert found == [] and unreadable == [left.path]
+    assert put_aside(left.path).name == left.path.name + ".unreadable"
     assert collect(home) == ([], [])
     if damage == "link":
         assert (tmp_path / "elsewhere").read_bytes() == content

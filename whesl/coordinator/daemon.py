@@ -58,7 +58,7 @@ from whesl.wire.keys import UserKeys, user_keys
 from whesl.wire.messages import Heartbeat, Query, Register, Reply
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
-from whesl.wire.spool import collect
+from whesl.wire.spool import collect, put_aside
 from whesl.workflows.submit import avoid
 
 LOG = logging.getLogger(__name__)
@@ -214,7 +214,8 @@ class Daemon:
             LOG.error("what isolators may have left could not be looked at: %s", error)
             return
         for path in unreadable:
-            LOG.error("what was left could not be understood, see %s", path)
+            with contextlib.suppress(OSError):
+                LOG.error("what was left could not be understood, see %s", put_aside(path))
         for left in found:
             new: list[tuple[Event, Delivery | None]] = [
                 (Arrived(peer=delivery.peer, message=delivery.message), delivery)

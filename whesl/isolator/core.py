@@ -17,6 +17,7 @@ from whesl.isolator.events import (
     AttemptNotStarted,
     AttemptStarted,
     Command,
+    ConfigurationRead,
     CoordinatorFound,
     CoordinatorLost,
     CoordinatorMessage,
@@ -28,6 +29,7 @@ from whesl.isolator.events import (
     KillConfirmed,
     KillUnconfirmed,
     NodeSeen,
+    ReadConfiguration,
     RunStep,
     SignalAttempt,
     Signalled,
@@ -101,7 +103,7 @@ def _on_started(turn: Turn, event: Started) -> None:
     if phase is Phase.NEW:
         _register(turn)
         if setup.coordinator:
-            turn.volatile(welcome_deadline=turn.now + setup.welcome_wait)
+            turn.volatile(welcome_deadline=turn.now + setup.welcome_wait, waits_for_welcome=True)
             turn.wake(turn.now + setup.welcome_wait)
         else:
             _begin(turn)
@@ -143,28 +145,30 @@ def _tell_again(turn: Turn) -> None:
 
 
 def _register(turn: Turn) -> None:
+    turn.send(_registration(turn))
+
+
+def _registration(turn: Turn) -> Register:
     setup = turn.state.setup
-    turn.send(
-        Register(
-            task=setup.task.id,
-            workflow=setup.workflow,
-            step=setup.task.step,
-            instance=setup.task.instance,
-            workspace=setup.task.workspace,
-            rjms=setup.rjms,
-            job_id=setup.job_id,
-            claim=setup.claim,
-            nodes=setup.nodes,
-            attempt=turn.state.attempt,
-            state=turn.state.task_state,
-            configuration_version=turn.state.coordinator_version,
-        )
+    return Register(
+        task=setup.task.id,
+        workflow=setup.workflow,
+        step=setup.task.step,
+        instance=setup.task.instance,
+        workspace=setup.task.workspace,
+        rjms=setup.rjms,
+        job_id=setup.job_id,
+        claim=setup.claim,
+        nodes=setup.nodes,
+        attempt=turn.state.attempt,
+        state=turn.state.task_state,
+        configuration_version=turn.state.coordinator_version,
     )
 
 
 def _begin(turn: Turn) -> None:
     """Start the first attempt under this claim."""
-    turn.volatile(welcome_deadline=None)
+    turn.volatile(welcome_deadline=None, waits_for_welcome=False)
     if turn.state.configuration.skip:
         turn.finish(0, TaskState.SKIPPED, "skipped by the workflow's configuration")
         return
@@ -190,12 +194,32 @@ def _on_welcome(turn: Turn, welcome: Welcome) -> None:
     turn.volatile(connected=True, said_waiting=False, heartbeat=welcome.heartbeat)
     turn.volatile(next_heartbeat=turn.now + welcome.heartbeat)
     turn.wake(turn.now + welcome.heartbeat)
-    state = turn.state
     if not welcome.admitted:
         turn.say(f"not admitted by the coordinator: {welcome.reason}")
         _stop(turn, escalation.EXIT_TEMPORARY, f"another run owns this task: {welcome.reason}")
         return
-    newer = welcome.configuration.version > state.coordinator_version
+    _take(turn, welcome)
+    if turn.state.phase is Phase.NEW and turn.state.waits_for_welcome:
+        _begin(turn)
+    else:
+        _ask_again(turn)
+
+
+def _ask_again(turn: Turn) -> None:
+    """Ask again what is still open: a question that overtook the registration was nobody's, and is lost."""
+    state = turn.state
+    under_way = state.recovery
+    if state.phase is Phase.ESCALATED:
+        escalation.send(turn)
+    elif under_way is not None and under_way.requested is not None and not under_way.granted:
+        if state.phase in (Phase.FENCING, Phase.GRANT):
+            recovery.request_grant(turn)
+
+
+def _take(turn: Turn, welcome: Welcome, *, anyway: bool = False) -> None:
+    """Take over what a welcome says of bad nodes and of the configuration, if that is newer, or ``anyway``."""
+    state = turn.state
+    newer = anyway or welcome.configuration.version > state.coordinator_version
     if newer or welcome.bad_nodes != state.bad_nodes:
         turn.record(
             "reconfigured",
@@ -207,8 +231,21 @@ def _on_welcome(turn: Turn, welcome: Welcome) -> None:
         )
     if newer and state.alive:
         turn.do(WriteReconfigure(configuration=turn.state.configuration))
-    if state.phase is Phase.NEW and state.welcome_deadline is not None:
-        _begin(turn)
+
+
+def _on_configuration_read(turn: Turn, event: ConfigurationRead) -> None:
+    """Nobody answered, but what would have been answered is known, or cannot be known: start."""
+    state = turn.state
+    if state.phase is not Phase.NEW or not state.waits_for_welcome:
+        return
+    if event.welcome is None:
+        turn.say(f"the coordinator did not answer, and its files do not say more: {event.reason}")
+        turn.say("started without what the coordinator may have decided for this task")
+    else:
+        version = event.welcome.configuration.version
+        turn.say(f"the coordinator did not answer; its journal was read instead (configuration {version})")
+        _take(turn, event.welcome, anyway=True)
+    _begin(turn)
 
 
 def _reconfigure(turn: Turn, message: Reconfigure) -> None:
@@ -395,8 +432,8 @@ def _on_tick(turn: Turn, _event: Event) -> None:
         turn.wake(turn.state.next_heartbeat)
     if state.phase is Phase.NEW and state.welcome_deadline is not None:
         if turn.now >= state.welcome_deadline:
-            turn.say("the coordinator did not answer; started without its configuration")
-            _begin(turn)
+            turn.volatile(welcome_deadline=None)
+            turn.do(ReadConfiguration(register=_registration(turn)))
         else:
             turn.wake(state.welcome_deadline)
     elif state.unconfirmed:
@@ -432,6 +469,7 @@ def _on_lost(turn: Turn, _event: CoordinatorLost) -> None:
 _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     Started: _on_started,
     CoordinatorMessage: _on_message,
+    ConfigurationRead: _on_configuration_read,
     CoordinatorFound: _on_found,
     CoordinatorLost: _on_lost,
     AttemptStarted: _on_attempt_started,

@@ -40,6 +40,7 @@ from whesl.isolator.events import (
     Journal,
     KillAttempt,
     RaiseJobException,
+    ReadConfiguration,
     RunStep,
     Say,
     Schedule,
@@ -368,6 +369,11 @@ class Daemon:
         if self._client is not None:
             self._client.send(command.message)
 
+    def _read_configuration(self, command: ReadConfiguration) -> None:
+        from whesl.isolator.asking import read_configuration  # loaded by the few who need it
+
+        self._asker.submit(lambda: read_configuration(command.register), self._feed)
+
     def _reconfigure(self, command: WriteReconfigure) -> None:
         self._starter.write_reconfigure(command.configuration)
 
@@ -451,6 +457,7 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     RaiseJobException: Daemon._raise_on_job,
     RunStep: Daemon._step,
     Send: Daemon._send,
+    ReadConfiguration: Daemon._read_configuration,
     WriteReconfigure: Daemon._reconfigure,
     Say: Daemon._say,
     Schedule: Daemon._schedule,

@@ -14,7 +14,7 @@ from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode, Configuration
-from whesl.wire.messages import AnyMessage
+from whesl.wire.messages import AnyMessage, Register, Welcome
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +41,13 @@ class CoordinatorMessage(Event, frozen=True, kw_only=True):
     """A message from the coordinator; it says what it is by its own type."""
 
     message: AnyMessage
+
+
+class ConfigurationRead(Event, frozen=True, kw_only=True):
+    """What the coordinator would have answered, from its files; None, and why, when they do not say."""
+
+    welcome: Welcome | None = None
+    reason: str = ""
 
 
 class CoordinatorFound(Event, frozen=True, kw_only=True):
@@ -248,6 +255,12 @@ class Send(Command, frozen=True, kw_only=True):
     """Send a message to the coordinator, reliably unless it is a heartbeat."""
 
     message: AnyMessage
+
+
+class ReadConfiguration(Command, frozen=True, kw_only=True):
+    """Find out from the coordinator's files what it does not answer; ConfigurationRead follows."""
+
+    register: Register
 
 
 class WriteReconfigure(Command, frozen=True, kw_only=True):

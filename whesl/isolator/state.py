@@ -134,6 +134,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat: float = 5.0
     next_heartbeat: float = 0.0
     welcome_deadline: float | None = None
+    waits_for_welcome: bool = False
     said_waiting: bool = False
     killed: bool = False  # the attempt is being killed because the task is to end
     unconfirmed: bool = False  # the last attempt to fence did not succeed

@@ -72,10 +72,7 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
 
 
 def collect(home: Path) -> tuple[list[Left], list[Path]]:
-    """Return what was left, oldest first, and the files that could not be understood.
-
-    Those are renamed, so that they are named once and kept for whoever wants to look.
-    """
+    """Return what was left, oldest first, and the files that could not be understood."""
     found: list[tuple[float, str]] = []
     with contextlib.suppress(FileNotFoundError), os.scandir(spool(home)) as entries:
         for entry in entries:
@@ -92,11 +89,16 @@ def collect(home: Path) -> tuple[list[Left], list[Path]]:
         if envelopes:
             left.append(Left(path, envelopes))
         else:
-            aside = path.with_name(name + UNREADABLE)
-            with contextlib.suppress(OSError):
-                path.rename(aside)
-                unreadable.append(aside)
+            unreadable.append(path)
     return left, unreadable
+
+
+def put_aside(path: Path) -> Path:
+    """Rename a file that was not understood, and return it: it is looked at once, and kept.
+
+    Raises OSError.
+    """
+    return path.rename(path.with_name(path.name + UNREADABLE))
 
 
 def _read(path: Path) -> tuple[Envelope, ...]:

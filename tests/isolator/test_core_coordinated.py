@@ -1,0 +1,252 @@
+"""The core and its coordinator, on a virtual clock: asked, waited for, done without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tests.isolator.conftest import (
+    World,
+    detect,
+    exception,
+    hear,
+    make_setup,
+    step,
+    welcome,
+)
+from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
+from whesl.isolator.events import (
+    ConfigurationRead,
+    CoordinatorFound,
+    CoordinatorLost,
+    ReadConfiguration,
+    RunStep,
+    SignalAttempt,
+    StartAttempt,
+    StepDone,
+    WriteReconfigure,
+)
+from whesl.isolator.state import Phase
+from whesl.model.pathmap import PathMap
+from whesl.model.states import TaskState
+from whesl.model.workflow import Configuration
+from whesl.wire.messages import (
+    Escalate,
+    EscalationDecision,
+    Finished,
+    Heartbeat,
+    Reconfigure,
+    RecoveryDone,
+    RecoveryGrant,
+    RecoveryRequest,
+    Register,
+    Welcome,
+)
+
+Make = Callable[..., World]
+WORKFLOW = exception("QUOTA", level=Level.WORKFLOW_LEVEL)
+
+
+def test_the_first_attempt_waits_for_its_configuration(world: Make) -> None:
+    made = World(make_setup(coordinator=True)).start()
+    assert made.sent(Register)[0].claim == "c1"
+    assert made.asked(StartAttempt) == []
+    moved = Configuration(version=3, path_map=PathMap().with_rule("/old", "/new"))
+    welcome(made, configuration=moved)
+    assert made.asked(StartAttempt)[0].configuration.path_map == moved.path_map
+
+
+def test_without_an_answer_the_task_starts_all_the_same(world: Make) -> None:
+    made = World(make_setup(coordinator=True)).start().advance(9)
+    assert made.asked(StartAttempt) == []
+    made.advance(2)
+    assert made.state.phase is Phase.RUNNING
+    assert any("did not answer" in getattr(c, "text", "") for c in made.commands)
+    assert any("has no journal" in getattr(c, "text", "") for c in made.commands)
+
+
+def test_without_an_answer_the_coordinator_s_files_say_where_ancestors_put_their_files() -> None:
+    made = World(make_setup(coordinator=True))
+    moved = Configuration(path_map=PathMap().with_rule("/old", "/new"))
+    made.read_result = ConfigurationRead(welcome=Welcome(task="wf/app", admitted=True, configuration=moved))
+    made.start().advance(11)
+    (start,) = made.asked(StartAttempt)
+    assert start.configuration.path_map == moved.path_map
+    # The coordinator's own word, when it comes, is newer than what was read.
+    more = msgspec.structs.replace(moved, version=1, environment={"A": "1"})
+    welcome(made, configuration=more)
+    assert made.state.configuration.environment == {"A": "1"}
+    assert made.state.configuration.path_map == moved.path_map
+
+
+def test_an_answer_that_comes_while_the_files_are_read_starts_the_task_once() -> None:
+    made = World(make_setup(coordinator=True))
+    made.hold = (ReadConfiguration,)
+    made.start().advance(11)
+    welcome(made)
+    assert len(made.asked(StartAttempt)) == 1
+    made.feed(made.read_result)
+    assert len(made.asked(StartAttempt)) == 1
+
+
+def test_a_question_that_overtook_the_registration_is_asked_again() -> None:
+    spec = exception(limit=0, otherwise=Otherwise.ESCALATE)
+    made = detect(World(make_setup(spec, coordinator=True)).start().advance(11), "CRASH")
+    assert len(made.sent(Escalate)) == 1
+    welcome(made)
+    assert len(made.sent(Escalate)) == 2
+    made = detect(World(make_setup(WORKFLOW, coordinator=True)).start().advance(11), "QUOTA")
+    welcome(made)
+    assert len(made.sent(RecoveryRequest)) == 2
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1))
+    welcome(made)
+    assert len(made.sent(RecoveryRequest)) == 2
+
+
+def test_a_task_that_another_job_owns_does_not_start(world: Make) -> None:
+    made = World(make_setup(coordinator=True)).start()
+    hear(made, Welcome(task="wf/app", admitted=False, reason="job 7"))
+    assert made.finished is not None
+    assert made.finished.code == 75
+    assert made.asked(StartAttempt) == []
+
+
+def test_the_job_level_needs_no_coordinator(world: Make) -> None:
+    made = welcome(World(make_setup(exception(), coordinator=True)).start())
+    made.feed(CoordinatorLost())
+    detect(made, "CRASH")
+    assert made.state.attempt == 2
+    assert made.sent(RecoveryDone)[0].outcome == "relaunched"
+
+
+def test_the_workflow_level_asks_first_and_then_takes_its_own_steps(world: Make) -> None:
+    made = welcome(World(make_setup(WORKFLOW, coordinator=True)).start())
+    detect(made, "QUOTA")
+    assert made.sent(RecoveryRequest)[0].raised.exception == "QUOTA"
+    assert made.state.phase is Phase.GRANT
+    assert made.asked(RunStep) == []
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1))
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1))
+    assert len(made.asked(RunStep)) == 1
+    assert made.state.attempt == 2
+
+
+def test_the_wait_for_the_coordinator_is_bounded_and_said(world: Make) -> None:
+    made = welcome(World(make_setup(WORKFLOW, coordinator=True)).start())
+    made.feed(CoordinatorLost())
+    detect(made, "QUOTA").advance(119)
+    assert made.finished is None
+    assert any("waiting for the coordinator" in getattr(c, "text", "") for c in made.commands)
+    made.advance(2)
+    assert made.finished is not None
+    assert made.finished.state is TaskState.FAILED
+    assert "did not answer" in made.finished.reason
+
+
+def test_a_wait_that_the_coordinator_leaves_us_in_is_told_too() -> None:
+    made = welcome(World(make_setup(WORKFLOW, coordinator=True)).start())
+    detect(made, "QUOTA")
+    assert not any("waiting for" in getattr(c, "text", "") for c in made.commands)
+    made.now += 10.0
+    made.feed(CoordinatorLost())
+    assert any("waiting for the coordinator, at most 110 s" in getattr(c, "text", "") for c in made.commands)
+
+
+def test_a_refused_grant_is_else(world: Make) -> None:
+    spec = exception("QUOTA", level=Level.WORKFLOW_LEVEL, otherwise=Otherwise.PAUSE)
+    made = detect(welcome(World(make_setup(spec, coordinator=True)).start()), "QUOTA")
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, refused="no room"))
+    assert made.state.phase is Phase.PAUSED
+
+
+def test_a_grant_may_name_what_the_exception_became(world: Make) -> None:
+    """Counted over all tasks of the workflow it was another one: that one's steps are done, and reported."""
+    higher = exception(
+        "BROKEN",
+        level=Level.WORKFLOW_LEVEL,
+        steps=(step(), step(resource=ResourceKind.JOB, operation=Operation.REPLACE)),
+    )
+    made = World(make_setup(WORKFLOW, higher, coordinator=True)).start()
+    detect(welcome(made), "QUOTA")
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, transformed="BROKEN"))
+    assert len(made.asked(RunStep)) == 2
+    assert made.state.attempt == 2
+    assert made.sent(RecoveryDone)[-1].exception == "BROKEN"
+
+
+def test_a_grant_for_an_exception_that_is_unknown_here_changes_nothing(world: Make) -> None:
+    made = detect(welcome(World(make_setup(WORKFLOW, coordinator=True)).start()), "QUOTA")
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, transformed="ELSEWHERE"))
+    assert made.sent(RecoveryDone)[-1].exception == "QUOTA"
+
+
+def test_steps_of_others_cannot_be_done_without_a_coordinator(world: Make) -> None:
+    spec = exception("QUOTA", level=Level.WORKFLOW_LEVEL, steps=(step(entity=Entity.WMS), step()))
+    made = detect(world(spec), "QUOTA").advance(2)
+    assert made.finished is not None
+    assert made.finished.state is TaskState.FAILED
+
+
+def test_without_a_coordinator_the_job_s_own_steps_suffice(world: Make) -> None:
+    assert detect(world(WORKFLOW), "QUOTA").state.attempt == 2
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "state"),
+    [("requeue", 75, TaskState.ESCALATED), ("fail", 1, TaskState.FAILED)],
+)
+def test_an_escalation_is_decided_by_the_coordinator(
+    world: Make, action: str, code: int, state: TaskState
+) -> None:
+    spec = exception(limit=0, otherwise=Otherwise.ESCALATE)
+    made = detect(welcome(World(make_setup(spec, coordinator=True)).start()), "CRASH")
+    assert made.sent(Escalate)[0].reason == "budget-spent"
+    assert made.state.task_state is TaskState.ESCALATED
+    hear(made, EscalationDecision(task="wf/app", ordinal=1, action=action))
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (code, state)
+    assert made.sent(Finished)[0].exit_code == code
+
+
+def test_the_wait_for_a_decision_is_bounded(world: Make) -> None:
+    spec = exception(limit=0, otherwise=Otherwise.ESCALATE)
+    made = detect(welcome(World(make_setup(spec, coordinator=True)).start()), "CRASH").advance(121)
+    assert made.finished is not None
+    assert made.finished.code == 75
+
+
+def test_a_running_task_is_reconfigured_once(world: Make) -> None:
+    made = welcome(World(make_setup(coordinator=True)).start())
+    moved = Configuration(version=2, path_map=PathMap().with_rule("/old", "/new"))
+    for _ in range(2):
+        hear(made, Reconfigure(task="wf/app", configuration=moved, signal=10))
+    assert len(made.asked(WriteReconfigure)) == 1
+    assert [c.signum for c in made.asked(SignalAttempt)] == [10]
+    assert made.state.configuration.path_map == moved.path_map
+
+
+def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) -> None:
+    made = welcome(World(make_setup(exception(), coordinator=True)).start())
+    made.step_result = lambda run: StepDone(
+        ordinal=run.ordinal,
+        index=run.index,
+        outcome="continue",
+        configuration=Configuration(version=5, environment={"A": "1"}),
+    )
+    detect(made, "CRASH")
+    hear(made, Reconfigure(task="wf/app", configuration=Configuration(version=2, environment={"B": "2"})))
+    assert made.state.configuration.environment == {"A": "1", "B": "2"}
+    assert made.state.configuration.version == 6
+
+
+def test_heartbeats_go_on_while_it_runs(world: Make) -> None:
+    made = welcome(World(make_setup(coordinator=True)).start(), heartbeat=5.0).advance(21)
+    assert len(made.sent(Heartbeat)) == 4
+
+
+def test_contact_found_again_registers_again(world: Make) -> None:
+    made = welcome(World(make_setup(coordinator=True)).start())
+    made.feed(CoordinatorLost()).feed(CoordinatorFound())
+    assert len(made.sent(Register)) == 2
