@@ -28,6 +28,9 @@ from whesl.testing import faults
 from whesl.testing.slurmbed import SlurmBed
 
 WHESL = str(Path(sys.executable).parent / "whesl")
+# Seconds between the faults of a daemon that there is one of. Only a slurmctld that has run for a while declares
+# a job lost whose batch host came back without it; one that never does so is no fault to recover from.
+REST = {"coordinator": 5.0, "controller": 15.0}
 KILLED_WITHIN = 60.0  # seconds in which kills of an isolator are counted
 
 
@@ -49,11 +52,13 @@ class Cluster:
         self._places = places
         self._environment = environment
         self._scan = observing.Scan(Path(environment["WHESL_HOME"]))
+        self._known = observing.Known(Path(environment["WHESL_HOME"], "coordinator", "journal.db"))
         self._living: list[Process] = []
         self._queue: list[Queued] = []
         self._out: dict[str, str] = {}  # nodes that are not whole, and why
         self._full: set[Path] = set()
         self._down: set[str] = set()  # "coordinator", "controller": stopped or killed
+        self._back: dict[str, float] = {}  # since when they run again
         self._undo: list[tuple[float, str, Callable[[], None]]] = []
         self._kills: dict[str, deque[float]] = {}
         self._starting: subprocess.Popen[bytes] | None = None
@@ -66,6 +71,7 @@ class Cluster:
         """Look at everything; what the scheduler does not tell now is as it was."""
         self._look()
         tasks = []
+        known = self._known.claims()
         running = [job for job in self._queue if job.state == "RUNNING" and job.name in self._jobs]
         for job in running:
             mine = [process for process in self._living if process.job == job.job]
@@ -81,6 +87,7 @@ class Cluster:
                     spares=self.losses.spares(job.name),
                     again=not self.losses.ran_again(job.name),
                     fragile=self._jobs[job.name].fragile,
+                    known=job.claim in known and count["isolator"] + count["keeper"] > 0,
                     isolator=count["isolator"] > 0,
                     isolator_kills=len(kills),
                     ranks=count["rank"],
@@ -93,9 +100,17 @@ class Cluster:
             tasks=tuple(tasks),
             out=len(self._out),
             disks=tuple(str(disk) for disk in self._disks() if disk not in self._full),
-            coordinator="coordinator" not in self._down and bool(self._of("coordinator")),
-            controller="controller" not in self._down,
+            coordinator=self._ready("coordinator") and bool(self._of("coordinator")),
+            controller=self._ready("controller"),
         )
+
+    def _ready(self, daemon: str) -> bool:
+        """Whether a daemon runs, and has for long enough to have done something."""
+        return daemon not in self._down and time.monotonic() >= self._back.get(daemon, 0.0) + REST[daemon]
+
+    def _is_back(self, daemon: str) -> None:
+        self._down.discard(daemon)
+        self._back[daemon] = time.monotonic()
 
     def queued(self) -> list[Queued]:
         """Return the jobs as they were seen last."""
@@ -229,7 +244,7 @@ class Cluster:
 
         def back() -> None:
             self._bed.restart_controller()
-            self._down.discard("controller")
+            self._is_back("controller")
 
         self._later(fault, back)
         return ()
@@ -240,7 +255,7 @@ class Cluster:
 
         def back() -> None:
             self._bed.resume_controller()
-            self._down.discard("controller")
+            self._is_back("controller")
 
         self._later(fault, back)
         return ()
@@ -269,11 +284,11 @@ class Cluster:
     def _continue(self, process: Process, role: str) -> None:
         if observing.alive(process):
             os.kill(process.pid, signal.SIGCONT)
-        self._down.discard(role)
+        self._is_back(role)
 
     def _start_coordinator(self) -> None:
         """As an operator's supervision would; the next turn tries again where it fails."""
-        self._down.discard("coordinator")
+        self._is_back("coordinator")
         if self._starting is None or self._starting.poll() is not None:
             self._starting = subprocess.Popen(
                 [WHESL, "coordinator", "start"],

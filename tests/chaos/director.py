@@ -21,8 +21,10 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     """A task that runs.
 
     Its job may be run ``again`` (once), and it may lose so many nodes (``spares``) before that is needed. A
-    ``fragile`` one may lose any: its specification has it fail then. ``isolator_kills`` are those of the last
-    minute; ``ranks``, ``agents`` and ``keeper`` are of living processes.
+    ``fragile`` one may lose any: its specification has it fail then. ``known``: the coordinator has heard of
+    this run, and it is not over; before, and between its end and Slurm's hearing of that, the loss of the
+    batch host is one that nobody can mend. ``isolator_kills`` are those of the last minute; ``ranks``,
+    ``agents`` and ``keeper`` are of living processes.
     """
 
     name: str
@@ -31,6 +33,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     spares: int = 1
     again: bool = True
     fragile: bool = False
+    known: bool = True
     isolator: bool = True
     isolator_kills: int = 0
     ranks: int = 1
@@ -83,6 +86,8 @@ def _expendable(view: View) -> list[str]:
 
 
 def _may_lose(task: TaskView, node: str) -> bool:
+    if node == task.batch_host and not task.known:
+        return False
     return task.fragile or task.again or (node != task.batch_host and task.spares > 0)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+
+from whesl.journal import Journal, JournalError
 
 ROLES = ("keeper", "isolator", "agent", "rank", "coordinator")
 
@@ -34,6 +37,12 @@ class Queued(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     batch_host: str
     nodes: str
+    restarts: str
+
+    @property
+    def claim(self) -> str:
+        """What the product calls this run of the job."""
+        return f"{self.job}.{self.restarts}"
 
 
 class Scan:
@@ -116,19 +125,42 @@ def alive(process: Process) -> bool:
 
 def queue(environment: Mapping[str, str]) -> list[Queued] | None:
     """Return all jobs, None when the scheduler does not answer."""
-    form = "%i|%j|%T|%B|%N"
+    fields = ("JobID", "Name", "State", "BatchHost", "NodeList", "RestartCnt")
+    form = ",".join(f"{field}:|" for field in fields)
     try:
         done = subprocess.run(
-            ["squeue", "-h", "-t", "all", "-o", form],
+            ["squeue", "-h", "-t", "all", "-O", form],
             env=dict(environment), capture_output=True, text=True, timeout=3, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return None
     if done.returncode != 0:
         return None
-    rows = [line.split("|") for line in done.stdout.splitlines()]
+    rows = [line.strip().split("|") for line in done.stdout.splitlines()]
     return [
-        Queued(job=row[0], name=row[1], state=row[2], batch_host=row[3], nodes=row[4])
+        Queued(job=row[0], name=row[1], state=row[2], batch_host=row[3], nodes=row[4], restarts=row[5])
         for row in rows
-        if len(row) == 5
+        if len(row) == len(fields) + 1
     ]
+
+
+class Known:
+    """Which runs of jobs the coordinator has heard of, from its journal.
+
+    Args:
+        journal: the file.
+    """
+
+    def __init__(self, journal: Path) -> None:
+        self._file = journal
+        self._since = 0
+        self._claims: set[str] = set()
+
+    def claims(self) -> frozenset[str]:
+        """Return the claims of all isolators that have registered so far."""
+        with contextlib.suppress(JournalError), Journal(self._file, read_only=True) as journal:
+            for record in journal.read(self._since):
+                self._since = record.seq
+                if record.kind == "registered":
+                    self._claims.add(record.data["claim"])
+        return frozenset(self._claims)

@@ -181,8 +181,8 @@ def failure_asked(
     if row["state"] != "failed" or not row["reason"]:
         return False
     fragile = sum(e["exception"] == "FRAGILE" and e["task"] == row["task"] for e in exceptions)
-    if job.fragile:
-        return fragile >= 1 and nodes_lost >= 1
+    if job.fragile and fragile:
+        return nodes_lost >= 1
     return "run again already" in row["reason"] and nodes_lost >= 2
 
 

@@ -123,7 +123,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(tasks: int, cycles: int) -> tuple[Job, ...]:
-    """Return a workflow of so many tasks (at least 5), each of so many cycles.
+    """Return a workflow of so many tasks (at least 6), each of so many cycles.
 
     One part in five prepares, two in five solve on two nodes each, the rest analyse what two have solved; two
     are fragile, and one sums up.
