@@ -57,7 +57,7 @@ def batch_jobspec(job: Mapping[str, Any]) -> dict[str, Any]:
     task = {
         "command": [*broker, "{{tmpdir}}/script", *job["arguments"]],
         "slot": "task",
-        "count": {"per_slot": 1},
+        "count": {"total": slots} if slots % nodes else {"per_slot": 1},
     }
     return {"resources": [node], "tasks": [task], "attributes": attributes, "version": 1}
 

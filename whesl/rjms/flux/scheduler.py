@@ -194,6 +194,8 @@ def submission(request: JobRequest, environ: Mapping[str, str]) -> dict[str, Any
     """
     if request.time_limit is not None and request.time_limit <= 0:
         raise UsageError(f"a time limit has to be above zero: {request.time_limit:g} minutes")
+    if request.tasks is not None and request.tasks < request.nodes:
+        raise UsageError(f"{request.tasks} tasks cannot use {request.nodes} nodes")
     try:
         script = Path(request.script).read_text()
     except (OSError, ValueError) as error:
