@@ -6,9 +6,11 @@ BIN := $(VENV)/bin
 
 SEEDS ?= 100000
 FIRST ?= 0
+MINUTES ?= 5
+SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-flux lint parser man clean soak
+.PHONY: help demo test test-flux lint parser man clean soak chaos
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,6 +56,9 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 
 soak: $(VENV)/.dev ## simulated worlds with faults on a virtual clock: make soak SEEDS=1000000 FIRST=0
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST)
+
+chaos: $(VENV)/.dev ## a workflow on a real Slurm that fails each second: make chaos MINUTES=5 SEED=7 (root)
+	$(BIN)/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
 
 clean: ## remove the environment and what runs left behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/output

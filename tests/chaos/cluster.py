@@ -28,8 +28,8 @@ from whesl.testing import faults
 from whesl.testing.slurmbed import SlurmBed
 
 WHESL = str(Path(sys.executable).parent / "whesl")
-# Seconds between the faults of a daemon that there is one of. Only a slurmctld that has run for a while declares
-# a job lost whose batch host came back without it; one that never does so is no fault to recover from.
+# Seconds between the faults of a daemon that there is one of. Only a slurmctld that has run for a while says
+# that a job is lost whose batch host came back without it; one that never does is no fault to recover from.
 REST = {"coordinator": 5.0, "controller": 15.0}
 KILLED_WITHIN = 60.0  # seconds in which kills of an isolator are counted
 
