@@ -21,7 +21,7 @@ from typing import IO, Any
 import msgspec
 import zmq
 
-from whesl.coordinator import core, performing, views
+from whesl.coordinator import core, descriptors, performing, views
 from whesl.coordinator.events import (
     AllowRequeue,
     Arrived,
@@ -125,6 +125,8 @@ class Daemon:
         self._stopping = False
         self._journal_failed = False
         self._last_message = time.monotonic()
+        self._most_connections = descriptors.raise_limit()
+        self._full = False
         self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
         self._next_tick = 0.0
         self._signals, self._signalled = socket.socketpair()
@@ -138,6 +140,9 @@ class Daemon:
         self._journal.append("coordinator-started", own, _now())
         avoid.publish(self._home, self._state.bad_nodes.values())
         LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
+        if self._most_connections < descriptors.FEW:
+            most = self._most_connections
+            LOG.warning("at most %d isolators can be connected: %s", most, descriptors.advice(most))
         self._listen_for_signals()
         poller = zmq.Poller()
         for watched in (*self._server.sockets, self._workers.fileno(), self._signals.fileno()):
@@ -163,6 +168,7 @@ class Daemon:
             self._next_tick = time.monotonic() + self._interval
             self._collect()
             self._take([(Tick(), None)])
+            self._count_connections()
             self._publish()
         self._server.tick()
         self._rest()
@@ -394,6 +400,13 @@ class Daemon:
             return None
         LOG.info("metrics on http://%s/metrics", server.where)
         return server
+
+    def _count_connections(self) -> None:
+        """Say so when no more isolators can be connected: those go on alone, and nothing is known of them."""
+        connections, most = self._server.connections(), self._most_connections
+        if connections >= most and not self._full:
+            LOG.error("%d connections, no more are possible: %s", connections, descriptors.advice(most))
+        self._full = connections >= most
 
     def _publish(self) -> None:
         if self._metrics is not None:

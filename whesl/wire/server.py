@@ -212,6 +212,10 @@ class CoordinatorServer:
         """Return how many peers have a connection, without those that ask once and go."""
         return sum(not peer.startswith(TRANSIENT) for peer in self._routes)
 
+    def connections(self) -> int:
+        """Return how many connections bear a peer."""
+        return len(self._peers)
+
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
