@@ -498,7 +498,7 @@ def test_an_exception_printed_while_no_isolator_lived_is_handled(bench: Bench) -
     out = bench.place / "out"
     with out.open("wb") as stdout:
         child = bench.exec(*command, options=("-e", bench.rules()), stdout=stdout)
-        until(lambda: "start 0" in out.read_text(), "the task's start")
+        until(lambda: "launched" in bench.kinds(), "the isolator's record of the start")
         isolator = bench.isolator()
         (bench.place / "go").touch()
         os.kill(isolator, signal.SIGKILL)

@@ -83,3 +83,27 @@ def test_the_tenth_attempt_is_not_the_first(start: Start, token: str) -> None:
     assert tenth.poll() is None
     everyone = processes.of_attempt(f"{token.partition('.')[0]}.")
     assert tenth.pid in [process.pid for process in everyone]
+
+
+def test_the_end_of_what_was_killed_is_seen_when_it_comes(
+    start: Start, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With an hour between two looks, a wait by the clock would not come back.
+    for name in ("_LOOK_FIRST", "_LOOK_PATIENT", "_LOOK_LONGEST"):
+        monkeypatch.setattr(processes, name, 3600.0)
+    start("sleep 300", token)
+    start("exec sleep 300", token)
+    done = processes.kill_all(token)
+    assert done.left == []
+    assert done.count == 3
+
+
+def test_without_descriptors_the_end_is_looked_for(
+    start: Start, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(pid: int) -> int:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os, "pidfd_open", none_left)
+    start("exec sleep 300", token)
+    assert processes.kill_all(token).left == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -36,14 +35,14 @@ class TheirScheduler:
 
 
 @pytest.fixture
-def third_party(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [
-        EntryPoint(f"theirs-{face.lower()}", f"{__name__}:Their{face}", rjms.GROUP)
-        for face in ("Allocation", "Scheduler")
-    ]
-    monkeypatch.setattr(
-        "importlib.metadata.entry_points", lambda group: points if group == rjms.GROUP else []
-    )
+def third_party(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Install a package that offers both, as pip leaves it behind."""
+    information = tmp_path / "theirs-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    lines = [f"theirs-{face.lower()} = {__name__}:Their{face}\n" for face in ("Allocation", "Scheduler")]
+    (information / "entry_points.txt").write_text(f"[{rjms.GROUP}]\n{''.join(lines)}")
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 def test_inside_nothing_this_machine_is_the_node() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -79,6 +78,8 @@ class LazyGroup(click.Group):
         """Find a command, with the nearest names for a misspelling."""
         unknown = bool(args) and args[0] not in COMMANDS and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
+            import difflib  # rarely needed, and heavy
+
             near = difflib.get_close_matches(args[0], COMMANDS, n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")

@@ -1,10 +1,9 @@
-"""The isolator's process: ``python -m whesl.isolator --task-dir DIRECTORY``."""
+"""The isolator's process: ``python -m whesl.isolator --task-dir DIRECTORY [--lock DESCRIPTOR]``."""
 
 from __future__ import annotations
 
 import logging
 import os
-import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -55,7 +54,7 @@ def main(arguments: list[str]) -> int:
     """Look after one task until it is over, and return its exit status.
 
     Args:
-        arguments: ``--task-dir`` and the directory.
+        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, when it is held for us.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     directory = TaskDir(Path(arguments[arguments.index("--task-dir") + 1]))
@@ -63,9 +62,13 @@ def main(arguments: list[str]) -> int:
     if job is None:
         logging.error("%s is missing or not readable", directory.job_file)
         return 70
-    own = processes.read(os.getpid())
     try:
-        lock = directory.lock(job.setup.claim, socket.gethostname(), own.started if own else 0)
+        if "--lock" in arguments:
+            lock = int(arguments[arguments.index("--lock") + 1])
+            os.set_inheritable(lock, False)
+        else:
+            lock = directory.lock()
+            taskdir.sign(lock, job.setup.claim, processes.read(os.getpid()))
     except LockedError as error:
         logging.error("%s", error)
         return EXIT_LOCKED
@@ -85,4 +88,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    logging.shutdown()
+    # All is said and closed. Taking the interpreter down in order takes 20 ms, and the caller waits.
+    os._exit(status)

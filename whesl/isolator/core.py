@@ -38,7 +38,7 @@ from whesl.isolator.events import (
     Tick,
     WriteReconfigure,
 )
-from whesl.isolator.setup import Setup
+from whesl.isolator.setup import Setup, token_prefix
 from whesl.isolator.state import Phase, State, apply
 from whesl.isolator.turn import Turn, merged
 from whesl.model.states import NodeState, TaskState
@@ -400,7 +400,7 @@ def _on_job_exception(turn: Turn, event: JobExceptionSeen) -> None:
     raised before the present attempt began, or that names only nodes that this attempt does not use.
     """
     state = turn.state
-    stranger = event.attempt is not None and not event.attempt.startswith(recovery.token_prefix(state.setup))
+    stranger = event.attempt is not None and not event.attempt.startswith(token_prefix(state.setup))
     if announce.is_ours(state, event) or stranger:
         return
     turn.record(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import socket
 import stat
 import sys
 import time
-import uuid
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,14 +14,14 @@ from urllib.parse import quote
 import msgspec
 
 from whesl.esl.spec import Spec
-from whesl.isolator import keeper, launching, processes, taskdir
+from whesl.isolator import first, keeper, launching, processes, taskdir
 from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
-from whesl.isolator.taskdir import Job, Owner, Result, Stream, TaskDir
+from whesl.isolator.taskdir import Job, LockedError, Owner, Result, Stream, TaskDir
 from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.model.workflow import Task
 from whesl.rjms import current_allocation
-from whesl.rjms.port import AllocationInfo
+from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
 
 WITHOUT_WORKFLOW = "exec"
@@ -74,7 +73,8 @@ def prepare(request: Request) -> dict[str, Any] | int:
     keeper.open_standard_streams()
     here = home()
     spec = load_rules(request.rules, here / "cache", any_job=not (request.step or request.name))
-    info = current_allocation(os.environ).describe()
+    allocation = current_allocation(os.environ)
+    info = allocation.describe()
     if request.inner == "flux":
         from whesl.rjms.flux import inner
 
@@ -86,14 +86,13 @@ def prepare(request: Request) -> dict[str, Any] | int:
     if isinstance(found, int):
         return found
     streams = _streams()
+    runner = 0
     if isinstance(found, Owner):
         pid, child, claim = found.pid, False, found.claim
     else:
         job = _job(request, found, streams)
-        taskdir.replace(directory.job_file, msgspec.json.encode(job))
-        keeper.hold_signals()
-        directory.result_file.unlink(missing_ok=True)
-        pid, child, claim = keeper.start_isolator(sys.executable, str(directory.path)), True, found.claim
+        pid, runner = _start(job, directory, allocation, info)
+        child, claim = True, found.claim
     wanted = request.summary if request.summary is not None else os.isatty(2)
     # A regular file is the task's own: nothing of ours goes there, not even when it was asked for.
     summary = wanted and not streams.stderr.path
@@ -103,9 +102,43 @@ def prepare(request: Request) -> dict[str, Any] | int:
         "claim": claim,
         "isolator": pid,
         "child": child,
+        "runner": runner,
         "copy": [name for name, stream in streams.copied],
         "summary": summary and not request.quiet,
     }
+
+
+def _start(job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo) -> tuple[int, int]:
+    """Start the isolator, and before it the first attempt where that is possible.
+
+    Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it).
+    """
+    lock = None
+    old = taskdir.load(directory.job_file, Job)
+    if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
+        # What a call before this one started may run, with nobody left who has written it down.
+        job = msgspec.structs.replace(job, first=old.first)
+    if first.possible(job, directory, info):
+        # Held by an isolator: ours will find that out and say so.
+        with contextlib.suppress(LockedError):
+            lock = directory.lock()
+            job = msgspec.structs.replace(job, first=first.sizes(job, directory))
+    if lock is None:
+        taskdir.replace(directory.job_file, msgspec.json.encode(job))
+        directory.result_file.unlink(missing_ok=True)
+        keeper.hold_signals()
+        return keeper.start_isolator(sys.executable, str(directory.path)), 0
+    taskdir.replace(directory.job_file, msgspec.json.encode(job))
+    directory.result_file.unlink(missing_ok=True)
+    gate = os.pipe()
+    with keeper.signals_kept():
+        # First, so that the lock names it from the task's first moment on; it waits at the gate.
+        pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
+        taskdir.sign(lock, job.setup.claim, processes.read(pid))
+        runner = first.begin(job, directory, allocation)
+    for end in gate:
+        os.close(end)
+    return pid, runner
 
 
 def _setup(request: Request, spec: Spec | None, info: AllocationInfo, here: Path) -> Setup:
@@ -136,7 +169,7 @@ def _setup(request: Request, spec: Spec | None, info: AllocationInfo, here: Path
         active=_active(request, info),
         own_node=info.batch_host,
         use_own_node=not request.no_own_node,
-        salt=uuid.uuid4().hex,
+        salt=os.urandom(16).hex(),
         coordinator_wait=request.coordinator_wait,
         term_grace=request.term_grace,
     )
@@ -160,12 +193,12 @@ def _active(request: Request, info: AllocationInfo) -> int | None:
 def _claim(request: Request, info: AllocationInfo) -> str:
     """Return what is the same for all calls of ``whesl exec`` that are about one start of a job's script."""
     if not request.workflow:
-        return uuid.uuid4().hex
+        return os.urandom(16).hex()
     if info.rjms != "host":
         return f"{info.job_id}.{info.restart_count}"
     # Without a resource manager the script around us is the job.
     parent = processes.read(os.getppid())
-    return f"{socket.gethostname()}.{os.getppid()}.{parent.started if parent else 0}"
+    return f"{os.uname().nodename}.{os.getppid()}.{parent.started if parent else 0}"
 
 
 def _task_dir(request: Request, task: Task, here: Path) -> Path:
@@ -200,7 +233,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo) -> Setup | 
 
 
 def _attach(directory: TaskDir, owner: Owner, old: Job | None, info: AllocationInfo) -> Owner:
-    if owner.host == socket.gethostname() and old is not None and old.setup.job_id == info.job_id:
+    if owner.host == os.uname().nodename and old is not None and old.setup.job_id == info.job_id:
         return owner
     raise AlreadyRunError(
         f"this task is run by an isolator on {owner.host or 'another node'} (claim {owner.claim})",

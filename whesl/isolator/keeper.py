@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -34,6 +35,7 @@ class Keeper:
         claim: what the isolator's result has to carry.
         isolator: the running isolator's process number.
         child: whether that is a child of this process (else this keeper attached to it).
+        runner: the runner of a first attempt that this process has started; 0 for none.
         copy: the streams (``stdout``, ``stderr``) whose files are copied through to ours.
         summary: show the isolator's summary on stderr at the end.
     """
@@ -46,6 +48,7 @@ class Keeper:
         isolator: int,
         *,
         child: bool,
+        runner: int,
         copy: list[str],
         summary: bool,
     ) -> None:
@@ -54,6 +57,7 @@ class Keeper:
         self._claim = claim
         self._isolator = isolator
         self._child = child
+        self._runner = _pidfd(runner) if runner else None
         self._summary = summary
         self._starts: list[float] = []
         self._last = False
@@ -106,6 +110,8 @@ class Keeper:
         poller = select.poll()
         poller.register(signals, select.POLLIN)
         poller.register(pidfd, select.POLLIN)
+        if self._runner is not None:
+            poller.register(self._runner, select.POLLIN)
         for signum in self._held:
             self._forward(signum)
         self._held = []
@@ -114,6 +120,10 @@ class Keeper:
             for descriptor, _ in poller.poll():
                 if descriptor == pidfd:
                     gone = True
+                    continue
+                if descriptor == self._runner:
+                    poller.unregister(descriptor)
+                    self._reap_runner()
                     continue
                 for signum in os.read(signals, 64):
                     if signum in FORWARDED:
@@ -131,6 +141,14 @@ class Keeper:
         if self._child:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._isolator, 0)
+
+    def _reap_runner(self) -> None:
+        """Take note of the end of the runner, our child; its status is in a file, for the isolator."""
+        assert self._runner is not None
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PIDFD, self._runner, os.WEXITED)
+        os.close(self._runner)
+        self._runner = None
 
     def _result(self) -> int | None:
         """Return the task's exit status if the isolator ended by its own decision."""
@@ -212,6 +230,14 @@ class Keeper:
                 self._over.wait(LOOK_EVERY)
 
 
+def _pidfd(pid: int) -> int | None:
+    """Return a descriptor of a process, None when there is none."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+
+
 def _runner(directory: Path) -> int | None:
     """Return a descriptor (pidfd_open(2)) of the shell that runs the task here, None when there is none."""
     for place in Path("/proc").iterdir():
@@ -249,18 +275,26 @@ def _position(place: int) -> tuple[int, int]:
     return (int(words[0]), int(words[1])) if len(words) >= 2 else (1, 0)
 
 
-def start_isolator(python: str, task_dir: str) -> int:
+def start_isolator(
+    python: str, task_dir: str, lock: int | None = None, gate: tuple[int, int] | None = None
+) -> int:
     """Start an isolator in a session of its own, its words in the task's log; return its process number.
 
     Args:
         python: the interpreter.
         task_dir: the task's directory.
+        lock: the task's lock, held by this process; the isolator holds it from now on.
+        gate: both ends of a pipe; the isolator loads once this process has closed the second, or is dead.
     """
+    held = [] if lock is None else ["--lock", str(lock)]
     log = os.open(Path(task_dir) / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     pid = os.fork()
     if pid == 0:
         try:
             os.setsid()
+            if gate is not None:
+                os.close(gate[1])
+                os.read(gate[0], 1)
             os.dup2(log, 1)
             os.dup2(log, 2)
             # A signal that comes before the isolator listens waits for it instead of ending it.
@@ -268,7 +302,9 @@ def start_isolator(python: str, task_dir: str) -> int:
             # What this process ignores would be ignored by everything that the task starts.
             for signum in (signal.SIGPIPE, *FORWARDED):
                 signal.signal(signum, signal.SIG_DFL)
-            os.execv(python, [python, "-m", "whesl.isolator", "--task-dir", task_dir])  # noqa: S606  # a list
+            if lock is not None:
+                os.set_inheritable(lock, True)
+            os.execv(python, [python, "-m", "whesl.isolator", "--task-dir", task_dir, *held])  # noqa: S606  # a list
         finally:
             os._exit(127)
     os.close(log)
@@ -278,6 +314,26 @@ def start_isolator(python: str, task_dir: str) -> int:
 def hold_signals() -> None:
     """Let signals wait until a keeper listens: from here on there is an isolator that has to hear of them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+
+
+@contextlib.contextmanager
+def signals_kept() -> Iterator[None]:
+    """Let a task be started meanwhile: no signal is blocked or ignored in it, and none that comes is lost.
+
+    Afterwards signals wait, as after ``hold_signals``, those that came meanwhile among them.
+    """
+    came: list[int] = []
+    before = {signum: signal.getsignal(signum) for signum in FORWARDED}
+    for signum in FORWARDED:
+        signal.signal(signum, lambda number, _: came.append(number))  # a handler is not inherited by programs
+    try:
+        yield
+    finally:
+        hold_signals()
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+        for number in came:
+            os.kill(os.getpid(), number)
 
 
 def open_standard_streams() -> None:
@@ -302,4 +358,7 @@ def append_only(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(Keeper(**json.loads(sys.argv[1])).run())
+    status = Keeper(**json.loads(sys.argv[1])).run()
+    sys.stderr.flush()
+    # The caller waits, and there is nothing for the interpreter to take down.
+    os._exit(status)

@@ -23,7 +23,7 @@ from whesl.isolator.events import (
     NodeSeen,
 )
 from whesl.isolator.fencing import Fence
-from whesl.isolator.recovery import token_prefix
+from whesl.isolator.setup import token_prefix
 from whesl.isolator.silence import NodeFenced, NodeLost, NodeStacks, NodeUp, Silence
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,19 +12,13 @@ import msgspec
 from whesl.detect.core import Detected
 from whesl.detect.disk import Usage, read_usage
 from whesl.detect.watch import Watch
-from whesl.esl.spec import (
-    HangDetection,
-    LogDetection,
-    ProgressDetection,
-    Source,
-    Stream,
-)
+from whesl.esl.spec import Source
 from whesl.isolator import output, taskdir
 from whesl.isolator.events import Event, Found, JobExceptionSeen, NodeSeen
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
-from whesl.model.workflow import Configuration, job_matches
+from whesl.model.workflow import Configuration
 
 LOG = logging.getLogger(__name__)
 DISK_EVERY = 5.0
@@ -59,10 +52,10 @@ class Outlook:
         spec = self._job.setup.spec
         if spec is None:
             return
-        sources = self._sources(number, configuration)
+        sources = output.sources(self._directory, self._job, number, configuration)
         now = time.time()
         if self._watch is None:
-            self._watch = self._new(sources, now)
+            self._watch = self._new(sources, now, self._begun(number))
         else:
             self._watch.new_attempt(now, sources)
         self.save()
@@ -73,9 +66,9 @@ class Outlook:
         if self._job.setup.spec is None:
             return
         state = self._saved()
-        offsets = None
-        sources = self._sources(number, configuration)
-        if state is None:
+        offsets = self._begun(number)
+        sources = output.sources(self._directory, self._job, number, configuration)
+        if state is None and offsets is None:
             # Reading all of it again raises at worst what was there before the attempt; reading from the end
             # would miss what was printed while nobody looked.
             offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
@@ -84,35 +77,15 @@ class Outlook:
         if state is not None:
             self._watch.restore(state, now)
 
+    def _begun(self, number: int) -> Mapping[str, int] | None:
+        """Return how long the files were when ``whesl exec`` itself started this attempt, else None."""
+        first = self._job.first
+        return first.sizes if first is not None and number == 1 else None
+
     def _new(self, sources: dict[Source, str], now: float, offsets: Mapping[str, int] | None = None) -> Watch:
         setup = self._job.setup
         assert setup.spec is not None
         return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets)
-
-    def _sources(self, number: int, configuration: Configuration) -> dict[Source, str]:
-        job = self._job
-        paths = configuration.path_map
-        outputs = output.present(self._directory, job, number)
-        sources = {
-            Source(stream=Stream.STDOUT): outputs.stdout,
-            Source(stream=Stream.STDERR): outputs.stderr,
-        }
-        workdir = Path(paths.path(configuration.workdir or job.workdir))
-        for source in self._files():
-            sources[source] = paths.path(str(workdir / (source.path or "")))
-        return sources
-
-    def _files(self) -> set[Source]:
-        setup = self._job.setup
-        assert setup.spec is not None
-        return {
-            detection.source
-            for exception in setup.spec.exceptions
-            if job_matches(exception.jobs, setup.task.step, setup.task.name)
-            for detection in exception.detections
-            if isinstance(detection, LogDetection | HangDetection | ProgressDetection)
-            and detection.source.stream is Stream.FILE
-        }
 
     # What is seen ----------------------------------------------------------------------------------------
 

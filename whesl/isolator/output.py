@@ -10,20 +10,28 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.detect.matcher import compile_patterns
-from whesl.esl.spec import LogDetection, Require, Spec, Stream
+from whesl.esl.spec import (
+    HangDetection,
+    LogDetection,
+    ProgressDetection,
+    Require,
+    Source,
+    Spec,
+    Stream,
+)
 from whesl.isolator import taskdir
-from whesl.isolator.events import Found
 from whesl.isolator.taskdir import Job, TaskDir
-from whesl.model.evidence import Evidence
 from whesl.model.pathmap import PathMap
 from whesl.model.planted import planted
-from whesl.model.workflow import job_matches
+from whesl.model.workflow import Configuration, job_matches
+
+if TYPE_CHECKING:
+    from whesl.isolator.events import Found
 
 PROBE = 64 * 1024
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
@@ -60,6 +68,34 @@ def choose(directory: TaskDir, job: Job, number: int, paths: PathMap) -> Outputs
     if chosen != own:
         taskdir.replace(_file(directory, number), msgspec.json.encode(chosen))
     return chosen
+
+
+def sources(directory: TaskDir, job: Job, number: int, configuration: Configuration) -> dict[Source, str]:
+    """Return the files in which an attempt's words are looked for.
+
+    Args:
+        directory, job, number: as ``present``.
+        configuration: the attempt's.
+    """
+    paths = configuration.path_map
+    outputs = present(directory, job, number)
+    found = {Source(stream=Stream.STDOUT): outputs.stdout, Source(stream=Stream.STDERR): outputs.stderr}
+    workdir = Path(paths.path(configuration.workdir or job.workdir))
+    for source in _files(job):
+        found[source] = paths.path(str(workdir / (source.path or "")))
+    return found
+
+
+def _files(job: Job) -> set[Source]:
+    setup = job.setup
+    return {
+        detection.source
+        for exception in (setup.spec.exceptions if setup.spec is not None else ())
+        if job_matches(exception.jobs, setup.task.step, setup.task.name)
+        for detection in exception.detections
+        if isinstance(detection, LogDetection | HangDetection | ProgressDetection)
+        and detection.source.stream is Stream.FILE
+    }
 
 
 def _own(directory: TaskDir, job: Job, number: int) -> Outputs:
@@ -117,6 +153,8 @@ def full(path: str) -> str:
 def _nameless(directory: Path) -> int:
     with contextlib.suppress(OSError):  # network file systems offer no O_TMPFILE
         return os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    import tempfile  # rarely needed, and heavy
+
     descriptor, name = tempfile.mkstemp(prefix=".whesl-", dir=directory)
     os.unlink(name)  # noqa: PTH108  # mkstemp gives a text
     return descriptor
@@ -143,6 +181,11 @@ def lost_words(job: Job, outputs: Outputs, now: float) -> list[Found]:
 
 
 def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: float) -> list[Found]:
+    # Only here: what starts a task's first attempt loads no more than that needs.
+    from whesl.detect.matcher import compile_patterns
+    from whesl.isolator.events import Found
+    from whesl.model.evidence import Evidence
+
     task = job.setup.task
     line = f"{path}: {reason}"
     found = []

@@ -5,30 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from whesl.erm.arguments import BAD_NODE_EXPIRY
+from whesl.isolator.setup import split
 from whesl.isolator.turn import Turn
-from whesl.model.allocation import NodeSet
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import NodeSuspect
-
-
-def choose(
-    nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
-) -> NodeSet:
-    """Return the first ``wanted`` nodes in use and the rest as spares.
-
-    Args:
-        nodes: the allocation's, in its order.
-        wanted: how many are used; all there are, when it is more.
-        avoid: suspected nodes: used only when there are too few others, and the last among the spares.
-        last: nodes that are used only when nothing else is left (the isolator's own, on request).
-    """
-    rank = {node: (node in avoid, node in last) for node in nodes}
-    preferred = sorted(nodes, key=lambda node: rank[node])
-    chosen = frozenset(preferred[:wanted])
-    return NodeSet(
-        active=tuple(node for node in nodes if node in chosen),
-        spares=tuple(node for node in preferred if node not in chosen),
-    )
 
 
 def choose_first(turn: Turn) -> None:
@@ -37,10 +17,7 @@ def choose_first(turn: Turn) -> None:
     setup = state.setup
     bad = {item.node for item in state.bad_nodes if item.expires > turn.now}
     avoid = frozenset(bad | set(state.configuration.excluded_nodes) | set(state.down))
-    last = frozenset() if setup.use_own_node else frozenset((setup.own_node,))
-    everything = len(setup.nodes) - len(last & set(setup.nodes))
-    wanted = state.configuration.nodes or setup.active or max(everything, 1)
-    nodes = choose(setup.nodes, wanted, avoid, last)
+    nodes = split(setup, wanted=state.configuration.nodes, avoid=avoid)
     avoided = sorted(avoid & set(nodes.spares))
     turn.record("nodes", nodes=nodes, avoided=avoided)
     if avoided:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
 from collections.abc import Callable, Iterable
@@ -17,6 +18,10 @@ import msgspec
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
+# Between two passes over all processes, seconds, unless all that was seen has ended before.
+_LOOK_FIRST = 0.004
+_LOOK_PATIENT = 0.016
+_LOOK_LONGEST = 0.1
 _NODE_NAME = b"\0SLURMD_NODENAME="
 # Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
 _FLUX_TASK = b"\0FLUX_JOB_ID="
@@ -171,7 +176,7 @@ def kill_all(
     """
     began = clock()
     killed: set[tuple[int, int]] = set()
-    pause = 0.001
+    pause = _LOOK_FIRST
     spared = False
     while True:
         left = of_attempt(token, session, spare=spare, node=node)
@@ -185,8 +190,31 @@ def kill_all(
                 continue
             send(process.pid, signal.SIGKILL)
             killed.add((process.pid, process.started))
-        time.sleep(pause)
-        pause = min(pause * 2, 0.01 if patient else 0.1)
+        _until_ended(left, pause)
+        pause = min(pause * 2, _LOOK_PATIENT if patient else _LOOK_LONGEST)
+
+
+def _until_ended(ending: Iterable[Process], limit: float) -> None:
+    """Return as soon as all these processes have ended, zombies included, or after ``limit`` seconds."""
+    deadline = time.monotonic() + limit
+    poller = select.poll()
+    with contextlib.ExitStack() as held:
+        waiting = set()
+        for process in ending:
+            try:
+                descriptor = os.pidfd_open(process.pid)
+            except ProcessLookupError:
+                continue
+            except OSError:  # no descriptor to be had: then by the clock
+                time.sleep(limit)
+                return
+            held.callback(os.close, descriptor)
+            poller.register(descriptor, select.POLLIN)
+            waiting.add(descriptor)
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            for descriptor, _ in poller.poll(left * 1000):
+                poller.unregister(descriptor)
+                waiting.discard(descriptor)
 
 
 def end(token: str, session: int | None, *, patience: float = 2.0) -> None:

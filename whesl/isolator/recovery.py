@@ -6,14 +6,13 @@ called again after a crash, since they start from the written state.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import msgspec
 
 from whesl.detect.transform import Transformed
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator import announce, escalation, placing, rules
+from whesl.isolator import announce, escalation, placing, rules, setup
 from whesl.isolator.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.events import (
     CollectEvidence,
@@ -25,7 +24,6 @@ from whesl.isolator.events import (
     StartAttempt,
     StepDone,
 )
-from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase, Recovery, State
 from whesl.isolator.turn import Turn, merged
 from whesl.model.evidence import Evidence, Raised, explain
@@ -464,9 +462,8 @@ def launch_when_due(turn: Turn) -> None:
 
 def start_attempt(turn: Turn, number: int) -> None:
     """Write the next attempt down, then start it."""
-    setup = turn.state.setup
-    token = f"{token_prefix(setup)}{number}"
     state = turn.state
+    token = setup.token(state.setup, number)
     turn.record(
         "attempt",
         attempt=number,
@@ -475,9 +472,3 @@ def start_attempt(turn: Turn, number: int) -> None:
         configuration_version=state.configuration.version,
     )
     turn.do(StartAttempt(attempt=number, token=token, configuration=state.configuration, nodes=state.nodes))
-
-
-def token_prefix(setup: Setup) -> str:
-    """Return what the tokens of all attempts of a task begin with: what its agents fence by."""
-    identity = f"{setup.salt}/{setup.task.id}"
-    return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest() + "."

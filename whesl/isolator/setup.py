@@ -1,10 +1,16 @@
-"""What the isolator is told; apart from the rest, so that ``whesl exec`` loads little."""
+"""What the isolator is told, and what follows from that alone.
+
+Apart from the rest, so that ``whesl exec`` loads little.
+"""
 
 from __future__ import annotations
+
+import hashlib
 
 import msgspec
 
 from whesl.esl.spec import Spec
+from whesl.model.allocation import NodeSet
 from whesl.model.workflow import Task
 
 
@@ -31,3 +37,47 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     welcome_wait: float = 10.0
     coordinator_wait: float = 120.0
     term_grace: float = 25.0
+
+
+def token_prefix(setup: Setup) -> str:
+    """Return what the tokens of all attempts of a task begin with: what its agents fence by."""
+    identity = f"{setup.salt}/{setup.task.id}"
+    return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest() + "."
+
+
+def token(setup: Setup, attempt: int) -> str:
+    """Return an attempt's token: the same for whoever asks, so it need not be told."""
+    return f"{token_prefix(setup)}{attempt}"
+
+
+def split(setup: Setup, *, wanted: int | None = None, avoid: frozenset[str] = frozenset()) -> NodeSet:
+    """Return which nodes the first attempt under a claim uses, and the rest as spares.
+
+    Args:
+        setup: names the allocation's nodes.
+        wanted: how many are used, where a configuration says so.
+        avoid: suspected nodes.
+    """
+    last = frozenset() if setup.use_own_node else frozenset((setup.own_node,))
+    everything = len(setup.nodes) - len(last & set(setup.nodes))
+    return choose(setup.nodes, wanted or setup.active or max(everything, 1), avoid, last)
+
+
+def choose(
+    nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
+) -> NodeSet:
+    """Return the first ``wanted`` nodes in use and the rest as spares.
+
+    Args:
+        nodes: the allocation's, in its order.
+        wanted: how many are used; all there are, when it is more.
+        avoid: suspected nodes: used only when there are too few others, and the last among the spares.
+        last: nodes that are used only when nothing else is left (the isolator's own, on request).
+    """
+    rank = {node: (node in avoid, node in last) for node in nodes}
+    preferred = sorted(nodes, key=lambda node: rank[node])
+    chosen = frozenset(preferred[:wanted])
+    return NodeSet(
+        active=tuple(node for node in nodes if node in chosen),
+        spares=tuple(node for node in preferred if node not in chosen),
+    )

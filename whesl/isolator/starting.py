@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import logging
 import os
+from typing import Protocol
 
 import msgspec
 
-from whesl.erm.prepare import prepare_dependent
 from whesl.isolator import launching, output, taskdir
 from whesl.isolator.attempts import Attempt
-from whesl.isolator.events import StartAttempt
 from whesl.isolator.launching import Launch, Places
-from whesl.isolator.steps import task_paths
 from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model.allocation import NodeSet
 from whesl.model.errors import WheslError
 from whesl.model.workflow import Configuration
 from whesl.rjms import shims
 from whesl.rjms.port import Allocation
 
 LOG = logging.getLogger(__name__)
+
+
+class Wanted(Protocol):
+    """Which attempt is to be started, and how (``events.StartAttempt``)."""
+
+    @property
+    def attempt(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def token(self) -> str:
+        """Its token."""
+        ...
+
+    @property
+    def configuration(self) -> Configuration:
+        """What recoveries changed."""
+        ...
+
+    @property
+    def nodes(self) -> NodeSet:
+        """The nodes it uses."""
+        ...
 
 
 class Starter:
@@ -38,11 +61,11 @@ class Starter:
         self._base = dict(os.environ)
         self._shims = ""
 
-    def may_take_long(self, command: StartAttempt) -> bool:
+    def may_take_long(self, command: Wanted) -> bool:
         """Whether files have to be linked first, which is not for the event loop."""
         return bool(command.configuration.path_map)
 
-    def choose_outputs(self, command: StartAttempt) -> None:
+    def choose_outputs(self, command: Wanted) -> None:
         """Choose the files of the attempt's output, and say so when they are not the caller's own."""
         directory = self._directory
         directory.attempt(command.attempt).mkdir(mode=0o700, exist_ok=True)
@@ -52,10 +75,17 @@ class Starter:
         if chosen != own:
             LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
 
-    def start(self, command: StartAttempt) -> Attempt | str:
-        """Start an attempt and return it, or why it could not be started."""
+    def start(self, command: Wanted) -> Attempt | str:
+        """Start an attempt and return it, or why it could not be started.
+
+        One that ``whesl exec`` has started already is found by its token.
+        """
         directory = self._directory
         number = command.attempt
+        if self._job.first is not None and number == 1:
+            begun = Attempt.find(directory, number, command.token)
+            if begun is not None:
+                return begun
         try:
             directory.attempt(number).mkdir(mode=0o700, exist_ok=True)
             self.write_reconfigure(command.configuration)
@@ -69,7 +99,7 @@ class Starter:
         except OSError as error:
             return f"{error.strerror}: {error.filename}" if error.filename else str(error)
 
-    def _compose(self, command: StartAttempt) -> Launch:
+    def _compose(self, command: Wanted) -> Launch:
         places = Places(
             script=str(self._directory.attempt(command.attempt) / "script"),
             reconfigure=str(self._directory.reconfigure),
@@ -96,8 +126,12 @@ class Starter:
             self._shims = str(self._directory.shims)
         return self._shims
 
-    def _prepare(self, command: StartAttempt) -> None:
+    def _prepare(self, command: Wanted) -> None:
         """Link what the task names, its working directory included, into the new roots."""
+        # Only here: linking is rare, and what starts a task's first attempt loads no more than that needs.
+        from whesl.erm.prepare import prepare_dependent
+        from whesl.isolator.steps import task_paths
+
         paths = command.configuration.path_map
         named = task_paths(self._job, command.configuration, self._base)
         report = prepare_dependent(paths, named, self._job.setup.task.id)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from whesl.isolator.processes import Process
 from whesl.isolator.setup import Setup
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
@@ -131,8 +132,8 @@ class TaskDir:
         """Return the file that a stream of an attempt goes to."""
         return Path(stream.path) if stream.path else self.attempt(number) / name
 
-    def lock(self, claim: str, host: str, started: int) -> int:
-        """Hold the task's lock for the life of this process and return its descriptor.
+    def lock(self) -> int:
+        """Hold the task's lock, until its descriptor, which is returned, is closed everywhere.
 
         Raises LockedError when another isolator holds it.
         """
@@ -142,15 +143,7 @@ class TaskDir:
         except OSError as error:
             os.close(descriptor)
             raise LockedError(f"another isolator holds {self.lock_file}") from error
-        self.sign(descriptor, claim, host, started)
         return descriptor
-
-    @staticmethod
-    def sign(descriptor: int, claim: str, host: str, started: int) -> None:
-        """Write into a lock that is held that it is this process that holds it."""
-        owner = Owner(pid=os.getpid(), started=started, host=host, claim=claim)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode(owner), 0)
 
     def owner(self) -> Owner | None:
         """Return who holds the lock now, None when nobody does."""
@@ -167,6 +160,20 @@ class TaskDir:
         finally:
             os.close(descriptor)
         return None
+
+
+def sign(lock: int, claim: str, holder: Process | None) -> None:
+    """Write into a lock who holds it.
+
+    Args:
+        lock: its descriptor.
+        claim: the holder's.
+        holder: a process of this machine.
+    """
+    pid, started = (holder.pid, holder.started) if holder is not None else (0, 0)
+    owner = Owner(pid=pid, started=started, host=os.uname().nodename, claim=claim)
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, msgspec.json.encode(owner), 0)
 
 
 def load(path: Path, kind: type[S]) -> S | None:

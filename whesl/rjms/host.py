@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -49,7 +48,7 @@ class HostAllocation:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
-        self._node = socket.gethostname()
+        self._node = os.uname().nodename
 
     def describe(self) -> AllocationInfo:
         """Return this machine as the one node."""

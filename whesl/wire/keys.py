@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -132,6 +130,8 @@ def user_keys(directory: Path) -> UserKeys:
 
 def write_private(path: Path, content: bytes) -> None:
     """Write a file of mode 0600 in one piece: readers see the old content or the new, never a part."""
+    import tempfile  # heavy, as zmq above
+
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -152,6 +152,9 @@ def _pair(directory: Path) -> KeyPair:
     not empty fails, so of two makers one wins, and nobody sees half a pair.
     """
     if not directory.exists():
+        import shutil
+        import tempfile
+
         making = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
         try:
             write_private(making / "pair.json", msgspec.json.encode(KeyPair.generate()))

@@ -1,0 +1,147 @@
+"""The first attempt, which ``whesl exec`` starts before its isolator has loaded."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whesl.isolator import core, first, keeper, launching, processes, taskdir
+from whesl.isolator.events import StartAttempt, Started
+from whesl.isolator.setup import Setup, split, token
+from whesl.isolator.starting import Starter
+from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model.workflow import Task
+from whesl.rjms.host import HostAllocation
+
+TASK = Task(id="exec/app", step="app", workspace="/")
+NODES = ("n01", "n02", "n03", "n04")
+
+
+@given(
+    setup=st.builds(
+        Setup,
+        task=st.just(TASK),
+        workflow=st.just("exec"),
+        coordinator=st.just(False),
+        claim=st.just("c"),
+        nodes=st.integers(1, 4).map(lambda count: NODES[:count]),
+        active=st.none() | st.integers(1, 5),
+        own_node=st.just("n01"),
+        use_own_node=st.booleans(),
+        salt=st.text("ab", max_size=3),
+    )
+)
+def test_it_is_the_one_that_the_core_wants(setup: Setup) -> None:
+    _, commands = core.step(core.rebuild(setup, []), Started(alive=None), 1.0)
+    (start,) = (command for command in commands if isinstance(command, StartAttempt))
+    assert (start.attempt, start.token, start.nodes) == (first.NUMBER, token(setup, 1), split(setup))
+    assert start.configuration == type(start.configuration)()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> TaskDir:
+    made = TaskDir(tmp_path / "task")
+    made.make()
+    return made
+
+
+def job(tmp_path: Path, script: str, **changes: object) -> Job:
+    setup = Setup(task=TASK, workflow="exec", coordinator=False, claim="c", nodes=("here",), salt="s")
+    return Job(
+        setup=msgspec.structs.replace(setup, **changes),
+        script=script,
+        interpreter=launching.interpreter(script),
+        workdir=str(tmp_path),
+        stdin=os.devnull,
+        stdout=taskdir.Stream(str(tmp_path / "out")),
+        stderr=taskdir.Stream(str(tmp_path / "err")),
+    )
+
+
+@pytest.mark.parametrize("changes", [{"coordinator": True}, {"rjms": "flux"}, {"rjms": "theirs"}])
+def test_what_others_have_a_say_in_is_left_to_the_isolator(
+    directory: TaskDir, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    info = HostAllocation({}).describe()
+    assert first.possible(job(tmp_path, "exit 0"), directory, info)
+    assert not first.possible(job(tmp_path, "exit 0", **changes), directory, info)
+
+
+@pytest.mark.parametrize("trace", ["journal.db", "attempt-1"])
+def test_what_has_ever_begun_is_left_to_the_isolator(directory: TaskDir, tmp_path: Path, trace: str) -> None:
+    (directory.path / trace).mkdir()
+    assert not first.possible(job(tmp_path, "exit 0"), directory, HostAllocation({}).describe())
+    # Somebody else's directory for the attempt, made since: the same.
+    if trace == "attempt-1":
+        assert first.begin(job(tmp_path, "echo twice"), directory, HostAllocation({})) == 0
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def runners() -> Iterator[list[int]]:
+    started: list[int] = []
+    yield started
+    for pid in started:
+        processes.send(pid, signal.SIGKILL)
+        gone(pid)
+
+
+def gone(pid: int) -> None:
+    """Wait for a process's end; it is subprocess's to take note of."""
+    deadline = time.monotonic() + 30.0
+    while (process := processes.read(pid)) is not None and process.state not in "ZX":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_isolator_finds_it_and_starts_nothing(
+    directory: TaskDir, tmp_path: Path, runners: list[int], ended: bool
+) -> None:
+    (tmp_path / "out").write_text("before\n")
+    (tmp_path / "go").write_text("") if ended else None
+    wanted = job(tmp_path, "echo once >> out; until [ -e go ]; do sleep 0.01; done; exit 3\n")
+    wanted = msgspec.structs.replace(wanted, first=first.sizes(wanted, directory))
+    assert wanted.first is not None and wanted.first.sizes[str(tmp_path / "out")] == len("before\n")
+    pid = first.begin(wanted, directory, HostAllocation({}))
+    runners.append(pid)
+    if ended:
+        gone(pid)
+    _, commands = core.step(core.rebuild(wanted.setup, []), Started(alive=None), 1.0)
+    (start,) = (command for command in commands if isinstance(command, StartAttempt))
+    found = Starter(directory, wanted, HostAllocation({})).start(start)
+    assert not isinstance(found, str)
+    assert (found.pid, found.running) == ((0, False) if ended else (pid, True))
+    (tmp_path / "go").touch()
+    gone(pid)
+    assert found.exit_code() == 3
+    assert (tmp_path / "out").read_text() == "before\nonce\n"
+
+
+_CALLER = """\
+import os, signal, subprocess, sys
+from whesl.isolator import keeper
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+with keeper.signals_kept():
+    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGHUP)
+    status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True).stdout
+print(*(line.split()[1] for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn"))))
+print(signal.SIGTERM in signal.sigpending(), signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)
+"""
+
+
+def test_the_program_has_all_signals_and_the_keeper_hears_of_those_that_came() -> None:
+    assert set(keeper.FORWARDED) >= {signal.SIGTERM, signal.SIGHUP}
+    done = subprocess.run([sys.executable, "-c", _CALLER], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["0" * 16, "0" * 16, "True", "True"], done.stderr
