@@ -99,6 +99,7 @@ class Attempt:
         """
         place = directory.attempt(number)
         status = directory.status(number)
+        taskdir.replace(place / "claim", job.setup.claim.encode())
         taskdir.replace(status, taskdir.STATUS_PENDING)
         outputs = output.present(directory, job, number)
         if launch.script is not None:

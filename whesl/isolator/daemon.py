@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import zmq
 
-from whesl.isolator import core, processes, summary, taskdir
+from whesl.isolator import core, processes, summary, takeup, taskdir
 from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
 from whesl.isolator.escalation import EXIT_TEMPORARY
 from whesl.isolator.events import (
@@ -79,6 +79,8 @@ LONGEST_WAIT = 30.0
 SETTLED = 0.2
 # For a runner whose end cannot be polled for, since it is gone already.
 LOOK_AGAIN = 0.05
+# Room for some hundred records, when the journal's disk is full.
+RESERVE = 256 * 1024
 
 
 class Daemon:
@@ -101,10 +103,9 @@ class Daemon:
         self._job = job
         self._allocation = allocation
         self._client = client
-        self._journal = JournalFile(directory.journal)
+        self._journal = JournalFile(directory.journal, reserve=RESERVE, begin_anew=True)
         self._unwritten: list[tuple[str, dict[str, Any], float]] = []
-        records = ((record.kind, record.data, record.time) for record in self._journal.read())
-        self._state = core.rebuild(job.setup, records)
+        self._state = takeup.state_of(self._journal, directory, job, time.time())
         self._worker = Worker()
         self._asker = Worker()
         self._starter = Starter(directory, job, allocation)

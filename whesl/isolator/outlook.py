@@ -17,6 +17,7 @@ from whesl.isolator import output, taskdir
 from whesl.isolator.events import Event, Found, JobExceptionSeen, NodeSeen
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.workflow import Configuration
 
@@ -190,7 +191,7 @@ class Outlook:
         try:
             content = (self._directory.attempt(self._number) / "watch.json").read_bytes()
             return msgspec.json.decode(content, type=dict[str, Any])
-        except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+        except (OSError, *UNDECODABLE):
             return None
 
     def close(self) -> None:

@@ -124,6 +124,27 @@ class TaskDir:
         """Return an attempt's directory."""
         return self.path / f"attempt-{number}"
 
+    def newest_attempt(self) -> int:
+        """Return the number of the newest attempt that has a directory, 0 for none."""
+        with contextlib.suppress(OSError):
+            names = (path.name.partition("attempt-")[2] for path in self.path.iterdir())
+            return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+        return 0
+
+    def claim_of(self, number: int) -> str:
+        """Return the claim that an attempt was started for, empty when that is not known."""
+        try:
+            return (self.attempt(number) / "claim").read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def active_nodes(self) -> tuple[str, ...]:
+        """Return the nodes that the newest attempt was started on, as far as they are known."""
+        try:
+            return tuple(self.hosts.read_text(errors="replace").split())
+        except OSError:
+            return ()
+
     def status(self, number: int) -> Path:
         """Return the file that an attempt's runner leaves its exit status in."""
         return self.attempt(number) / "status"

@@ -103,16 +103,14 @@ class _Frame(NamedTuple):
 def _frames(log: bytes) -> list[_Frame]:
     """Return the frames of a log's present round, sound or not; what lies behind them is of earlier rounds.
 
-    A round's frames bear two numbers that its header has too. Damage to one of these places is outvoted.
+    A round's frames bear two numbers that its header has too. When the header is damaged, the first frame of
+    several that agree says which.
     """
     step = _FRAME_HEADER + PAGE
     places = range(_WAL_HEADER, len(log) - step + 1, step)
     marks = [log[place + 8 : place + 16] for place in places]
-    votes = Counter([log[16:24], *marks[:2]])
-    if not marks:
-        return []
-    best, count = votes.most_common(1)[0]
-    mark = best if count > 1 else marks[0]
+    counts = Counter(marks)
+    mark = next((found for found in (log[16:24], *marks) if counts[found] > (found != log[16:24])), b"")
     last = max((index for index, found in enumerate(marks) if found == mark), default=-1)
     return [
         _Frame(
