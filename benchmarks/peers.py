@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,9 +33,10 @@ from whesl.testing.slurminstall import missing
 
 WAITS = (0, 1, 10)  # minutes in the queue
 HOLD = 20  # seconds, for the wait that is measured
-NODES = 4
+NODES = 8  # two for each of the runs of an approach, which go side by side
+APART = 7.0  # seconds between their begins
 LIMIT = 600.0  # of one run, seconds
-SNAKEMAKE = ("snakemake==9.27.1", "snakemake-executor-plugin-slurm==2.8.0")
+SNAKEMAKE = ("snakemake==9.27.1", "snakemake-executor-plugin-cluster-generic==1.0.9")
 _MADE: dict[tuple[str, str], tuple[float, int]] = {}  # approach and fault: makespan and passes
 
 
@@ -67,21 +69,26 @@ def _cluster() -> Iterator[tuple[SlurmBed, Path]]:
 def _approach(name: str, quick: bool) -> list[Figure]:
     timing = Timing(cycles=12, fault_cycle=8) if quick else Timing()
     faults = ("none", "crash") if quick else FAULTS
-    if quick and name in ("Snakemake", "Slurm"):
+    if quick and name not in ("Maestro", "WHESL"):
         raise NotHereError("--quick: it takes minutes (to install; to be held by Slurm after a requeue)")
     figures: list[Figure] = []
     with _tools(name) as tools, _cluster() as (bed, place):
-        for fault in faults:
-            if (made := _attempt(bed, place, name, fault, timing, tools)) is None:
+        attempts = []
+        with ThreadPoolExecutor(len(faults)) as pool:
+            for fault in faults:
+                run = Run(place, name, fault, timing)
+                attempts.append((run, pool.submit(_attempt, bed, run, tools)))
+                time.sleep(APART)
+        for run, attempt in attempts:
+            if (made := attempt.result()) is None:
                 continue
-            run, makespan, passes = made
-            _MADE[name, fault] = (makespan, passes)
+            makespan, passes = _MADE[name, run.fault] = made
             lost = lost_work(stamps(run.stamps("simulate")))
             for wait in WAITS:
                 seconds = with_waits(makespan, passes, wait * 60)
                 what = "" if wait == 0 else "computed, "
                 note = f"{what}{passes} passes through the queue, lost work {lost:.1f} s"
-                figures.append(Figure(f"{fault}, {name}, wait {wait} min", seconds, "s", note=note))
+                figures.append(Figure(f"{run.fault}, {name}, wait {wait} min", seconds, "s", note=note))
         if name in ("Maestro", "WHESL") and not quick:
             figures += _held(bed, place, name, timing, tools)
     return figures
@@ -93,41 +100,38 @@ def _held(bed: SlurmBed, place: Path, name: str, timing: Timing, tools: Path) ->
         return []
     (place / "hold").write_text(str(HOLD))
     try:
-        made = _attempt(bed, place, name, "crash", timing, tools, hold=True)
+        made = _attempt(bed, Run(place, name, "crash", timing, hold=True), tools)
     finally:
         (place / "hold").unlink()
     if made is None:
         return []
-    _, makespan, _ = made
+    makespan, _ = made
     computed = with_waits(*_MADE[name, "crash"], HOLD)
     return [
         Figure(f"crash, {name}, real waits of {HOLD} s", makespan, "s", note=f"computed {computed:.1f} s")
     ]
 
 
-def _attempt(
-    bed: SlurmBed, place: Path, name: str, fault: str, timing: Timing, tools: Path, *, hold: bool = False
-) -> tuple[Run, float, int] | None:
-    """Do one run. Returns it, its makespan and its passes through the queue; None when it did not end."""
-    run = Run(place, name, fault, timing, hold=hold)
-    _say(f"{name}, {fault}{', held' if hold else ''} ...")
-    run.prepare(bed.conf)
-    before = set(_jobs(bed))
+def _attempt(bed: SlurmBed, run: Run, tools: Path) -> tuple[float, int] | None:
+    """Return a run's makespan and its passes through the queue; None when it did not end as it should."""
+    name = f"{run.approach}, {run.fault}{', held' if run.hold else ''}"
+    _say(f"{name} ...")
+    run.prepare()
     begun = time.time()
     try:
         _carry_out(run, bed, tools)
         makespan = max(when for when, word in stamps(run.stamps("analyse")) if word == "end") - begun
         run.check()
-    except (RuntimeError, TimeoutError, ValueError, subprocess.SubprocessError) as error:
-        print(f"{name}, {fault}: did not end: {error}\n{run.evidence()}", file=sys.stderr, flush=True)
+    except (RuntimeError, TimeoutError, ValueError, subprocess.SubprocessError, OSError) as error:
+        print(f"{name}: did not end: {error}\n{run.evidence()}", file=sys.stderr, flush=True)
         return None
     finally:
-        mine = {job: restarts for job, restarts in _jobs(bed).items() if job not in before}
+        mine = _jobs(bed, run.place)
         if mine:
             bed.run("scancel", *mine)
     passes = len(mine) + sum(mine.values())
-    _say(f"{name}, {fault}: {makespan:.1f} s, {passes} passes")
-    return run, makespan, passes
+    _say(f"{name}: {makespan:.1f} s, {passes} passes")
+    return makespan, passes
 
 
 def _carry_out(run: Run, bed: SlurmBed, tools: Path) -> None:
@@ -135,8 +139,6 @@ def _carry_out(run: Run, bed: SlurmBed, tools: Path) -> None:
     environment = {**bed.environment, "PATH": path, "USER": os.environ.get("USER", "root")}
     environment["WHESL_HOME"] = str(run.home)
     environment["HOME"] = str(run.place)
-    if run.approach == "Snakemake":
-        environment["PATH"] = f"{run.place / 'bin'}:{path}"
     with run.log.open("ab") as log:
         for command in commands(run):
             done = subprocess.run(
@@ -153,12 +155,12 @@ def _carry_out(run: Run, bed: SlurmBed, tools: Path) -> None:
             subprocess.run(stop, env=environment, stdout=log, stderr=log, timeout=60, check=False)
 
 
-def _jobs(bed: SlurmBed) -> dict[str, int]:
-    """Return how often each job that Slurm knows was put into the queue again."""
+def _jobs(bed: SlurmBed, place: Path) -> dict[str, int]:
+    """Return a run's jobs, which name its directory, and how often each was put into the queue again."""
     jobs = {}
     for line in bed.run("scontrol", "--oneliner", "show", "job").stdout.splitlines():
         words = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if "JobId" in words:
+        if "JobId" in words and f"{place}/" in line:
             jobs[words["JobId"]] = int(words.get("Restarts", "0"))
     return jobs
 
@@ -169,7 +171,7 @@ def _tools(name: str) -> Iterator[Path]:
 
     ``WHESL_BENCH_SNAKEMAKE`` may name the directory of one that is installed already.
     """
-    if name != "Snakemake":
+    if not name.startswith("Snakemake"):
         yield Path(sys.executable).parent
     elif given := os.environ.get("WHESL_BENCH_SNAKEMAKE"):
         yield Path(given)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,9 @@ from pathlib import Path
 
 from measure import stamps
 
-APPROACHES = ("Maestro", "Snakemake", "Slurm", "WHESL")
+# Snakemake twice: what --retries asks for is done by its main process, which submits the job again; what a
+# rule's own "retries" asks for is done inside the job first.
+APPROACHES = ("Maestro", "Snakemake", "Snakemake-rule", "Slurm", "WHESL")
 FAULTS = ("none", "crash", "hang", "disk")
 WORKER = Path(__file__).resolve().with_name("worker.py")
 BLOCK = 64 * 1024
@@ -38,6 +39,15 @@ function slurm_job_submit(job, partitions, uid)
 end
 function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end
 return slurm.SUCCESS
+"""
+# What Snakemake's users give it to ask Slurm with.
+_STATUS = """\
+#!/bin/sh
+case "$(squeue --noheader --states=all --jobs="$1" --format=%T)" in
+  COMPLETED) echo success ;;
+  "" | PENDING | CONFIGURING | RUNNING | COMPLETING | SUSPENDED) echo running ;;
+  *) echo failed ;;
+esac
 """
 _RULES = """\
 DECLARE ENTITY WMS, JOB
@@ -110,8 +120,8 @@ class Run:
         """Whether analyse has done its work."""
         return any(word == "end" for _, word in stamps(self.stamps("analyse")))
 
-    def prepare(self, conf: Path) -> None:
-        """Make the directories and files. ``conf``: Slurm's configuration."""
+    def prepare(self) -> None:
+        """Make the directories and files."""
         for directory in (self.place, self.fast, self.large, self.place / "meet"):
             directory.mkdir(parents=True, exist_ok=True)
         self.home.mkdir(mode=0o700)
@@ -123,12 +133,9 @@ class Run:
         self.place.joinpath("study.yaml").write_text(self._maestro(*STEPS))
         self.place.joinpath("rest.yaml").write_text(self._maestro("simulate", "analyse"))
         self.place.joinpath("Snakefile").write_text(self._snakefile())
-        # Snakemake takes Slurm's variables out of its jobs' environment. Where the configuration is not
-        # at its usual place, as here, srun has to be told of it again.
-        srun = self.place / "bin" / "srun"
-        srun.parent.mkdir()
-        srun.write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {shutil.which("srun")} "$@"\n')
-        srun.chmod(0o755)
+        status = self.place / "status.sh"
+        status.write_text(_STATUS)
+        status.chmod(0o755)
 
     def check(self) -> None:
         """Raise RuntimeError unless simulate's files are all there, and the fault came once."""
@@ -206,9 +213,8 @@ class Run:
         for step, nodes in STEPS.items():
             text += f'rule {step}:\n    output: touch("{self.place}/{step}.done")\n'
             text += f'    input: "{self.place}/{AFTER[step]}.done"\n' if AFTER[step] else ""
-            text += f"    retries: {TRIES - 1}\n"
-            mpi = ', mpi="srun"' if nodes > 1 else ""
-            text += f"    resources: nodes={nodes}, tasks={nodes}, runtime={TIME_LIMIT}, mem_mb=100{mpi}\n"
+            text += f"    retries: {TRIES - 1}\n" if self.approach == "Snakemake-rule" else ""
+            text += f"    resources: nodes={nodes}, tasks={nodes}, runtime={TIME_LIMIT}\n"
             text += f'    shell: "bash {self.place}/{step}.sh"\n'
         return text
 
@@ -230,11 +236,15 @@ def commands(run: Run) -> list[list[str]]:
         again = [str(run.place / "rest.yaml")] * (TRIES - 1)
         files = enumerate((study, *again))
         return [[*maestro, "-o", str(run.place / f"study-{number}"), file] for number, file in files]
-    if run.approach == "Snakemake":
-        command = ["snakemake", "--snakefile", str(run.place / "Snakefile"), "--executor", "slurm"]
-        command += ["--jobs", "4", "--slurm-status-command", "squeue", "--latency-wait", "2"]
-        command += ["--slurm-init-seconds-before-status-checks", "1", "--slurm-no-account"]
-        return [[*command, "--default-resources", "slurm_partition=main"]]
+    if run.approach.startswith("Snakemake"):
+        command = ["snakemake", "--snakefile", str(run.place / "Snakefile"), "--jobs", "4"]
+        command += ["--retries", str(TRIES - 1)]
+        # The executor for Slurm looks after 1, 11, 21, 31 s ... at the quickest, this one every second.
+        command += ["--executor", "cluster-generic", "--seconds-between-status-checks", "1"]
+        submit = "sbatch --parsable --nodes={resources.nodes} --ntasks={resources.tasks}"
+        submit += f" --time={{resources.runtime}} --output={run.place}/snakemake-%j.out"
+        command += ["--cluster-generic-submit-cmd", submit, "--latency-wait", "2"]
+        return [[*command, "--cluster-generic-status-cmd", str(run.place / "status.sh")]]
     line = "id=; "
     for step in STEPS:
         line += f"id=$(sbatch --parsable ${{id:+--dependency=afterok:$id}} {run.place / step}.sh) || exit; "

@@ -11,11 +11,12 @@ import sys
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-NAME = re.compile(r"^(?P<fault>none|crash|hang|disk), (?P<who>[\w]+), wait (?P<wait>\d+) min$")
+NAME = re.compile(r"^(?P<fault>none|crash|hang|disk), (?P<who>[\w-]+), wait (?P<wait>\d+) min$")
 FAULTS = {"crash": "a rank crashes", "hang": "a rank hangs", "disk": "the disk is full"}
 WHO = {
     "Maestro": "Maestro's resubmission",
-    "Snakemake": "Snakemake's retries",
+    "Snakemake": "Snakemake --retries",
+    "Snakemake-rule": "Snakemake, the rule's own retries",
     "Slurm": "Slurm's requeue",
     "WHESL": "WHESL, in place",
 }
@@ -28,7 +29,8 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 .wait { font-size: 14px; font-weight: 600 }
 .small { font-size: 12px; fill: #57606a }
 .ground { fill: #ffffff } .line { stroke: #d0d7de }
-.Maestro { fill: #9aa4b0 } .Snakemake { fill: #7f8b99 } .Slurm { fill: #64707e } .WHESL { fill: #1a7f37 }
+.Maestro { fill: #9aa4b0 } .Snakemake, .Snakemake-rule { fill: #7f8b99 } .Slurm { fill: #64707e }
+.WHESL { fill: #1a7f37 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .small { fill: #9198a1 } .ground { fill: #0d1117 } .line { stroke: #3d444d }
   .WHESL { fill: #3fb950 }
@@ -82,7 +84,7 @@ def draw(found: Costs) -> str:
                 length = max(seconds, 0) / most * (WIDTH - LABELS - RIGHT - 230)
                 place = f'x="{LABELS}" y="{y + 2}" width="{max(length, 1):.1f}" height="13" rx="2"'
                 parts.append(f'<rect class="{who}" {place}/>')
-                label = f"{spoken(seconds)}  {WHO[who]}"
+                label = f"{spoken(seconds)} · {WHO[who]}"
                 parts.append(
                     f'<text class="small" x="{LABELS + length + 8:.1f}" y="{y + 13}">{escape(label)}</text>'
                 )
