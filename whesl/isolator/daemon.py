@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import zmq
 
-from whesl.isolator import core, processes, summary, takeup, taskdir
+from whesl.isolator import core, processes, room, summary, takeup, taskdir
 from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
 from whesl.isolator.escalation import EXIT_TEMPORARY
 from whesl.isolator.events import (
@@ -81,6 +81,8 @@ SETTLED = 0.2
 LOOK_AGAIN = 0.05
 # Room for some hundred records, when the journal's disk is full.
 RESERVE = 256 * 1024
+# Seconds for which a result that there is no room for is tried to be written.
+RESULT_PATIENCE = 30.0
 
 
 class Daemon:
@@ -298,6 +300,7 @@ class Daemon:
             self._take(result)
             self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
             self._feed(AttemptStarted(attempt=command.attempt, pid=result.pid, started=result.started))
+            room.hold(self._directory.path)
 
         try:
             self._starter.choose_outputs(command)
@@ -411,7 +414,13 @@ class Daemon:
         result = taskdir.Result(
             code=finish.code, state=finish.state, reason=finish.reason, claim=self._job.setup.claim
         )
-        taskdir.replace(self._directory.result_file, msgspec.json.encode(result))
+        content = msgspec.json.encode(result)
+        place = self._directory
+        try:
+            room.written(place.path, lambda: taskdir.replace(place.result_file, content), RESULT_PATIENCE)
+        except OSError as error:
+            # The keeper starts another isolator, which finds the task ended and tries again.
+            LOG.error("the result could not be written: %s", error)
         giving_back.wait()
         self._worker.close()
         self._asker.close()

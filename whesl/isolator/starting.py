@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from whesl.isolator import launching, output, taskdir
+from whesl.isolator import launching, output, room, taskdir
 from whesl.isolator.attempts import Attempt
 from whesl.isolator.launching import Launch, Places
 from whesl.isolator.taskdir import Job, TaskDir
@@ -68,7 +68,8 @@ class Starter:
     def choose_outputs(self, command: Wanted) -> None:
         """Choose the files of the attempt's output, and say so when they are not the caller's own."""
         directory = self._directory
-        directory.attempt(command.attempt).mkdir(mode=0o700, exist_ok=True)
+        place = directory.attempt(command.attempt)
+        room.written(directory.path, lambda: place.mkdir(mode=0o700, exist_ok=True))
         paths = command.configuration.path_map
         own = output.present(directory, self._job, command.attempt)
         chosen = output.choose(directory, self._job, command.attempt, paths)
@@ -87,17 +88,22 @@ class Starter:
             if begun is not None:
                 return begun
         try:
-            directory.attempt(number).mkdir(mode=0o700, exist_ok=True)
-            self.write_reconfigure(command.configuration)
-            taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
-            launch = self._compose(command)
-            if command.configuration.path_map:
-                self._prepare(command)
-            return Attempt.start(self._job, directory, number, command.token, launch)
+            return room.written(directory.path, lambda: self._begin(command))
         except WheslError as error:
             return str(error)
         except OSError as error:
             return f"{error.strerror}: {error.filename}" if error.filename else str(error)
+
+    def _begin(self, command: Wanted) -> Attempt:
+        directory = self._directory
+        number = command.attempt
+        directory.attempt(number).mkdir(mode=0o700, exist_ok=True)
+        self.write_reconfigure(command.configuration)
+        taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
+        launch = self._compose(command)
+        if command.configuration.path_map:
+            self._prepare(command)
+        return Attempt.start(self._job, directory, number, command.token, launch)
 
     def _compose(self, command: Wanted) -> Launch:
         places = Places(
