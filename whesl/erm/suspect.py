@@ -66,7 +66,7 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(
         source="Slurm PMIx plugin",
-        pattern=rf"\bmpi/pmix\S*:(?: \S+:)? {_HOST} \[\d+\]: \S+ (?:\[_errhandler\] )?",
+        pattern=rf"\bmpi/pmix\S{{0,40}}:(?: \S{{1,80}}:)? {_HOST} \[\d+\]: \S+ (?:\[_errhandler\] )?",
         level=DIED,
         sample="slurmstepd: error:  mpi/pmix_v4: _errhandler: n02 [0]: pmixp_client_v2.c:211: Error handler "
         "invoked: status = -61, source = [slurm.pmix.12.0:1]",
@@ -140,6 +140,9 @@ WORDINGS: tuple[Wording, ...] = (
 )
 _COMPILED = tuple((wording, re.compile(wording.pattern, re.MULTILINE)) for wording in WORDINGS)
 _RANK = re.compile(r"\b(?:rank|task)s?[ #:=]{0,3}(\d{1,8})\b(?!\s*[-,]\s*\d)", re.IGNORECASE)
+# What job output may make us do: it is anybody's who can make the job print something.
+_MOST_TEXT = 65_536  # characters of one piece of evidence
+_MOST_NAMES = 65_536  # hosts, over all evidence
 _NAMES = ("node", "host", "hostname", "nodename")
 
 
@@ -164,11 +167,12 @@ def find_suspect(
         rank_hosts: node of each rank, where known.
         silent: nodes that the runtime's agents or the resource manager call lost.
     """
-    known = [*nodes.active, *nodes.spares]
+    known = _Names([*nodes.active, *nodes.spares])
     found: dict[int, dict[str, str]] = {}
+    left = _MOST_NAMES
 
     def blame(level: int, name: str, because: str) -> None:
-        node = match_node(name, known)
+        node = known.match(name)
         if node:
             found.setdefault(level, {}).setdefault(node, because)
 
@@ -180,11 +184,16 @@ def find_suspect(
         for name in _NAMES:
             if item.captures.get(name):
                 blame(NAMED, item.captures[name], f"captured as {name}")
-        text = f"{item.line}\n{item.detail}"
+        text = f"{item.line}\n{item.detail}"[:_MOST_TEXT]
         for wording, pattern in _COMPILED:
             for match in pattern.finditer(text):
-                for host in expand(match.group("host")):
-                    blame(wording.level, host, f"{wording.source}: {_line_of(match)}")
+                hosts = expand(match.group("host"))
+                left -= len(hosts)
+                if left < 0:
+                    return Suspect(because=f"unknown: the evidence names more than {_MOST_NAMES} hosts")
+                because = f"{wording.source}: {_line_of(match)}"
+                for host in hosts:
+                    blame(wording.level, host, because)
         # The ranks of a resource manager's exception are those of its own daemons, not of the program.
         for rank in _ranks(item, text) if item.kind != "job-exception" else ():
             if rank < len(rank_hosts):
@@ -220,14 +229,27 @@ def match_node(name: str, known: Sequence[str]) -> str:
 
     An address is never shortened, and a short name that fits two nodes means neither.
     """
-    wanted = name.strip().rstrip(".").lower()
-    exact = [node for node in known if node.lower() == wanted]
-    if exact:
-        return exact[0]
-    short = [
-        node for node in known if shorten(node) == shorten(wanted) and _same_domain(node.lower(), wanted)
-    ]
-    return short[0] if len(short) == 1 else ""
+    return _Names(known).match(name)
+
+
+class _Names:
+    """Known nodes, looked up by name: a log may name tens of thousands of hosts of a thousand nodes."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self._exact: dict[str, str] = {}
+        self._short: dict[str, list[str]] = {}
+        for node in known:
+            self._exact.setdefault(node.lower(), node)
+            self._short.setdefault(shorten(node), []).append(node)
+
+    def match(self, name: str) -> str:
+        """As ``match_node``."""
+        wanted = name.strip().rstrip(".").lower()
+        if wanted in self._exact:
+            return self._exact[wanted]
+        alike = self._short.get(shorten(wanted), ())
+        short = [node for node in alike if _same_domain(node.lower(), wanted)]
+        return short[0] if len(short) == 1 else ""
 
 
 def _same_domain(one: str, other: str) -> bool:
@@ -246,7 +268,8 @@ def shorten(name: str) -> str:
 
 
 _BRACKETS = re.compile(r"^(?P<head>[^\[\]]*)\[(?P<list>[0-9,-]+)\](?P<tail>[^\[\]]*)$")
-_MOST_EXPANDED = 65_536
+_MOST_EXPANDED = 16_384
+_MOST_DIGITS = 18
 
 
 def expand(hosts: str) -> list[str]:
@@ -261,6 +284,8 @@ def expand(hosts: str) -> list[str]:
     for part in match.group("list").split(","):
         first, dash, last = part.partition("-")
         if not first or (dash and not last) or not (first + last).isdecimal():
+            return [hosts]
+        if len(first) > _MOST_DIGITS or len(last) > _MOST_DIGITS:
             return [hosts]
         low, high = int(first), int(last or first)
         if high < low or high - low + len(names) > _MOST_EXPANDED:
