@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,14 +38,14 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 IMAGES = (1, 2)
 PARENTS = {
-    f"{stage}-{image}": [f"{p}-{image}" for p in STAGES[stage]] for image in IMAGES for stage in STAGES
+    f"{stage}-{image}": [f"{p}-{image}" for p in STAGES[stage]] for stage in STAGES for image in IMAGES
 }
 SHARES = (20, 40, 60, 80, 100)
-NODES = 4  # as many as tasks can run at once
+NODES = 4  # of each run: as many as tasks can be at work at once
 BLOCK = 64 * 1024
 PACE = 0.5
 CHECKPOINT = 4  # cycles
-CYCLES, CYCLES_QUICK = 60, 10
+CYCLES, CYCLES_QUICK = 120, 10  # tasks of one minute, and of five seconds
 TARGET = 1.5  # per cent
 WORKER = Path(__file__).resolve().with_name("worker.py")
 _MARK = "WHESL_BENCH_NAMESPACE"
@@ -145,25 +146,24 @@ def _cases(place: Path, shares: Sequence[int], cycles: int) -> Iterator[list[Cas
 
 
 def _shares(name: str, quick: bool) -> list[Figure]:
+    """Do all runs side by side, each begun so much later that their tasks do not start at the same times."""
     cycles, shares = (CYCLES_QUICK, (100,)) if quick else (CYCLES, (0, *SHARES))
     with scratch() as place, _cases(place, shares, cycles) as cases:
         place.chmod(0o755)
-        with CLUSTERS[name](NODES) as (cluster, own):
-            environment = _environment(cluster, own)
-            bare, *others = cases
-            free = _run(bare, environment, cycles, name)
-            seconds = {task: span(bare.stamps(task)) for task in PARENTS}
-            figures = [
-                Figure(
-                    f"bare makespan, {name}", free, "s", note=f"a task {median([*seconds.values()]):.1f} s"
-                )
-            ]
-            try:
-                for case in others:
-                    figures += _compared(case, _run(case, environment, cycles, name), free, seconds, name)
-            finally:
-                stop = [sys.executable, "-m", "whesl", "coordinator", "stop"]
-                subprocess.run(stop, env=environment, check=False, capture_output=True, timeout=60)
+        apart = cycles * PACE / len(cases)
+        with CLUSTERS[name](NODES * len(cases)) as (cluster, _), ThreadPoolExecutor(len(cases)) as pool:
+            environment = _environment(cluster)
+            runs = []
+            for case in cases:
+                runs.append(pool.submit(_run, case, environment, cycles, name))
+                time.sleep(apart)
+            free, *makespans = [run.result() for run in runs]
+        bare, *others = cases
+        seconds = {task: span(bare.stamps(task)) for task in PARENTS}
+        note = f"a task {median([*seconds.values()]):.1f} s"
+        figures = [Figure(f"bare makespan, {name}", free, "s", note=note)]
+        for case, makespan in zip(others, makespans, strict=True):
+            figures += _compared(case, makespan, free, seconds, name)
     return figures
 
 
@@ -191,12 +191,9 @@ def _compared(case: Case, makespan: float, free: float, seconds: dict[str, float
     return figures
 
 
-def _environment(cluster: Any, own: Path) -> dict[str, str]:
+def _environment(cluster: Any) -> dict[str, str]:
     """Return the environment in which a cluster's commands are found."""
-    if hasattr(cluster, "bed"):
-        environment = {**cluster.bed.environment, "WHESL_HOME": str(own / "home")}
-    else:
-        environment = dict(cluster.environment)
+    environment = dict(cluster.bed.environment if hasattr(cluster, "bed") else cluster.environment)
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
     return {**environment, "USER": environment.get("USER", "root")}
 
@@ -262,9 +259,16 @@ def _protected(case: Case, environment: dict[str, str], name: str) -> None:
     command = [sys.executable, "-m", "whesl", "run", *scripts, "-e", str(case.place / "rules.esl")]
     command += ["--rjms", name.lower(), "--inner", "slurm", "--spares", "0", "--poll", "1", "-y"]
     command += ["--out", str(case.place / "run")]
-    done = subprocess.run(
-        command, env=environment, cwd=case.place, capture_output=True, text=True, check=False, timeout=900
-    )
+    home = case.place / "home"
+    home.mkdir(mode=0o700)
+    environment = {**environment, "WHESL_HOME": str(home)}
+    try:
+        done = subprocess.run(
+            command, env=environment, cwd=case.place, capture_output=True, text=True, check=False, timeout=900
+        )
+    finally:
+        stop = [sys.executable, "-m", "whesl", "coordinator", "stop"]
+        subprocess.run(stop, env=environment, check=False, capture_output=True, timeout=60)
     if done.returncode != 0:
         raise RuntimeError(
             f"{name}, {case.name}: status {done.returncode}\n{(done.stdout + done.stderr)[-4000:]}"
