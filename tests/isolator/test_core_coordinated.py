@@ -33,6 +33,7 @@ from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
 from whesl.wire.messages import (
+    Control,
     Escalate,
     EscalationDecision,
     Finished,
@@ -174,6 +175,19 @@ def test_a_grant_may_name_what_the_exception_became(world: Make) -> None:
     assert len(made.asked(RunStep)) == 2
     assert made.state.attempt == 2
     assert made.sent(RecoveryDone)[-1].exception == "BROKEN"
+
+
+def test_what_an_exception_became_has_its_own_budget_until_a_person_resumes() -> None:
+    higher = exception("BROKEN", level=Level.WORKFLOW_LEVEL, limit=1, otherwise=Otherwise.PAUSE)
+    made = welcome(World(make_setup(WORKFLOW, higher, coordinator=True)).start())
+    for ordinal in (1, 2):
+        detect(made, "QUOTA")
+        hear(made, RecoveryGrant(task="wf/app", ordinal=ordinal, transformed="BROKEN"))
+    assert (made.state.attempt, made.state.phase) == (2, Phase.PAUSED)
+    made.restart()
+    hear(made, Control(task="wf/app", id="r1", action="resume"))
+    hear(made, RecoveryGrant(task="wf/app", ordinal=2, transformed="BROKEN"))
+    assert (made.state.attempt, made.state.phase) == (3, Phase.RUNNING)
 
 
 def test_a_grant_for_an_exception_that_is_unknown_here_changes_nothing(world: Make) -> None:

@@ -25,6 +25,7 @@ class TaskAudit:
         self._uses: dict[str, list[float]] = {}
         self.open: dict[int, str] = {}  # ordinal: what was decided, until it is known how it ended
         self.outcomes: dict[int, str] = {}
+        self._became: dict[int, str] = {}  # by the coordinator's count
         self._names: dict[int, str] = {}
         self._steps: dict[int, int] = {}
         self.done: dict[int, int] = {}
@@ -82,28 +83,34 @@ class TaskAudit:
         self._needs_grant[ordinal] = data["request"]
         if action != "recover":
             return
-        uses = self._uses.setdefault(data["exception"], [])
-        within = rule["within"]
-        counted = [time for time in uses if within is None or now - time < within]
-        if len(counted) >= rule["limit"]:
-            self.fail(
-                "budgets kept", f"recovery {len(counted) + 1} of {data['exception']}, limit {rule['limit']}"
-            )
+        counted = self._count(data["exception"], now)
         if rule["level"] == "WORKFLOW_LEVEL" and not data["request"]:
             self.fail("no step skipped", f"{data['exception']} does not wait for the coordinator")
-        wanted = min(rule["backoff"] * 2 ** len(counted), 3600.0)
+        wanted = min(rule["backoff"] * 2**counted, 3600.0)
         if abs(data["backoff"] - wanted) > 1e-6:
             self.fail("budgets kept", f"back-off {data['backoff']} of {data['exception']}, not {wanted}")
+
+    def _count(self, exception: str, now: float) -> int:
+        """Count a recovery, and return how many before it count against its limit."""
+        rule = self._rules[exception]
+        uses = self._uses.setdefault(exception, [])
+        within = rule["within"]
+        counted = sum(within is None or now - time < within for time in uses)
+        if counted >= rule["limit"]:
+            self.fail("budgets kept", f"recovery {counted + 1} of {exception}, limit {rule['limit']}")
         uses.append(now)
+        return counted
 
     def on_otherwise(self, data: Data, _now: float) -> None:
         self.open[data["ordinal"]] = data["action"]
+        self._became[data["ordinal"]] = data["became"]
 
     def on_resumed(self, data: Data, _now: float) -> None:
         for ordinal, action in self.open.items():
             if action == "paused":
                 self.open[ordinal] = "recover"
                 self._uses.pop(self._names[ordinal], None)
+                self._uses.pop(self._became.get(ordinal, ""), None)
                 self._needs_grant[ordinal] = data["request"]
 
     def on_paused(self, data: Data, _now: float) -> None:
@@ -114,10 +121,12 @@ class TaskAudit:
         self.open[data["ordinal"]] = "escalated"
         self.escalated.append(data["ordinal"])
 
-    def on_granted(self, data: Data, _now: float) -> None:
+    def on_granted(self, data: Data, now: float) -> None:
         self._needs_grant[data["ordinal"]] = False
         if "raised" in data:
             self._steps[data["ordinal"]] = len(data["steps"])
+            self._became[data["ordinal"]] = data["raised"]["exception"]
+            self._count(data["raised"]["exception"], now)
 
     # Steps -------------------------------------------------------------------------------------------------
 

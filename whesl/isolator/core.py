@@ -209,15 +209,15 @@ def _ask_again(turn: Turn) -> None:
     """Ask again what is still open: a question that overtook the registration was nobody's, and is lost."""
     state = turn.state
     under_way = state.recovery
+    waits = state.phase in (Phase.FENCING, Phase.GRANT)
     if state.phase is Phase.ESCALATED:
         escalation.send(turn)
-    elif under_way is not None and under_way.requested is not None and not under_way.granted:
-        if state.phase in (Phase.FENCING, Phase.GRANT):
-            recovery.request_grant(turn)
+    elif waits and under_way is not None and under_way.requested is not None and not under_way.granted:
+        recovery.request_grant(turn)
 
 
 def _take(turn: Turn, welcome: Welcome, *, anyway: bool = False) -> None:
-    """Take over what a welcome says of bad nodes and of the configuration, if that is newer, or ``anyway``."""
+    """Take over what a welcome says of bad nodes and the configuration, if that is newer, or ``anyway``."""
     state = turn.state
     newer = anyway or welcome.configuration.version > state.coordinator_version
     if newer or welcome.bad_nodes != state.bad_nodes:

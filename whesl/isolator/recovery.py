@@ -319,7 +319,7 @@ def on_grant(turn: Turn, grant: RecoveryGrant) -> None:
         decision = rules.decide(turn.state, turn.rule(grant.transformed), raised, turn.now)
         turn.say(f"{recovery.raised.exception} became {grant.transformed}, counted over all tasks")
         if decision.action != "recover":
-            instead(turn, decision.action, decision.reason)
+            instead(turn, decision.action, decision.reason, became=grant.transformed)
             return
         became = {"raised": raised, "steps": decision.steps}
     turn.record(
@@ -349,10 +349,10 @@ def _otherwise(turn: Turn, recovery: Recovery) -> str:
     return turn.rule(recovery.raised.exception).otherwise.value.lower()
 
 
-def instead(turn: Turn, action: str, reason: str) -> None:
-    """The recovery cannot be done: fail, pause or escalate."""
+def instead(turn: Turn, action: str, reason: str, *, became: str = "") -> None:
+    """The recovery cannot be done: fail, pause or escalate. ``became``: as what, if not as itself."""
     recovery = turn.recovery()
-    turn.record("otherwise", ordinal=recovery.ordinal, action=action, reason=reason)
+    turn.record("otherwise", ordinal=recovery.ordinal, action=action, reason=reason, became=became)
     turn.say(f"{recovery.raised.exception}: {action}, because {reason}")
     if turn.recovery().fenced or turn.state.unconfirmed:
         _conclude(turn, turn.recovery())

@@ -53,6 +53,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     raised: Raised
     action: str  # recover, fail, pause, escalate
     reason: str = ""
+    became: str = ""  # by the coordinator's count; its own budget was spent
     level: str = "JOB_LEVEL"
     steps: tuple[dict[str, Any], ...] = ()
     done: int = 0
@@ -274,7 +275,7 @@ def _observed(state: State, data: dict[str, Any], _time: float) -> dict[str, Any
 
 
 def _otherwise(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
-    return _recovery(state, action=data["action"], reason=data["reason"])
+    return _recovery(state, action=data["action"], reason=data["reason"], became=data.get("became", ""))
 
 
 def _dropped(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
@@ -304,12 +305,17 @@ def _fenced(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
     }
 
 
-def _granted(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
-    """The coordinator may have made another exception of it, whose steps are done then."""
+def _granted(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
+    """The coordinator may have made another exception of it, whose steps are done then, on its own budget."""
     became: dict[str, Any] = {}
+    budget = state.budget
     if "raised" in data:
-        became = {"raised": msgspec.convert(data["raised"], Raised), "steps": tuple(data["steps"])}
+        raised = msgspec.convert(data["raised"], Raised)
+        became = {"raised": raised, "steps": tuple(data["steps"])}
+        if state.setup.spec is not None:
+            budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
     return {
+        "budget": budget,
         "configuration": msgspec.convert(data["configuration"], Configuration),
         "coordinator_version": data.get("coordinator_version", state.coordinator_version),
         **_recovery(state, granted=True, **became),
@@ -396,15 +402,23 @@ def _paused(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]
 
 
 def _resumed(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
-    """A person decided: the exception's budget starts anew, and its recovery goes on."""
+    """A person decided: the exception's budget starts anew, and its recovery goes on.
+
+    So does that of what the coordinator made of it, and of what it was made of.
+    """
     recovery = state.recovery
     if recovery is None:
         return {"phase": Phase.FENCING, "paused": ""}
-    name = recovery.raised.exception
+    names = (recovery.raised.exception, recovery.became)
+    kept = {
+        name: uses
+        for name, uses in state.budget.uses.items()
+        if name not in names and all(use.ordinal != recovery.ordinal for use in uses)
+    }
     return {
         "phase": Phase.FENCING,
         "paused": "",
-        "budget": Budget({other: uses for other, uses in state.budget.uses.items() if other != name}),
+        "budget": Budget(kept),
         **_recovery(state, action="recover", backoff=0.0, request=data["request"], requested=None),
     }
 
