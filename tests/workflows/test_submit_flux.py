@@ -292,6 +292,19 @@ def test_a_refusal_is_told_and_nothing_is_submitted(front: Front, capsys: pytest
     assert "no such queue" in capsys.readouterr().err
 
 
+def test_bindings_that_do_not_import_are_told_in_a_line(
+    front: Front, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (front.place / "real" / "flux").write_text(
+        "#!/bin/sh\nprintf 'Traceback (most recent call last):\\n  File \"x.py\"\\n' >&2\n"
+        "echo \"ModuleNotFoundError: No module named '_cffi_backend'\" >&2; exit 1\n"
+    )
+    assert front.main("batch", str(front.script)) == 1
+    told = capsys.readouterr().err
+    assert "Flux's bindings do not import: ModuleNotFoundError: No module named '_cffi_backend'" in told
+    assert "Traceback" not in told
+
+
 def test_a_manager_without_flux_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no flux on PATH"):
         install(tmp_path / "bin", "flux", {"PATH": str(tmp_path)})

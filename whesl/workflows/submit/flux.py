@@ -35,6 +35,8 @@ _UNCLEAR = re.compile(
     r"|function not implemented|lost connection",
     re.IGNORECASE,
 )
+# What Python says at the end when a command of Flux's cannot be loaded.
+_IMPORT = re.compile(r"^(ImportError|ModuleNotFoundError)\b", re.MULTILINE)
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,6 +234,11 @@ def _submit(real: str, spec: Jobspec, options: Sequence[str]) -> str:
 
 def _failure(what: str, result: subprocess.CompletedProcess[str]) -> WheslError:
     said = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
+    if _IMPORT.search(said):
+        last = said.splitlines()[-1]
+        return RefusedError(
+            f"{what} is written in Python, and Flux's bindings do not import: {last}", hint="see whesl doctor"
+        )
     message = f"{what}: {said}"
     # A signal came from elsewhere; whether the request went out before cannot be told.
     if result.returncode < 0 or _UNCLEAR.search(said):
