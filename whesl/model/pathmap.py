@@ -38,10 +38,22 @@ class PathMap(msgspec.Struct, frozen=True):
         return PathMap(tuple(sorted((*(rule for rule in kept if rule.old != rule.new), PathRule(old, new)))))
 
     def merged(self, other: PathMap) -> PathMap:
-        """Return this map with all of ``other``'s rules added in order."""
+        """Return this map with all of ``other``'s rules added in order, and nothing lost that either leads to.
+
+        Two tasks may have moved from one root to different ones, and what needs the files of both has to find
+        them under one name. So the root that yields becomes an old one of the other, and a root that is
+        an old one already is not gone back to, unless its own rule is turned round.
+        """
         result = self
         for rule in other.rules:
-            result = result.with_rule(rule.old, rule.new)
+            known = {present.old: present.new for present in result.rules}
+            new = known.get(rule.new, rule.new)
+            if new == rule.old:
+                new = rule.new
+            yielding = known.get(rule.old, new)
+            result = result.with_rule(rule.old, new)
+            if yielding != new and all(present.old != yielding for present in result.rules):
+                result = result.with_rule(yielding, new)
         return result
 
     def path(self, path: str) -> str:
