@@ -1,4 +1,4 @@
-"""Draw what a fault costs with each peer, from the figures of a real run.
+"""Draw what a fault costs with each peer, from the figures of a real run, and print the table beside it.
 
 python benchmarks/peers.py --json FILE && python tools/peers_picture.py FILE docs/peers.svg
 """
@@ -37,24 +37,46 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 }
 """
 
-Costs = dict[tuple[int, str, str], float]
+Seconds = dict[tuple[int, str, str], float]
 
 
-def costs(figures: list[dict[str, object]]) -> Costs:
-    """Return the seconds that a fault adds to the makespan, by wait in minutes, fault and approach.
+def makespans(figures: list[dict[str, object]]) -> Seconds:
+    """Return the makespans by wait in minutes, fault and approach.
 
     Args:
-        figures: as ``benchmarks/peers.py`` writes them. What has no run without a fault is left out.
+        figures: as ``benchmarks/peers.py`` writes them.
     """
-    made: Costs = {}
+    made: Seconds = {}
     for figure in figures:
         if match := NAME.match(str(figure["name"])):
             made[int(match["wait"]), match["fault"], match["who"]] = float(str(figure["value"]))
+    return made
+
+
+def costs(made: Seconds) -> Seconds:
+    """Return what each fault adds to a makespan. What has no run without a fault is left out."""
     return {
         (wait, fault, who): seconds - made[wait, "none", who]
         for (wait, fault, who), seconds in made.items()
         if fault != "none" and (wait, "none", who) in made
     }
+
+
+def table(made: Seconds) -> str:
+    """Return the makespans as a table in Markdown, with the passes through the queue that they stand for."""
+    waits = sorted({wait for wait, _, _ in made})
+    lines = ["| | no fault | " + " | ".join(FAULTS.values()) + " |", "| --- | --- | --- | --- | --- |"]
+    for who, words in WHO.items():
+        cells = [words]
+        for fault in ("none", *FAULTS):
+            times = [made[wait, fault, who] for wait in waits if (wait, fault, who) in made]
+            if len(times) == len(waits) > 1:
+                passes = round((times[-1] - times[0]) / (waits[-1] - waits[0]) / 60)
+                cells.append(f"{' / '.join(map(spoken, times))} ({passes})")
+            else:
+                cells.append("did not end" if not times else " / ".join(map(spoken, times)))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def spoken(seconds: float) -> str:
@@ -64,7 +86,7 @@ def spoken(seconds: float) -> str:
     return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
 
 
-def draw(found: Costs) -> str:
+def draw(found: Seconds) -> str:
     """Return the picture: a panel for each wait, a group for each fault, a bar for each approach."""
     waits = sorted({wait for wait, _, _ in found})
     parts: list[str] = []
@@ -110,13 +132,15 @@ def _wait(minutes: int) -> str:
 
 
 def main() -> int:
-    """Read the figures of the file named first and write the picture to the second."""
+    """Read the figures of the file named first, write the picture to the second, and print the table."""
     figures = json.loads(Path(sys.argv[1]).read_text())["figures"]
-    found = costs(figures)
+    made = makespans(figures)
+    found = costs(made)
     if not found:
         print(f"{sys.argv[1]}: no figures of faults with one without", file=sys.stderr)
         return 1
     Path(sys.argv[2]).write_text(draw(found))
+    print(table(made))
     return 0
 
 
