@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ ROOTS = ("fast", "large", "tape")
 def moved(*way: Path) -> PathMap:
     """What dependents are told of a task that has moved along a way, as FILESYSTEM.REPLACE says it."""
     result = PathMap()
-    for here, new in zip(way, way[1:], strict=False):
+    for here, new in pairwise(way):
         change = PathMap().with_rule(str(way[0]), str(new))
         if here not in (way[0], new):
             change = change.with_rule(str(here), str(new))

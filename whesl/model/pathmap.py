@@ -38,7 +38,7 @@ class PathMap(msgspec.Struct, frozen=True):
         return PathMap(tuple(sorted((*(rule for rule in kept if rule.old != rule.new), PathRule(old, new)))))
 
     def merged(self, other: PathMap) -> PathMap:
-        """Return this map with all of ``other``'s rules added in order, and nothing lost that either leads to.
+        """Return this map with ``other``'s rules added in order; nothing is lost that either leads to.
 
         Two tasks may have moved from one root to different ones, and what needs the files of both has to find
         them under one name. So the root that yields becomes an old one of the other, and a root that is
