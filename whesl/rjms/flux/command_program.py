@@ -193,7 +193,13 @@ class CommandEnd(FarEnd):
 
     def op_watch(self, _: int, since: float, ranks: list[int], job: str) -> Any:
         """Tell from now on of nodes, those of ``ranks`` at once, and of exceptions newer than ``since``."""
-        return {"heard": self.news.begin(since, [rank for rank in ranks if rank != self.rank], job)}
+        try:
+            heard = self.news.begin(since, [rank for rank in ranks if rank != self.rank], job)
+        except OSError as error:
+            # Some of it may be followed already; another program begins from the start.
+            sys.stderr.write(f"{error.strerror}\n")
+            os._exit(1)
+        return {"heard": heard}
 
     # Deeds ------------------------------------------------------------------------------------------
 
