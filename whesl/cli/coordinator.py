@@ -98,6 +98,8 @@ def status(as_json: bool) -> int:
             f"{health['workflows']} workflows, {health['tasks']} tasks, {health['live']} of them running, "
             f"{health['open_recoveries']} recoveries under way"
         )
+        if health.get("journal"):
+            click.echo(f"trouble: {health['journal']}")
         if health.get("metrics"):
             click.echo(f"metrics: http://{health['metrics']}/metrics")
         refused = {name: count for name, count in health["counters"].items() if count}

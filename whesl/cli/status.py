@@ -43,8 +43,11 @@ def status(workflow: str, watch: bool, as_json: bool) -> None:
         follow(Watcher(home, name), Screen())
         return
     _print(status_view(known.state, name))
-    if running(home) is None and any(task.live for task in known.state.tasks.values()):
+    health = running(home)
+    if health is None and any(task.live for task in known.state.tasks.values()):
         click.echo("the coordinator does not run; this is what it knew last", err=True)
+    elif health is not None and health.get("journal"):
+        click.echo(f"whesl: {health['journal']}", err=True)
 
 
 def _workflow(known: Known, wanted: str) -> str:

@@ -13,7 +13,7 @@ from rich.live import Live
 
 from whesl.cli.display import Screen
 from whesl.coordinator.observing import journal_file
-from whesl.coordinator.records import apply
+from whesl.coordinator.records import RecordError, apply
 from whesl.coordinator.state import State
 from whesl.coordinator.views import status_view
 from whesl.journal import Journal, JournalError
@@ -49,8 +49,12 @@ class Watcher:
         try:
             with Journal(journal_file(self._home), read_only=True) as journal:
                 for record in journal.read(self._seen):
-                    self.state = apply(self.state, record.kind, record.data, record.time)
                     self._seen = record.seq
+                    try:
+                        self.state = apply(self.state, record.kind, record.data, record.time)
+                    except RecordError as error:
+                        self.said.append(visible(f"not read: {error.message}"))
+                        continue
                     self._say(happening(record))
         except JournalError as error:
             # A journal that is not there yet is no damage; one that is being repaired is read again.

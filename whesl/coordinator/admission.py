@@ -55,7 +55,7 @@ def _why_not(entry: TaskEntry | None, message: Register, peer: str) -> str:
 def _order(one: str, other: str, job_id: str) -> int:
     """Compare two claims of one job by their restart counts; without such, the one that comes is newer."""
     counts = [claim.removeprefix(f"{job_id}.") for claim in (one, other)]
-    if job_id and all(count.isdigit() for count in counts):
+    if job_id and all(count.isascii() and count.isdigit() for count in counts):
         return int(counts[0]) - int(counts[1])
     return 1
 

@@ -130,8 +130,9 @@ def _on_report(turn: Turn, peer: str, message: Report) -> None:
     )
     if entry is None:
         return
-    if message.kind == "control" and message.data.get("id") in turn.state.controls:
-        turn.record("control-done", id=message.data["id"], task=entry.id)
+    control = message.data.get("id")
+    if message.kind == "control" and isinstance(control, str) and control in turn.state.controls:
+        turn.record("control-done", id=control, task=entry.id)
     if message.kind == "node" and message.data.get("state") == NodeState.DOWN and current:
         escalation.prepare(turn, entry)
     if message.kind == "raised":

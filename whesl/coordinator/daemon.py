@@ -67,6 +67,8 @@ _LONGEST_TICK = 1.0
 _FAREWELL = 2.0
 _BATCH = 256
 _JOURNAL_RETRY = 1.0
+# Room for some thousand records, when the journal's disk is full.
+_RESERVE = 2 * 1024 * 1024
 
 
 class Daemon:
@@ -100,10 +102,16 @@ class Daemon:
         self._idle = idle
         self._log = log
         self._directory = home / "coordinator"
-        self._journal = Journal(self._directory / "journal.db")
+        self._journal = Journal(self._directory / "journal.db", reserve=_RESERVE)
         if self._journal.damage is not None:
             damage = self._journal.damage
-            LOG.error("the journal was damaged: %d records kept, see %s", damage.kept, damage.file)
+            LOG.error(
+                "the journal was damaged (%s): %d records were kept, at least %d are lost; it lies now at %s",
+                damage.reason,
+                damage.kept,
+                len(damage.missing),
+                damage.file,
+            )
         self._incarnation = new_incarnation()
         keys = user_keys(home)
         # The port of the last start, if it is free: clients that still know it come back at once.
@@ -124,6 +132,7 @@ class Daemon:
         self._events: deque[Event] = deque([Started()])
         self._stopping = False
         self._journal_failed = False
+        self._trouble = ""  # what is wrong with the journal now, for people
         self._last_message = time.monotonic()
         self._most_connections = descriptors.raise_limit()
         self._full = False
@@ -275,8 +284,13 @@ class Daemon:
             if not self._journal_failed:
                 LOG.error("%s; nothing is decided until it can be written", error)
             self._journal_failed = True
+            self._trouble = f"{error.message}; nothing is decided until it can be written"
             return False
+        tight = f"the disk of the journal {self._journal.path} is full; its reserve is used"
+        if self._journal.tight and self._trouble != tight:
+            LOG.error("%s", tight)
         self._journal_failed = False
+        self._trouble = tight if self._journal.tight else ""
         return True
 
     def _rest(self) -> None:
@@ -373,10 +387,15 @@ class Daemon:
         for record in self._journal.read():
             origin = record.data.get(ORIGIN)
             if origin:
-                self._server.recall(msgspec.convert(origin, tuple[str, str, int, int]))
+                with contextlib.suppress(msgspec.ValidationError):
+                    self._server.recall(msgspec.convert(origin, tuple[str, str, int, int]))
             self._figures.take(record.kind, record.data)
             records.append((record.kind, record.data, record.time))
-        return rebuild(records, settings)
+        unread: list[str] = []
+        state = rebuild(records, settings, unread)
+        for sentence in unread:
+            LOG.error("the journal %s: %s", self._journal.path, sentence)
+        return state
 
     def _answer(self, query: Query) -> Reply:
         if query.what == "status":
@@ -387,6 +406,7 @@ class Daemon:
             body = views.health_view(self._state, dict(self._server.counters), self._server.waiting())
             body.update(pid=self._endpoint.pid, host=self._endpoint.host, port=self._endpoint.port)
             body.update(metrics=self._metrics.where if self._metrics is not None else "")
+            body.update(journal=self._trouble)
         else:
             return Reply(ok=False, error=f"there is no query {query.what!r}")
         return Reply(ok=True, body=msgspec.json.encode(body))

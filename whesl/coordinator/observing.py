@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.records import apply
+from whesl.coordinator.records import RecordError, apply
 from whesl.coordinator.state import State
 from whesl.journal import Journal, JournalError
 
@@ -38,7 +38,11 @@ def known_state(home: Path, since: Known | None = None) -> Known:
     try:
         with Journal(journal_file(home), read_only=True) as journal:
             for record in journal.read(seq):
-                state, seq = apply(state, record.kind, record.data, record.time), record.seq
+                seq = record.seq
+                try:
+                    state = apply(state, record.kind, record.data, record.time)
+                except RecordError as error:
+                    damage = f"the journal {journal.path}: record {seq}: {error.message}"
     except JournalError as error:
         if error.reason != "missing":
             damage = error.message

@@ -28,6 +28,7 @@ from whesl.coordinator.state import (
 )
 from whesl.detect.transform import History
 from whesl.esl.spec import Spec
+from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration, Workflow
@@ -45,6 +46,14 @@ _REPORTED_STATES = {
 }
 
 
+# What content makes a change raise that is not what it writes itself.
+_FOREIGN = (LookupError, TypeError, ValueError, AttributeError, OverflowError, msgspec.ValidationError)
+
+
+class RecordError(WheslError):
+    """A record's content is not what this version writes."""
+
+
 def apply(state: State, kind: str, data: Data, time: float) -> State:
     """Return the state after a record; records of unknown kind change nothing.
 
@@ -53,16 +62,43 @@ def apply(state: State, kind: str, data: Data, time: float) -> State:
         kind: the record's word.
         data: its content, as JSON builtins.
         time: when it was written, seconds since the epoch.
+
+    Raises RecordError.
     """
     change = _CHANGES.get(kind)
-    return state if change is None else change(state, data, time)
+    if change is None:
+        return state
+    try:
+        return change(state, data, time)
+    except _FOREIGN as error:
+        raise RecordError(
+            f"a record of kind '{kind}' is not understood ({error!r})",
+            hint="it was damaged, or written by another version of WHESL",
+        ) from error
 
 
-def rebuild(records: Iterable[tuple[str, Data, float]], settings: Settings = Settings()) -> State:  # noqa: B008 - frozen
-    """Return the state that a journal's records (kind, data, time; in order) describe."""
+def rebuild(
+    records: Iterable[tuple[str, Data, float]],
+    settings: Settings = Settings(),  # noqa: B008 - frozen
+    unread: list[str] | None = None,
+) -> State:
+    """Return the state that a journal's records (kind, data, time; in order) describe.
+
+    Args:
+        records: the records.
+        settings: times and limits.
+        unread: takes a sentence for each record that is not understood, which is left out then.
+
+    Raises RecordError without ``unread``.
+    """
     state = State(settings=settings)
     for kind, data, time in records:
-        state = apply(state, kind, data, time)
+        try:
+            state = apply(state, kind, data, time)
+        except RecordError as error:
+            if unread is None:
+                raise
+            unread.append(error.message)
     return state
 
 
@@ -196,8 +232,8 @@ def _report(state: State, data: Data, _time: float) -> State:
         return state
     when, inner = data["time"], data["data"]
     if data["kind"] == "raised":
-        raised = inner.get("raised", {})
-        ordinal = int(raised.get("ordinal", 0))
+        raised = inner["raised"] if isinstance(inner.get("raised"), dict) else {}
+        ordinal = _whole(raised.get("ordinal"))
         if ordinal > entry.exceptions:
             state = _task(
                 state,
@@ -213,8 +249,13 @@ def _report(state: State, data: Data, _time: float) -> State:
         return state
     changes: Data = {"reason": str(inner.get("reason", ""))} if new in (TaskState.PAUSED,) else {}
     if data["kind"] == "attempt":
-        changes["attempt"] = max(entry.attempt, int(inner.get("attempt", 0)))
+        changes["attempt"] = max(entry.attempt, _whole(inner.get("attempt")))
     return _moved(state, entry.id, new, when, **changes)
+
+
+def _whole(value: Any) -> int:
+    """Return a number in a report, whose content is not checked when it arrives; 0 for anything else."""
+    return value if isinstance(value, int) else 0
 
 
 def _state(state: State, data: Data, time: float) -> State:
