@@ -6,13 +6,14 @@ that a former recovery made to the very file that is now to be copied.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import stat
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
 import msgspec
+
+from whesl.model.digest import hexdigest
 
 # Unfinished files under this name lie in the directory of the file that they become: token, name's hash.
 _PART = re.compile(rb"\.whesl-part-([0-9a-f]{16})-[0-9a-f]{16}")
@@ -220,7 +221,7 @@ def part_name(token: str, name: bytes) -> bytes:
 
     It holds only the name's hash: a name may be as long as the file system allows.
     """
-    return f".whesl-part-{token}-{hashlib.sha256(name).hexdigest()[:16]}".encode()
+    return f".whesl-part-{token}-{hexdigest(name, 8)}".encode()
 
 
 def is_part(name: bytes, token: str | None = None) -> bool:

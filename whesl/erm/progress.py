@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import msgspec
 
 from whesl.erm.plan import RecoveryError
 from whesl.model.decoding import UNDECODABLE
+from whesl.model.digest import hexdigest
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 def token(step: str) -> str:
     """Return 16 hexadecimal digits that stand for a step in file names."""
-    return hashlib.sha256(step.encode(errors="surrogateescape")).hexdigest()[:16]
+    return hexdigest(step.encode(errors="surrogateescape"), 8)
 
 
 class ProgressFile:

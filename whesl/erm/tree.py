@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import grp
-import hashlib
 import os
 import pwd
 import stat
@@ -21,6 +20,7 @@ from pathlib import Path
 from whesl.erm.mirror import Entry, Kind, Rel, kind_of, part_name
 from whesl.erm.plan import RecoveryError
 from whesl.erm.syscalls import rename_noreplace
+from whesl.model.digest import blake2b
 from whesl.model.planted import planted
 
 Checkpoint = Callable[[str], None]
@@ -484,7 +484,7 @@ def _changed(present: Entry, entry: Entry) -> bool:
 
 
 def _digest(descriptor: int, size: int) -> bytes:
-    digest = hashlib.sha256()
+    digest = blake2b()
     position = 0
     while position < size:
         block = os.pread(descriptor, min(_CHUNK, size - position), position)

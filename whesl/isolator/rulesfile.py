@@ -6,7 +6,6 @@ pay for it thousands of times.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from whesl import __version__
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
 from whesl.isolator import taskdir
 from whesl.model.decoding import UNDECODABLE
+from whesl.model.digest import hexdigest
 from whesl.model.errors import UsageError, WheslError
 
 
@@ -51,8 +51,8 @@ def _load(path: Path, cache: Path) -> Spec:
             raise UsageError(
                 f"{path} is not a compiled specification: {error}", hint="whesl compile RULES.esl makes one"
             ) from error
-    key = hashlib.blake2b(f"{__version__}\0{path.absolute()}\0{path}\0".encode() + content, digest_size=20)
-    place = cache / f"{key.hexdigest()}.rules"
+    key = hexdigest(f"{__version__}\0{path.absolute()}\0{path}\0".encode() + content, 20)
+    place = cache / f"{key}.rules"
     known = taskdir.load(place, _Compiled)
     if known is not None and all(_digest(Path(name)) == digest for name, digest in known.included.items()):
         return known.spec
@@ -73,7 +73,7 @@ def _digest(path: Path) -> str:
     """Return the digest of an included file as it is now, "" when it cannot be read."""
     try:
         # Not from a pipe, which could keep us waiting.
-        return hashlib.blake2b(path.read_bytes(), digest_size=20).hexdigest() if path.is_file() else ""
+        return hexdigest(path.read_bytes(), 20) if path.is_file() else ""
     except OSError:
         return ""
 

@@ -5,12 +5,11 @@ Apart from the rest, so that ``whesl exec`` loads little.
 
 from __future__ import annotations
 
-import hashlib
-
 import msgspec
 
 from whesl.esl.spec import Spec
 from whesl.model.allocation import NodeSet
+from whesl.model.digest import hexdigest
 from whesl.model.workflow import Task
 
 
@@ -42,7 +41,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 def token_prefix(setup: Setup) -> str:
     """Return what the tokens of all attempts of a task begin with: what its agents fence by."""
     identity = f"{setup.salt}/{setup.task.id}"
-    return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest() + "."
+    return hexdigest(identity.encode(), 16) + "."
 
 
 def token(setup: Setup, attempt: int) -> str:
