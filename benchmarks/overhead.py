@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
-from measure import Figure, Protected, arguments, median, run_parts, scratch, until
+from intervals import interval
+from measure import Figure, Protected, arguments, median, run_parts, scratch, stamps, until
 
 RATE = 10  # MB/s of log
-# The paper's figure for LULESH without any fault, per cent.
-MAKESPAN = 0.6
+# Per cent of a task of 30 s. The paper's figure for LULESH without any fault is 0.6.
+MAKESPAN = 0.3
+MEMORY = 45.0  # MB
+SHARES = {"at rest": 0.2, f"at {RATE} MB/s of log": 2.0}  # per cent of one processor
 _WRITER = """\
 import sys, time
 line = b"cycle = 1234 dt = 1.234567e-03 residual = 1.234567890e-09 norm = 2.345678901e+01 and so on\\n"
@@ -44,6 +47,7 @@ def main() -> None:
     parts = [
         ("at rest", lambda quick: _beside("at rest", ["sleep", "600"], quick)),
         (f"at {RATE} MB/s", _writing),
+        ("start and end", _start_and_end),
         ("makespan", _makespan),
     ]
     run_parts(arguments("What protection costs."), parts)
@@ -73,17 +77,17 @@ def _beside(what: str, command: Sequence[str], quick: bool) -> list[Figure]:
                 before = isolator.cpu_times()
                 time.sleep(seconds)
                 after = isolator.cpu_times()
-                memory = isolator.memory_info().rss + sum(
-                    process.memory_info().rss for process in (psutil.Process(child.pid),)
-                )
-                own = isolator.memory_info().rss
+                own = isolator.memory_info().rss / 1e6
+                keeper = psutil.Process(child.pid).memory_info().rss / 1e6
             finally:
                 child.terminate()
                 child.wait()
     used = (after.user + after.system - before.user - before.system) / seconds * 100
     return [
-        Figure(f"isolator's memory {what}", own / 2**20, "MiB", note=f"with the keeper {memory / 2**20:.0f}"),
-        Figure(f"isolator's share of one processor {what}", used, "%"),
+        Figure(
+            f"isolator's memory {what}", own, "MB", MEMORY, note=f"resident; its keeper {keeper:.0f} more"
+        ),
+        Figure(f"isolator's share of one processor {what}", used, "%", SHARES[what]),
     ]
 
 
@@ -97,27 +101,79 @@ def _script(place: Path, command: Sequence[str]) -> Path:
 
 
 def _makespan(quick: bool) -> list[Figure]:
-    """Run the same command with and without protection, by turns."""
-    rounds, cycles = (2, 100) if quick else (7, 800)
+    """Run the same command with and without protection, by turns, each first as often as the other."""
+    pairs, seconds = (3, 3.0) if quick else (10, 30.0)
+    cycles = _cycles(seconds)
     bare: list[float] = []
-    guarded: list[float] = []
-    nothing: list[float] = []
-    for _ in range(rounds):
+    more: list[float] = []
+    for number in range(pairs):
         with scratch() as place:
             script = _script(place, [sys.executable, "-c", _WORK, str(cycles)])
-            bare.append(_timed([str(script)], place))
-            guarded.append(_timed(Protected(place).command(script), place))
-        with scratch() as place:
-            nothing.append(_timed(Protected(place).command(_script(place, ["true"])), place))
-    start = median(nothing)
-    extra = median([with_ - without for without, with_ in zip(bare, guarded, strict=True)])
-    # What comes once, at the start and the end, is shown apart: it does not grow with the task.
-    growing = max(extra - start, 0.0) / median(bare) * 100
+            commands = {"bare": [str(script)], "protected": Protected(place).command(script)}
+            order = ("bare", "protected") if number % 2 == 0 else ("protected", "bare")
+            taken = {which: _timed(commands[which], place) for which in order}
+        bare.append(taken["bare"])
+        more.append(taken["protected"] - taken["bare"])
+    shares = [extra / without * 100 for without, extra in zip(bare, more, strict=True)]
+    low, high = interval(shares)
     return [
-        Figure("a command that does nothing, protected", start, "s"),
-        Figure("the bare command", median(bare), "s"),
-        Figure("the same protected, more by", extra, "s", floor=start),
-        Figure("the same without what comes once, of the bare command", growing, "%", MAKESPAN),
+        Figure("the bare command, median", median(bare), "s"),
+        Figure("the same protected, more by, median", median(more) * 1e3, "ms", note=f"{pairs} pairs"),
+        Figure(
+            "the same, of the bare command, median",
+            median(shares),
+            "%",
+            MAKESPAN,
+            note=f"{low:.2f} to {high:.2f} with 95 %; all of it, start and end",
+        ),
+    ]
+
+
+def _cycles(seconds: float) -> int:
+    """Return how many cycles of the work take this long here."""
+    sample = 40
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", _WORK, str(sample)], check=True, stdout=subprocess.DEVNULL)
+    return max(int(sample * seconds / (time.perf_counter() - begun)), 1)
+
+
+# The clock before the first thing it does and after the last.
+_BRIEF = """\
+#!/bin/bash
+echo "$EPOCHREALTIME first"
+sleep {seconds}
+echo "$EPOCHREALTIME last"
+"""
+
+
+def _start_and_end(quick: bool) -> list[Figure]:
+    """Look at both ends of a short task: what comes before its first instruction and after its last."""
+    times = 5 if quick else 30
+    before: dict[str, list[float]] = {"bare": [], "protected": []}
+    after: dict[str, list[float]] = {"bare": [], "protected": []}
+    for _ in range(times):
+        for which in before:
+            with scratch() as place:
+                script = place / "program"
+                # Longer than an isolator takes to load: a task that ends sooner waits for that.
+                script.write_text(_BRIEF.format(seconds=2))
+                script.chmod(0o755)
+                protected = which == "protected"
+                command = Protected(place).command(script) if protected else [str(script)]
+                begun = time.time()
+                _timed(command, place)
+                ended = time.time()
+                first, last = (stamp for stamp, _ in stamps(place / "out"))
+            before[which].append(first - begun)
+            after[which].append(ended - last)
+    return [
+        Figure(
+            f"{what}, protected, median",
+            median(found["protected"]) * 1e3,
+            "ms",
+            floor=median(found["bare"]) * 1e3,
+        )
+        for what, found in (("call to first instruction", before), ("last instruction to the caller", after))
     ]
 
 
