@@ -21,6 +21,7 @@ from whesl.model.evidence import Evidence
 LOST = 90  # the runtime's agents, or the resource manager: the node is gone
 NAMED = 80  # captured by the user's own pattern
 FAILED = 70  # scheduler or launcher says that the node failed or was lost
+STUCK = 65  # the runtime's agent saw that the program's processes cannot run there
 PEER = 60  # a peer of this name did not answer
 DIED = 50  # a process died there; siblings are often killed in consequence
 RANK = 40  # a rank is named, and the host of ranks is known
@@ -97,7 +98,7 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(
         source="Open MPI, PRRTE: process ended",
-        pattern=rf"\bnoticed that process rank \d+ with PID \d+ on node {_HOST} exited on signal",
+        pattern=rf"\bnoticed that process rank \d+ with PID \d+ on node {_HOST} exited on(?: signal|$)",
         level=DIED,
         sample="mpirun noticed that process rank 1 with PID 4711 on node n02 exited on signal 9 (Killed).",
         near_miss="Abort(1) on node 2 (rank 2 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1)",
@@ -181,6 +182,8 @@ def find_suspect(
             blame(LOST, item.node, f"{item.node} was lost ({item.kind})")
         elif item.kind == "job-exception" and item.node:
             blame(FAILED, item.node, f"{item.node} is named by the resource manager: {item.detail[:120]}")
+        elif item.kind == "stuck" and item.node:
+            blame(STUCK, item.node, f"on {item.node}: {item.detail[:120]}")
         for name in _NAMES:
             if item.captures.get(name):
                 blame(NAMED, item.captures[name], f"captured as {name}")
@@ -195,7 +198,7 @@ def find_suspect(
                 for host in hosts:
                     blame(wording.level, host, because)
         # The ranks of a resource manager's exception are those of its own daemons, not of the program.
-        for rank in _ranks(item, text) if item.kind != "job-exception" else ():
+        for rank in _ranks(item, text) if item.kind not in ("job-exception", "stuck") else ():
             if rank < len(rank_hosts):
                 blame(RANK, rank_hosts[rank], f"rank {rank} runs on {rank_hosts[rank]}")
     for name in silent:

@@ -3,7 +3,7 @@
 Lines that begin with ``#:`` and stand directly above a statement belong to it::
 
     #: A rank called MPI_Abort.                                  above DECLARE EXCEPTION: what it is
-    #: source Open MPI 4.1.4, ompi/mpi/help-mpi-api.txt          above a detection: who prints the line
+    #: source open-mpi/ompi v4.1.8, ompi/mpi/help-mpi-api.txt          above a detection: who prints the line
     #: sees MPI_ABORT was invoked on rank 1 in communicator ...  a line that the detection is to find
     #: ignores NOTE: invoking MPI_ABORT causes ...               a line that it must not find
 
