@@ -92,7 +92,7 @@ def test_a_program_that_dies_is_started_again(bridge: Callable[..., Bridge], tmp
 def test_a_program_that_nobody_needs_is_ended_and_comes_back(
     bridge: Callable[..., Bridge], tmp_path: Path
 ) -> None:
-    found = bridge(ECHO, idle=0.2)
+    found = bridge(ECHO, idle=0.5)
     assert found.call("x") == ["x", {}]
     deadline = time.monotonic() + 20
     while found.alive:
@@ -100,6 +100,14 @@ def test_a_program_that_nobody_needs_is_ended_and_comes_back(
         time.sleep(0.02)
     assert found.call("y") == ["y", {}]
     assert starts(tmp_path) == 2
+
+
+def test_one_that_starts_slowly_is_not_taken_for_one_that_nobody_needs(
+    bridge: Callable[..., Bridge], tmp_path: Path
+) -> None:
+    late = PRELUDE.replace('say(event="hello")', 'import time; time.sleep(1); say(event="hello")')
+    assert bridge(ECHO, prelude=late, idle=0.5).call("x") == ["x", {}]
+    assert starts(tmp_path) == 1
 
 
 def test_one_that_listens_is_kept(bridge: Callable[..., Bridge], tmp_path: Path) -> None:

@@ -325,7 +325,8 @@ class Bridge:
         """End a program that nobody needs: of a thousand tasks side by side each would keep one."""
         while not self._closed.wait(idle) and not life.ended:
             with self._lock:
-                if not self._listening and not life.pending and time.monotonic() - self._used >= idle:
+                needed = self._listening or life.pending or not life.greeted.is_set()
+                if not needed and time.monotonic() - self._used >= idle:
                     self._end(life)
 
     def _again(self) -> None:
@@ -338,6 +339,8 @@ class Bridge:
             life.imported = True
         elif message.get("event") == "hello":
             life.imported = True
+            # Whoever waits for this has not been able to ask yet.
+            self._used = time.monotonic()
             life.greeted.set()
         elif "event" in message:
             if message["event"] in ("node", "exception"):
