@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 
 SEEDS ?= 100000
 FIRST ?= 0
+SECONDS ?= 60
 MINUTES ?= 5
 SEED ?=
 
@@ -56,6 +57,9 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 
 soak: $(VENV)/.dev ## simulated worlds with faults on a virtual clock: make soak SEEDS=1000000 FIRST=0
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST)
+
+fuzz: $(VENV)/.dev ## garbage for everything that is read, led by coverage: make fuzz SECONDS=60 ONLY=language
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))
 
 chaos: $(VENV)/.dev ## a workflow on a real Slurm that fails each second: make chaos MINUTES=5 SEED=7 (root)
 	$(BIN)/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
