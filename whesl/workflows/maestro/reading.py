@@ -8,9 +8,9 @@ import yaml
 
 from whesl.model.errors import UsageError
 
-# Values of a study once its aliases are followed, and how deep they may lie: a short text can stand for more
-# than any memory holds, or contain itself.
-MOST_VALUES = 200_000
+# Values of a study once its aliases are followed, beyond those that are written out, and how deep they may
+# lie: a short text can stand for more than any memory holds, or contain itself.
+MOST_VALUES = 20_000
 DEEPEST = 100
 # What PyYAML raises beside its own errors: for a day that there is not, a tag that does not fit, ...
 _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
@@ -33,7 +33,7 @@ def values(text: str, path: str) -> Any:
         count += 1
         if depth > DEEPEST:
             raise UsageError(f"{path}: nested too deeply, or an alias contains itself")
-        if count > MOST_VALUES:
+        if count > MOST_VALUES + len(text):
             raise UsageError(f"{path}: its aliases stand for more than {MOST_VALUES} values")
         if isinstance(value, dict):
             waiting += ((item, depth + 1) for item in value.values())

@@ -153,6 +153,8 @@ def _steps(value: Any, path: str) -> tuple[StudyStep, ...]:
         name = step.get("name")
         if not name or not isinstance(name, str):
             raise UsageError(f"{path}: step {number} of the study has no name")
+        if name == "_source":
+            raise UsageError(f"{path}: step {number} has the name '_source', which is Maestro's own")
         if not isinstance(run.get("cmd"), str) or not run["cmd"]:
             raise UsageError(f"{path}: step '{name}' has no command (run.cmd)")
         depends = run.get("depends") or []
