@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -368,6 +369,41 @@ class TestCoordinatorClient:
         until(lambda: client.receive() or client.connected(), "the answer")
         client.close()
         coordinator.server.close()
+
+    def test_a_silent_coordinator_is_not_bothered_ever_faster(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Thousands that wait for their handshake must not begin anew all the time, nor all at once."""
+        now, tries = [0.0], []
+        (home / "coordinator").mkdir(mode=0o700)
+        found = Endpoint(
+            host="login", addresses=("10.0.0.1", "10.0.0.2"), port=9, public_key="k", pid=1, incarnation="i"
+        )
+        write_endpoint(home, found)
+        monkeypatch.setattr(ClientSocket, "connect", lambda _self, url, _key: tries.append((now[0], url)))
+        client = CoordinatorClient(home, "w/t", clock=lambda: now[0])
+        other = CoordinatorClient(home, "w/u", clock=lambda: now[0])
+        own = len(tries) // 2
+        try:
+            assert own == 1
+            tries.clear()
+            while now[0] < 300.0:
+                now[0] += 0.5
+                client.tick()
+            first = [time for time, _ in tries]
+            assert [url for _, url in tries[:3]] == [f"tcp://10.0.0.{n}:9" for n in (2, 1, 2)]
+            waits = [after - before for before, after in pairwise(first)]
+            assert waits[0] == 3.0 and 4.5 <= waits[1] <= 8.0 and waits[-1] >= 30.0
+            assert max(waits) <= 30.5 and len(first) < 25
+            tries.clear()
+            now[0] = 0.0
+            while now[0] < 300.0:
+                now[0] += 0.5
+                other.tick()
+            assert [time for time, _ in tries] != first
+        finally:
+            client.close()
+            other.close()
 
     def test_a_request_is_answered(self, home: Path) -> None:
         import threading

@@ -7,6 +7,7 @@ repeated, and a coordinator that was started again is found by its endpoint file
 from __future__ import annotations
 
 import os
+import random
 import socket
 import time
 import uuid
@@ -23,8 +24,10 @@ from whesl.wire.messages import Ack, AnyMessage, Heartbeat, Reply, Report, decod
 from whesl.wire.sockets import ClientSocket
 from whesl.wire.spool import leave, news
 
-# How long an address may stay silent before the next one is tried.
+# How long an address may stay silent before the next one is tried; longer each time that all were tried, and
+# not the same for all: with thousands at once a handshake takes its time, and to begin anew makes it longer.
 _ADDRESS_PATIENCE = 3.0
+_MOST_PATIENCE = 30.0
 _LOOK_INTERVAL = 0.5
 CONTACT_LIMIT = 15.0
 
@@ -54,6 +57,7 @@ class CoordinatorClient:
         self._endpoint: Endpoint | None = None
         self._choice = 0
         self._chosen_at = float("-inf")
+        self._patience = _ADDRESS_PATIENCE
         self._looked = float("-inf")
         self._heard = float("-inf")
         self._look(self._clock())
@@ -98,6 +102,7 @@ class CoordinatorClient:
                 self.malformed += 1
                 continue
             self._heard = now
+            self._patience = _ADDRESS_PATIENCE
             if isinstance(envelope.message, Ack):
                 self._outbox.acknowledged(envelope.message.number)
                 continue
@@ -165,11 +170,13 @@ class CoordinatorClient:
             return
         urls = found.urls(self._here)
         if found != self._endpoint:
-            self._endpoint, self._choice = found, 0
-        elif now - self._chosen_at < _ADDRESS_PATIENCE:
+            self._endpoint, self._choice, self._patience = found, 0, _ADDRESS_PATIENCE
+        elif now - self._chosen_at < self._patience:
             return
         else:
             self._choice = (self._choice + 1) % len(urls)
+            if self._choice == 0:
+                self._patience = min(self._patience * random.uniform(1.5, 2.5), _MOST_PATIENCE)  # noqa: S311 - no secret
         self._chosen_at = now
         self._socket.connect(urls[self._choice], found.public_key)
 

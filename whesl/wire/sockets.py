@@ -22,6 +22,9 @@ HANDSHAKE_LIMIT = 30_000  # milliseconds; a connection that has not proved who i
 # Connections that wait to be accepted; the system's net.core.somaxconn bounds it. Ten thousand isolators that
 # start at once would meet libzmq's own 100, and what is refused is tried again after a second or more.
 BACKLOG = 4096
+# Milliseconds for a handshake: with thousands waiting, on a busy machine, libzmq's own 30 s are not enough,
+# and one that is given up is begun anew. Not more, since who never ends it holds a connection as long.
+HANDSHAKE = 60_000
 # At most so many frames, or events of connections, are taken at once: the caller has other things to do.
 _MOST_FRAMES = 1000
 _MOST_EVENTS = 10_000
@@ -87,6 +90,7 @@ class ServerSocket:
         self.socket.handshake_ivl = HANDSHAKE_LIMIT
         self.socket.sndhwm = self.socket.rcvhwm = QUEUE
         self.socket.backlog = BACKLOG
+        self.socket.handshake_ivl = HANDSHAKE
         # A peer that comes back under its name takes the place of its old connection; sending to a peer
         # that is gone is told instead of dropped in silence.
         self.socket.router_handover = True
@@ -204,6 +208,7 @@ def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair) -> zmq.Socket
     # libzmq adds a random part of up to the interval to each wait, so that clients do not come in step.
     made.reconnect_ivl = 100
     made.reconnect_ivl_max = 2000
+    made.handshake_ivl = HANDSHAKE
     # A server whose machine died closes nothing; ZMTP's own heartbeat notices it.
     made.heartbeat_ivl = 5000
     made.heartbeat_timeout = 15000
