@@ -19,7 +19,7 @@ from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
 from whesl.isolator.taskdir import Job, LockedError, Owner, Result, Stream, TaskDir
 from whesl.model.errors import RefusedError, UsageError, WheslError
-from whesl.model.workflow import Task
+from whesl.model.workflow import Task, spares_granted
 from whesl.rjms import current_allocation
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
@@ -71,6 +71,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
     Raises WheslError for wrong rules and options, before anything was started.
     """
     keeper.open_standard_streams()
+    request = _with_granted_spares(request)
     here = home()
     spec = load_rules(request.rules, here / "cache", any_job=not (request.step or request.name))
     allocation = current_allocation(os.environ)
@@ -139,6 +140,12 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     for end in gate:
         os.close(end)
     return pid, runner
+
+
+def _with_granted_spares(request: Request) -> Request:
+    """Return the request with the spare nodes that the job has got: there may have been none to give."""
+    count = spares_granted(os.environ, request.workflow, request.step)
+    return request if count is None else msgspec.structs.replace(request, spares=count)
 
 
 def _setup(request: Request, spec: Spec | None, info: AllocationInfo, here: Path) -> Setup:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
+from whesl.model.workflow import GRANTED_SPARES, granted
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import wrap
@@ -89,8 +90,10 @@ def _submit(
                 if refusal:
                     reason = reason or refusal
                     continue
+            # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
+            said_inside = granted(rewritten.spares, wrapped.workflow, wrapped.step)
             try:
-                job = _call(real, rewritten.words, environment)
+                job = _call(real, rewritten.words, {**environment, GRANTED_SPARES: said_inside})
             except RefusedError as error:
                 if (spares, avoided) == variants[-1]:
                     raise

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from whesl.model.errors import UsageError
+from whesl.model.workflow import GRANTED_SPARES, granted
 from whesl.workflows import wrap
 
 Jobspec = dict[str, Any]
@@ -120,6 +121,7 @@ def rewrite(
                 environment[name] = without(str(environment[name]), hidden)
                 if name == "PYTHONPATH" and not environment[name]:
                     del environment[name]
+        environment[GRANTED_SPARES] = granted(count, wrapped.workflow, wrapped.step)
     return Rewritten(jobspec=new, spares=count, notices=tuple(notices))
 
 

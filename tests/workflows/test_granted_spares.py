@@ -1,0 +1,77 @@
+"""A scheduler that has no node over: the job keeps all nodes that its user asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.workflows.test_submit import script
+from whesl.isolator.entry import Request, _active, _with_granted_spares
+from whesl.model.workflow import GRANTED_SPARES
+from whesl.rjms.port import AllocationInfo
+from whesl.workflows import wrap
+from whesl.workflows.submit import jobspec
+from whesl.workflows.submit.install import install
+
+SBATCH = """\
+#!{python}
+import os, pathlib, sys
+pathlib.Path("calls").open("a").write(" ".join(sys.argv[1:]) + "\\n")
+if "--test-only" in sys.argv and {refuse}:
+    sys.exit("allocation failure: Requested node configuration is not available")
+if "--test-only" not in sys.argv:
+    pathlib.Path("granted").write_text(os.environ.get("WHESL_GRANTED_SPARES", "nothing"))
+    print("Submitted batch job 7")
+"""
+
+
+@pytest.mark.parametrize(("refuse", "count"), [(True, 0), (False, 1)])
+def test_a_submission_tells_its_job_how_many_nodes_are_spares(
+    refuse: bool, count: int, tmp_path: Path
+) -> None:
+    real, front = tmp_path / "real", tmp_path / "front"
+    real.mkdir()
+    (real / "sbatch").write_text(SBATCH.format(python=sys.executable, refuse=refuse))
+    (real / "sbatch").chmod(0o755)
+    install(front)
+    (tmp_path / "run.sh").write_text(script(nodes="2", spares=1))
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    environment = {**os.environ, "PATH": f"{front}:{real}:/usr/bin:/bin", "WHESL_HOME": str(home)}
+    environment |= {"WHESL_RJMS": "slurm", GRANTED_SPARES: "5 of another job"}
+    done = subprocess.run(
+        ["sbatch", "run.sh"], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "Submitted batch job 7\n", done.stderr
+    assert (tmp_path / "granted").read_text() == f"{count} w/run"
+    assert ("has no spare node" in done.stderr) is refuse
+    nodes = f"--nodes={2 + count}"
+    assert (nodes in (tmp_path / "calls").read_text().splitlines()[-1]) or (refuse and count == 0)
+
+
+def test_flux_tells_its_jobs_too() -> None:
+    wrapped = wrap.read_wrapped(script(spares=1))
+    assert wrapped is not None
+    plain = {"attributes": {"system": {"environment": {"PATH": "/bin"}}}, "tasks": [], "resources": []}
+    new = jobspec.rewrite(plain, wrapped, "token", spares=False).jobspec
+    assert new["attributes"]["system"]["environment"][GRANTED_SPARES] == "0 w/run"
+
+
+@pytest.mark.parametrize(
+    ("said", "active"),
+    [("0 w/run", 2), ("1 w/run", 1), ("0 w/other", 1), ("", 1), ("x w/run", 1)],
+)
+def test_no_node_of_the_users_is_taken_for_a_spare(
+    said: str, active: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batch scripts say in their header alone how many nodes they use."""
+    monkeypatch.setenv(GRANTED_SPARES, said)
+    request = _with_granted_spares(Request(workflow="w", step="run", spares=1))
+    info = AllocationInfo(rjms="slurm", job_id="7", nodes=("n01", "n02"), batch_host="n01")
+    assert (_active(request, info) or len(info.nodes)) == active
+    assert msgspec.structs.replace(request, spares=1) == Request(workflow="w", step="run", spares=1)
