@@ -60,6 +60,7 @@ class Cluster:
         self._down: set[str] = set()  # "coordinator", "controller": stopped or killed
         self._back: dict[str, float] = {}  # since when they run again
         self._undo: list[tuple[float, str, Callable[[], None]]] = []
+        self._had: dict[str, int] = {}  # nodes of each run of a job, at first
         self._kills: dict[str, deque[float]] = {}
         self._starting: subprocess.Popen[bytes] | None = None
         self.losses = Losses()
@@ -76,6 +77,9 @@ class Cluster:
         for job in running:
             mine = [process for process in self._living if process.job == job.job]
             count = Counter(process.role for process in mine)
+            nodes = tuple(expand(job.nodes))
+            # Slurm takes nodes from a job that it knows to be down; a job may also have got no spare at all.
+            self._had[job.claim] = max(self._had.get(job.claim, 0), len(nodes))
             kills = self._kills.setdefault(job.name, deque())
             while kills and kills[0] < time.monotonic() - KILLED_WITHIN:
                 kills.popleft()
@@ -83,8 +87,8 @@ class Cluster:
                 TaskView(
                     name=job.name,
                     batch_host=job.batch_host,
-                    nodes=tuple(expand(job.nodes)),
-                    spares=self.losses.spares(job.name),
+                    nodes=nodes,
+                    spares=self.losses.spares(job.name, self._had[job.claim] - self._jobs[job.name].ranks),
                     again=not self.losses.ran_again(job.name),
                     fragile=self._jobs[job.name].fragile,
                     known=job.claim in known and count["isolator"] + count["keeper"] > 0,

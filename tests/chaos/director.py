@@ -151,36 +151,27 @@ def choose(seed: int, number: int, view: View, kinds: tuple[str, ...] = tuple(KI
 
 
 class Losses:
-    """What the faults so far may have cost each task, and so what it can bear yet.
+    """What the faults so far may have cost each task, and so what it can bear yet."""
 
-    Args:
-        spares: nodes that each job has over.
-    """
-
-    def __init__(self, spares: int = 1) -> None:
-        self._spares = spares
-        self._left: dict[str, int] = {}
+    def __init__(self) -> None:
         self._again: set[str] = set()
-        self._nodes: dict[str, set[str]] = {}
+        self._nodes: dict[str, set[str]] = {}  # of the present run
 
     def lost(self, node: str, tasks: tuple[TaskView, ...]) -> None:
-        """A node is lost to the tasks that have it."""
+        """A node is lost to the tasks that have it; ``tasks`` are as they were before that."""
         for task in tasks:
-            if node not in task.nodes or node in self._nodes.setdefault(task.name, set()):
+            gone = self._nodes.setdefault(task.name, set())
+            if node not in task.nodes or node in gone:
                 continue
-            self._nodes[task.name].add(node)
-            left = self._left.get(task.name, self._spares)
-            if node == task.batch_host or left == 0:
+            gone.add(node)
+            if node == task.batch_host or task.spares == 0:
                 self._again.add(task.name)
                 # The next run has other nodes, and its spares again.
-                left, self._nodes[task.name] = self._spares, set()
-            else:
-                left -= 1
-            self._left[task.name] = left
+                gone.clear()
 
-    def spares(self, task: str) -> int:
-        """Return how many nodes a task can lose without its job running again."""
-        return self._left.get(task, self._spares)
+    def spares(self, task: str, had: int) -> int:
+        """Return how many of the spares that a run had at first are left."""
+        return max(0, had - len(self._nodes.get(task, ())))
 
     def ran_again(self, task: str) -> bool:
         """Whether a task's job has had to run again, so that it may not once more."""

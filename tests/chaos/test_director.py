@@ -60,14 +60,14 @@ def test_an_isolator_is_not_killed_beyond_its_keepers_limit() -> None:
 
 
 def test_losses_are_counted_for_each_run_of_a_job() -> None:
-    losses = Losses(spares=1)
+    losses = Losses()
     run = task("solve-0", nodes=("n01", "n02", "n03"))
     losses.lost("n02", (run,))
     losses.lost("n02", (run,))  # the same node once more
     losses.lost("n04", (run,))  # none of its nodes
-    assert (losses.spares("solve-0"), losses.ran_again("solve-0")) == (0, False)
-    losses.lost("n03", (run,))
-    assert (losses.spares("solve-0"), losses.ran_again("solve-0")) == (1, True)
+    assert (losses.spares("solve-0", 1), losses.ran_again("solve-0")) == (0, False)
+    losses.lost("n03", (task("solve-0", nodes=("n01", "n02", "n03"), spares=0),))
+    assert (losses.spares("solve-0", 1), losses.ran_again("solve-0")) == (1, True)
     losses.lost("n01", (task("solve-1", batch_host="n01", nodes=("n01",)),))
     assert losses.ran_again("solve-1")
     assert not losses.ran_again("solve-2")
