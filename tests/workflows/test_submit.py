@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
@@ -271,6 +271,7 @@ def test_a_refusal_is_told_and_may_be_tried_again(tmp_path: Path) -> None:
     assert submit(tmp_path, scheduler) == "100"
 
 
+@settings(deadline=None)  # files are written, and machines are busy
 @given(
     st.lists(
         st.sampled_from(["ok", "lost", "killed", "late", "refused", "fail", "finish", "blind"]), max_size=12
