@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.coordinator.persistent import Map
+from whesl.coordinator.persistent import Builder, Map
+from whesl.coordinator.records import RecordError, Replay, rebuild
+from whesl.coordinator.state import State
 
 KEYS = st.integers(0, 60)
 CHANGES = st.lists(
@@ -73,3 +75,64 @@ def test_a_change_copies_a_small_part() -> None:
         longest = max(longest, len(known._layers[1]))
         merges += known._layers[0] is not before
     assert longest <= 200 and merges <= 10
+
+
+@given(CHANGES)
+def test_what_is_built_in_place_is_the_same(changes: list) -> None:  # type: ignore[type-arg]  # of three shapes
+    builder: Builder[int, int] = Builder()
+    present: Map[int, int] = Map()
+    for what, key, value in changes:
+        if what == "with":
+            builder, present = builder.with_(key, value), present.with_(key, value)
+        elif what == "all":
+            builder, present = builder.with_all(key), present.with_all(key)
+        elif what == "without":
+            builder, present = builder.without(key), present.without(key)
+        assert (len(builder), list(builder)) == (len(present), list(present)) and builder == present
+    built = builder.built()
+    assert type(built) is Map and list(built.items()) == list(present.items()) and len(built) == len(present)
+    assert built.with_(99, 1) != built and 99 not in built
+
+
+def test_a_record_that_breaks_off_in_the_middle_leaves_nothing_behind() -> None:
+    """What it had changed already is taken back: the state is that of the other records."""
+    again = {**REGISTERED, "claim": "2", "peer": "q"}
+    raised = {"exception": "E", "task": "w/a", "attempt": 1, "ordinal": 1, "time": 1.0, "evidence": []}
+    asked = {"recovery": "w/a#1", "task": "w/a", "raised": raised, "exception": "E", "origin": "request"}
+    asked |= {"peer": "p", "reason": "", "steps": [], "refused": ""}
+    replay = Replay()
+    replay.take("registered", REGISTERED, 1.0)
+    replay.take("requested", asked, 2.0)
+    with pytest.raises(RecordError):
+        # A new claim forgets the recovery; only then it is seen that there is no such state.
+        replay.take("registered", {**again, "state": "dancing"}, 3.0)
+    whole = rebuild([("registered", REGISTERED, 1.0), ("requested", asked, 2.0)])
+    assert replay.state() == whole and [known.id for known in whole.recoveries_of("w/a")] == ["w/a#1"]
+
+
+def test_two_replays_share_nothing() -> None:
+    one, other = Replay(), Replay()
+    one.take(
+        "bad-node", {"bad_node": {"node": "n", "reason": "", "task": "", "time": 1.0, "expires": 2.0}}, 1.0
+    )
+    one.take("registered", REGISTERED, 1.0)
+    assert not other.state().tasks and not State().tasks
+    assert set(one.state().live) == {"w/a"}
+
+
+REGISTERED = {
+    "task": "w/a",
+    "alias": "",
+    "workflow": "w",
+    "step": "a",
+    "instance": "",
+    "workspace": "",
+    "rjms": "",
+    "job_id": "",
+    "claim": "1",
+    "nodes": [],
+    "peer": "p",
+    "attempt": 0,
+    "state": "registered",
+    "fresh": False,
+}

@@ -21,7 +21,7 @@ from typing import IO, Any
 import msgspec
 import zmq
 
-from whesl.coordinator import core, descriptors, performing, views
+from whesl.coordinator import core, descriptors, garbage, performing, views
 from whesl.coordinator.events import (
     AllowRequeue,
     Arrived,
@@ -47,7 +47,7 @@ from whesl.coordinator.events import Journal as WriteDown
 from whesl.coordinator.figures import Figures
 from whesl.coordinator.metrics import MetricsServer
 from whesl.coordinator.ports import Ports
-from whesl.coordinator.records import rebuild
+from whesl.coordinator.records import RecordError, Replay
 from whesl.coordinator.state import Settings, State
 from whesl.coordinator.workers import Workers
 from whesl.journal import Journal, JournalError
@@ -126,7 +126,8 @@ class Daemon:
             incarnation=self._incarnation,
         )
         self._figures = Figures()
-        self._state = self._rebuild(settings)
+        with garbage.put_off():
+            self._state = self._rebuild(settings)
         self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
         self._events: deque[Event] = deque([Started()])
@@ -144,6 +145,7 @@ class Daemon:
 
     def run(self) -> None:
         """Serve until told to stop."""
+        garbage.spare()
         write_endpoint(self._home, self._endpoint)
         own = {"pid": self._endpoint.pid, "host": self._endpoint.host}
         self._journal.append("coordinator-started", own, _now())
@@ -383,19 +385,18 @@ class Daemon:
             return CoordinatorServer(bind, 0, keys, self._incarnation)
 
     def _rebuild(self, settings: Settings) -> State:
-        records = []
+        replay = Replay(settings)
         for record in self._journal.read():
             origin = record.data.get(ORIGIN)
             if origin:
                 with contextlib.suppress(msgspec.ValidationError):
                     self._server.recall(msgspec.convert(origin, tuple[str, str, int, int]))
             self._figures.take(record.kind, record.data)
-            records.append((record.kind, record.data, record.time))
-        unread: list[str] = []
-        state = rebuild(records, settings, unread)
-        for sentence in unread:
-            LOG.error("the journal %s: %s", self._journal.path, sentence)
-        return state
+            try:
+                replay.take(record.kind, record.data, record.time)
+            except RecordError as error:
+                LOG.error("the journal %s: %s", self._journal.path, error.message)
+        return replay.state()
 
     def _answer(self, query: Query) -> Reply:
         if query.what == "status":

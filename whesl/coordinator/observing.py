@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.records import RecordError, apply
+from whesl.coordinator.garbage import put_off
+from whesl.coordinator.records import RecordError, Replay, apply
 from whesl.coordinator.state import State
 from whesl.journal import Journal, JournalError
 
@@ -33,8 +34,9 @@ def known_state(home: Path, since: Known | None = None) -> Known:
 
     A journal that was never begun is an empty state.
     """
-    known = since or Known(state=State())
-    state, seq, damage = known.state, known.seq, known.damage
+    if since is None:
+        return _from_the_beginning(home)
+    state, seq, damage = since.state, since.seq, since.damage
     try:
         with Journal(journal_file(home), read_only=True) as journal:
             for record in journal.read(seq):
@@ -47,3 +49,19 @@ def known_state(home: Path, since: Known | None = None) -> Known:
         if error.reason != "missing":
             damage = error.message
     return Known(state=state, seq=seq, damage=damage)
+
+
+def _from_the_beginning(home: Path) -> Known:
+    replay, seq, damage = Replay(), 0, ""
+    try:
+        with Journal(journal_file(home), read_only=True) as journal, put_off():
+            for record in journal.read():
+                seq = record.seq
+                try:
+                    replay.take(record.kind, record.data, record.time)
+                except RecordError as error:
+                    damage = f"the journal {journal.path}: record {seq}: {error.message}"
+    except JournalError as error:
+        if error.reason != "missing":
+            damage = error.message
+    return Known(state=replay.state(), seq=seq, damage=damage)

@@ -159,6 +159,63 @@ class Map(Mapping[K, V]):
         return whole
 
 
+class Builder(Map[K, V]):
+    """A map whose changes are made in place, for whoever has no use for the states in between.
+
+    A journal's records are applied to it one after the other; ``built`` gives the map that came of them. A
+    record that turns out to be damaged in the middle of it is taken back.
+    """
+
+    __slots__ = ("_undo",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._undo: list[tuple[K, V]] = []
+
+    def with_(self, key: K, value: V) -> Builder[K, V]:
+        """Put a value under a key, and return this map itself."""
+        content = self._layers[0]
+        self._undo.append((key, content.get(key, _MISSING)))
+        content[key] = value
+        self._length = len(content)
+        return self
+
+    def with_all(self, content: Mapping[K, V]) -> Builder[K, V]:
+        """Put many values, and return this map itself."""
+        for key, value in content.items():
+            self.with_(key, value)
+        return self
+
+    def without(self, key: K) -> Builder[K, V]:
+        """Take a key out, if it is there, and return this map itself."""
+        content = self._layers[0]
+        if key in content:
+            self._undo.append((key, content.pop(key)))
+            self._length = len(content)
+        return self
+
+    def keep(self) -> None:
+        """Take nothing back of what was changed so far."""
+        self._undo.clear()
+
+    def take_back(self) -> None:
+        """Undo what was changed since ``keep``; a key that had been taken out comes last then."""
+        content = self._layers[0]
+        while self._undo:
+            key, before = self._undo.pop()
+            if before is _MISSING:
+                del content[key]
+            else:
+                content[key] = before
+        self._length = len(content)
+
+    def built(self) -> Map[K, V]:
+        """Return what was built. This one has to be forgotten then."""
+        made: Map[K, V] = Map.__new__(Map)
+        made._begin(self._layers[0])
+        return made
+
+
 def _merged(base: dict[K, V], changes: dict[K, V]) -> dict[K, V]:
     whole = base.copy()
     for key, value in changes.items():

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from whesl.coordinator.hierarchy import added
-from whesl.coordinator.persistent import Map
+from whesl.coordinator.persistent import Builder, Map
 from whesl.coordinator.state import (
     KEPT_COMMANDS,
     ControlEntry,
@@ -77,29 +77,45 @@ def apply(state: State, kind: str, data: Data, time: float) -> State:
         ) from error
 
 
-def rebuild(
-    records: Iterable[tuple[str, Data, float]],
-    settings: Settings = Settings(),  # noqa: B008 - frozen
-    unread: list[str] | None = None,
-) -> State:
-    """Return the state that a journal's records (kind, data, time; in order) describe.
+def rebuild(records: Iterable[tuple[str, Data, float]], settings: Settings = Settings()) -> State:  # noqa: B008 - frozen
+    """Return the state that a journal's records (kind, data, time; in order) describe. Raises RecordError."""
+    replay = Replay(settings)
+    for kind, data, time in records:
+        replay.take(kind, data, time)
+    return replay.state()
+
+
+class Replay:
+    """Applies a journal's records from its beginning on, several times as quickly as ``apply`` one by one.
 
     Args:
-        records: the records.
-        settings: times and limits.
-        unread: takes a sentence for each record that is not understood, which is left out then.
-
-    Raises RecordError without ``unread``.
+        settings: of the state.
     """
-    state = State(settings=settings)
-    for kind, data, time in records:
+
+    def __init__(self, settings: Settings = Settings()) -> None:  # noqa: B008 - frozen
+        self._builders: dict[str, Builder[Any, Any]] = {
+            field.name: Builder() for field in msgspec.structs.fields(State) if isinstance(field.default, Map)
+        }
+        self._state = msgspec.structs.replace(State(settings=settings), **self._builders)
+
+    def take(self, kind: str, data: Data, time: float) -> None:
+        """Apply the next record. Arguments as of ``apply``.
+
+        Raises RecordError; the record is left out then, and the next one may be taken.
+        """
+        for builder in self._builders.values():
+            builder.keep()
         try:
-            state = apply(state, kind, data, time)
-        except RecordError as error:
-            if unread is None:
-                raise
-            unread.append(error.message)
-    return state
+            self._state = apply(self._state, kind, data, time)
+        except RecordError:
+            for builder in self._builders.values():
+                builder.take_back()
+            raise
+
+    def state(self) -> State:
+        """Return the state; nothing can be applied here any more."""
+        built = {name: builder.built() for name, builder in self._builders.items()}
+        return msgspec.structs.replace(self._state, **built)
 
 
 def _task(whole: State, task: str, **changes: Any) -> State:

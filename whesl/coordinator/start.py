@@ -28,6 +28,8 @@ from whesl.wire.messages import Command, Query
 BIND_VARIABLE = "WHESL_BIND"
 START_LIMIT = 20.0
 _PING = 2.0
+# Bytes of a journal in a second, on a machine that has other things to do; 20 times as many on an idle one.
+_SLOWEST_READING = 1e6
 _LOG_TAIL = 2000
 ALREADY_RUNNING = 3
 
@@ -85,7 +87,8 @@ def ensure_running(home: Path, *, options: Sequence[str] = ()) -> Endpoint:
 
     Raises TransientError when it does not answer in time, with the end of its log.
     """
-    deadline = time.monotonic() + START_LIMIT
+    limit = start_limit(home)
+    deadline = time.monotonic() + limit
     child: subprocess.Popen[bytes] | None = None
     while time.monotonic() < deadline:
         found = read_endpoint(home)
@@ -98,9 +101,18 @@ def ensure_running(home: Path, *, options: Sequence[str] = ()) -> Endpoint:
             break
         time.sleep(0.05)
     raise TransientError(
-        f"the coordinator did not start within {START_LIMIT:g} s: {_last_words(home)}",
+        f"the coordinator did not start within {limit:.0f} s: {_last_words(home)}",
         hint=f"its log is {log_file(home)}; try `whesl coordinator start --foreground`",
     )
+
+
+def start_limit(home: Path) -> float:
+    """Return for how many seconds a coordinator may be starting: it reads its journal first."""
+    try:
+        size = (home / "coordinator" / "journal.db").stat().st_size
+    except OSError:
+        size = 0
+    return START_LIMIT + size / _SLOWEST_READING
 
 
 def stop(home: Path, timeout: float = START_LIMIT) -> bool:
