@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import need_flux
 from whesl.rjms.shims import instance, launcher
-from whesl.rjms.shims.flux_rewriting import idset, marks, rewrite_flux
+from whesl.rjms.shims.flux_rewriting import QUICK, idset, marks, rewrite_flux
 from whesl.rjms.shims.jobspec import core_limits, jobspec
 from whesl.rjms.shims.plain import plain_run
 from whesl.rjms.shims.translating import Facts, Run, flux_run
@@ -42,16 +42,16 @@ def flux(line: str, environ: dict[str, str] = TASK) -> str:
 @pytest.mark.parametrize(
     ("given_words", "expected"),
     [
-        ("run ./app", "run --requires=rank:0,2,3 --env=WHESL_ATTEMPT_TOKEN ./app"),
+        ("run ./app", f"run {QUICK} --requires=rank:0,2,3 --env=WHESL_ATTEMPT_TOKEN ./app"),
         (
             "submit -N2 -n4 ./app -N9",
             "submit --requires=rank:0,2,3 --env=WHESL_ATTEMPT_TOKEN -N2 -n4 ./app -N9",
         ),
-        ("-v run -lN2 ./app", "-v run --requires=rank:0,2,3 --env=WHESL_ATTEMPT_TOKEN -l -N2 ./app"),
+        ("-v run -lN2 ./app", f"-v run {QUICK} --requires=rank:0,2,3 --env=WHESL_ATTEMPT_TOKEN -l -N2 ./app"),
         # A rule that empties the environment does not have the last word.
         (
             "run --env-remove=* --env=A=b -n1 ./app",
-            "run --requires=rank:0,2,3 --env-remove=* --env=A=b --env=WHESL_ATTEMPT_TOKEN -n1 ./app",
+            f"run {QUICK} --requires=rank:0,2,3 --env-remove=* --env=A=b --env=WHESL_ATTEMPT_TOKEN -n1 ./app",
         ),
         (
             "batch --env -* -N1 job.sh",
@@ -60,7 +60,7 @@ def flux(line: str, environ: dict[str, str] = TASK) -> str:
         # The user's own constraints: joined by and, swapped nodes translated.
         (
             "run --requires=host:n02 ./app",
-            "run --requires=rank:0,2,3 --env=WHESL_ATTEMPT_TOKEN --requires=host:n04 ./app",
+            f"run {QUICK} --requires=rank:0,2,3 --env=WHESL_ATTEMPT_TOKEN --requires=host:n04 ./app",
         ),
         (
             "alloc --requires 'gpu and (rank:1-2 or -host:n0[2-3])' -N1",
@@ -89,8 +89,16 @@ def test_flux_is_held_to_the_nodes_in_use(given_words: str, expected: str) -> No
 
 
 def test_without_ranks_nodes_are_told_by_name() -> None:
-    assert flux("run ./app", BY_NAME) == "run --requires=host:n[01,04,03] --env=WHESL_ATTEMPT_TOKEN ./app"
+    assert (
+        flux("run ./app", BY_NAME)
+        == f"run {QUICK} --requires=host:n[01,04,03] --env=WHESL_ATTEMPT_TOKEN ./app"
+    )
     assert flux("exec ./app", BY_NAME) == "exec ./app"
+
+
+def test_a_batch_time_of_the_user_s_own_comes_last() -> None:
+    words = rewrite_flux(["run", "-o", "output.batch-timeout=2", "./app"], TASK)
+    assert words.index(QUICK) < words.index("output.batch-timeout=2")
 
 
 def test_the_node_of_a_task_is_its_own() -> None:
@@ -131,7 +139,7 @@ def test_ranges_of_ranks_are_read() -> None:
 
 # srun as flux run ---------------------------------------------------------------------------------
 
-ALWAYS = "--requires=rank:0,2,3 --setopt=output.batch-timeout=0.02 --setopt=exit-timeout=none"
+ALWAYS = "--requires=rank:0,2,3 --setopt=output.batch-timeout=0.01 --setopt=exit-timeout=none"
 UNBOUND = "--setopt=cpu-affinity=off"
 
 
@@ -250,7 +258,7 @@ def test_files_are_opened_where_srun_would() -> None:
 EVERYTHING = [
     "--nodes=2", "--ntasks=4", "--cores-per-task=2", "--gpus-per-task=1", "--exclusive",
     "--requires=rank:0,2",
-    "--setopt=output.batch-timeout=0.02", "--setopt=exit-timeout=none", "--setopt=exit-on-error",
+    "--setopt=output.batch-timeout=0.01", "--setopt=exit-timeout=none", "--setopt=exit-on-error",
     "--label-io",
     "--unbuffered", "--taskmap=cyclic", "--job-name=x", "--cwd=/w", "--time-limit=90s", "--env=P={{taskid}}",
     "--env=D=$$c", "--env=A", "--", "./app", "x",
@@ -318,9 +326,10 @@ PLAINLY = {
     ],
 )
 def test_a_known_flux_run_is_submitted_at_once(words: str) -> None:
-    found = plain_run(["run", "--requires=rank:0,2", *marks(PLAINLY), *words.split()], PLAINLY)
+    given_words = ["run", QUICK, "--requires=rank:0,2", *marks(PLAINLY), *words.split()]
+    found = plain_run(given_words, PLAINLY)
     assert found is not None
-    assert found.words[:3] == ["--requires=rank:0,2", *marks(PLAINLY)]
+    assert found.words[1:4] == ["--requires=rank:0,2", *marks(PLAINLY)]
     made = jobspec(found.words, {**PLAINLY, "A": "b"}, "/here", {})
     assert made is not None
     assert made[0]["tasks"][0]["command"][0] == "./app"
@@ -336,6 +345,7 @@ def test_flux_run_itself_would_submit_the_same(words: str) -> None:
     environ = {**PLAINLY, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
     given = [
         "run",
+        QUICK,
         "--requires=rank:0,2",
         *marks(PLAINLY),
         *words.replace("-c1", "--cores-per-task=1").split(),

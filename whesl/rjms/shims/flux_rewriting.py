@@ -28,6 +28,8 @@ RANKS = "WHESL_FLUX_RANKS"
 # Not read here, but by ``plain``: ``flux run`` is as Flux ships it, or does not work at all.
 PLAIN = "WHESL_FLUX_PLAIN"
 ALWAYS = "always"
+# A job's output is committed to Flux's store in batches; half a second by default, which delays every line.
+QUICK = "--setopt=output.batch-timeout=0.01"
 _TERM = re.compile(r"\b(hosts?|hostlist|ranks?):([\w.,\[\]-]+)")
 _ENVIRONMENT = ("env", "env-remove", "env-file")
 
@@ -55,7 +57,9 @@ def rewrite_flux(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
             line = parse(command, arguments)
             if line.has("help", "list-plugins"):
                 return words
-            return [*before, command, *_submission(line, nodes, ranks, environ)]
+            # What flux run passes on is the task's output; options of the user's own come later and count.
+            quick = [QUICK] if command == "run" else []
+            return [*before, command, *quick, *_submission(line, nodes, ranks, environ)]
         if command == "exec":
             return [*before, command, *_exec(parse(command, arguments), nodes, ranks)]
     except ValueError:

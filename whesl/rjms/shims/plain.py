@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from whesl.rjms.shims.flux_options import parse
-from whesl.rjms.shims.flux_rewriting import ALWAYS, PLAIN, marks
+from whesl.rjms.shims.flux_rewriting import ALWAYS, PLAIN, QUICK, marks
 from whesl.rjms.shims.translating import Run
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
@@ -40,7 +40,7 @@ def plain_run(words: Sequence[str], environ: Mapping[str, str]) -> Run | None:
     names = [option.name for option in line.options]
     if not command or not {"nodes", "ntasks"} <= set(names) or names.count("requires") != 1:
         return None
-    ours = set(marks(environ))
+    ours = {QUICK, *marks(environ)}
     out: list[str] = []
     for option in line.options:
         value = option.value or ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from whesl.rjms.shims.flux_rewriting import RANKS, constraint, marks, ranks_of
+from whesl.rjms.shims.flux_rewriting import QUICK, RANKS, constraint, marks, ranks_of
 from whesl.rjms.shims.nodes import Nodes
 from whesl.rjms.shims.options import Line, parse_srun
 from whesl.rjms.shims.rewriting import UNTOUCHED, named_nodes, node_count, placement
@@ -72,8 +72,6 @@ _FOREIGN = re.compile(
 # Launchers' own daemons: their mpirun counts on being under the real srun.
 _DAEMONS = frozenset({"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"})
 _PLAIN_MPI = ("none", "openmpi", "pmi2")
-# Output is committed to Flux's store in batches; half a second by default, which delays every line.
-_BATCH = "output.batch-timeout=0.02"
 
 
 def flux_run(
@@ -207,7 +205,7 @@ def _mpi(line: Line, environ: Mapping[str, str], facts: Facts) -> list[str]:
 def _behaviour(line: Line) -> list[str]:
     """Return the options for everything but size and place."""
     # A task that ends before the others ends nothing, as with srun.
-    words = [f"--setopt={_BATCH}", f"--setopt=exit-timeout={_wait(line)}"]
+    words = [QUICK, f"--setopt=exit-timeout={_wait(line)}"]
     if line.has("label"):
         words.append("--label-io")
     if line.has("unbuffered"):
