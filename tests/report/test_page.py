@@ -19,7 +19,7 @@ from tests.report.test_summary import home
 from whesl.cli.report import report as command
 from whesl.model.errors import UsageError
 from whesl.report import page
-from whesl.report.signs import visible
+from whesl.model.signs import visible
 from whesl.report.timeline import FOLD, MOST, Scale
 
 _VOID = {"meta"}

@@ -12,6 +12,7 @@ from whesl.cli import candidates
 from whesl.coordinator.observing import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.model.evidence import kept
+from whesl.model.signs import visible
 from whesl.wire import keys
 
 
@@ -75,9 +76,8 @@ def _show(record: Record, workflow: str, as_json: bool) -> None:
         click.echo(msgspec.json.encode(event))
         return
     clock = time.strftime("%m-%d %H:%M:%S", time.localtime(event["time"]))
-    click.echo(
-        f"{event['seq']:>6}  {clock}  {event['task'] or '-'}  {event['kind']}  {_brief(event['data'])}"
-    )
+    line = f"{event['seq']:>6}  {clock}  {event['task'] or '-'}  {event['kind']}  {_brief(event['data'])}"
+    click.echo(visible(line))
 
 
 def _concerns(event: dict[str, Any], workflow: str) -> bool:

@@ -9,12 +9,14 @@ from typing import Any
 import click
 import msgspec
 from rich.table import Table
+from rich.text import Text
 
 from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.coordinator.observing import known_state
 from whesl.coordinator.views import nodes_view
 from whesl.model.errors import RefusedError
+from whesl.model.signs import visible
 from whesl.wire import keys
 from whesl.wire.client import request
 from whesl.wire.messages import Command
@@ -81,7 +83,7 @@ def _tell(action: str, node: str, arguments: dict[str, str]) -> None:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    return [
+    cells = [
         row["node"],
         row.get("source", ""),
         time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["time"])),
@@ -89,10 +91,12 @@ def _cells(row: dict[str, Any]) -> list[str]:
         row.get("task", ""),
         row["reason"],
     ]
+    return [visible(cell) for cell in cells]
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
     table = Table("node", "source", "since", "until", "task", "reason")
     for row in rows:
-        table.add_row(*_cells(row))
+        # Cells are data: brackets in them are no markup.
+        table.add_row(*map(Text, _cells(row)))
     Screen().print(table)

@@ -17,9 +17,9 @@ from whesl.coordinator.records import RecordError, apply
 from whesl.coordinator.state import State
 from whesl.coordinator.views import status_view
 from whesl.journal import Journal, JournalError
+from whesl.model.signs import visible
 from whesl.report import progress, screen
 from whesl.report.happenings import happening
-from whesl.report.signs import visible
 
 _TURN = 0.5
 _KEPT = 20

@@ -10,6 +10,7 @@ import msgspec
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Ended
 from whesl.model.evidence import Raised, explain, kept
+from whesl.model.signs import visible
 
 _LONGEST = 120
 
@@ -108,7 +109,7 @@ def _handled(raised: Raised) -> Handled:
 
 
 def text(summary: Summary) -> str:
-    """Return a summary for people."""
+    """Return a summary for people, fit for their terminal whatever the log said."""
     attempts = f"{summary.attempts} attempt{'s' if summary.attempts != 1 else ''}"
     because = f" ({summary.reason})" if summary.reason else ""
     lines = [
@@ -132,4 +133,4 @@ def text(summary: Summary) -> str:
             lines.append(f"    {item.action}: {item.reason}")
     if summary.dropped:
         lines.append(f"  {summary.dropped} further detections were consequences of these")
-    return "\n".join(lines) + "\n"
+    return "\n".join(visible(line.replace("\n", " ")) for line in lines) + "\n"

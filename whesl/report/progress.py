@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import Raised, explain
+from whesl.model.signs import visible
 from whesl.model.states import TaskState
 from whesl.report.happenings import Happening
 from whesl.report.screen import STYLES
-from whesl.report.signs import visible
 from whesl.report.summary import Report
 
 _LINE = 140

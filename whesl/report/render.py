@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import explain
-from whesl.report.signs import visible
+from whesl.model.signs import visible
 from whesl.report.summary import ExceptionRow, Report, TaskRow
 
 _LINE = 160

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from whesl.model.signs import visible
 from whesl.model.states import TaskState
-from whesl.report.signs import visible
 
 STYLES = {
     TaskState.REGISTERED: "dim",
