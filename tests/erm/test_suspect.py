@@ -32,6 +32,17 @@ def test_a_node_failure_overrules_its_killed_siblings() -> None:
     assert find_suspect(lines, NODES).node == "n03"
 
 
+def test_a_node_on_which_the_program_cannot_run_is_the_suspect_of_a_hang() -> None:
+    hang = evidence(kind="hang", node="n01", detail="no line for 600 s")
+    stuck = evidence(kind="stuck", node="n02", detail="stopped (state T): app (17)")
+    found = find_suspect([hang, stuck], NODES)
+    assert found.node == "n02" and "stopped" in found.because
+    assert find_suspect([hang, stuck, evidence("srun: error: n01: task 0: Killed")], NODES).node == "n02"
+    # What waits on all nodes waits for something that is on none of them.
+    everywhere = evidence(kind="stuck", node="n01", detail="waiting inside the kernel (state D): app (18)")
+    assert find_suspect([hang, stuck, everywhere], NODES).node == ""
+
+
 def test_a_silent_node_overrules_all_text() -> None:
     assert find_suspect([evidence("srun: error: Node failure on n03")], NODES, silent=["n01"]).node == "n01"
     lost = evidence(kind="heartbeat", node="n02")

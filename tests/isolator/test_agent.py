@@ -59,7 +59,7 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
             elif isinstance(event.message, Stacks):
                 texts.append(event.message.text)
                 server.send(event.peer, Leave())
-    assert texts == ["read, 5 s allowed"]
+    assert texts == [f"read, {agent.STACKS_TIMEOUT:g} s allowed"]
     thread.join(timeout=10)
     assert not thread.is_alive()
     server.close()

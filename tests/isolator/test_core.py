@@ -28,6 +28,7 @@ from whesl.isolator.events import (
     AttemptNotStarted,
     CollectEvidence,
     Detections,
+    EvidenceCollected,
     KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
@@ -39,6 +40,7 @@ from whesl.isolator.events import (
     StepDone,
 )
 from whesl.isolator.state import Phase
+from whesl.model.evidence import Evidence
 from whesl.model.pathmap import PathMap
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode, Configuration
@@ -137,6 +139,19 @@ def test_stacks_are_taken_before_a_hung_attempt_is_killed(world: Make) -> None:
     kinds = [type(command) for command in made.commands]
     assert kinds.index(CollectEvidence) < kinds.index(KillAttempt)
     assert made.last("evidence")["detail"] == "stack"
+
+
+def test_the_node_on_which_a_hung_attempt_cannot_run_is_swapped(world: Make) -> None:
+    hang = exception("HANG", detections=(hang_detection(),), steps=(step(ResourceKind.NODE),))
+    made = world(hang, nodes=("n1", "n2", "n3"), active=2)
+    stuck = Evidence(kind="stuck", time=made.now, node="n2", detail="stopped (state T): app (17)")
+    made.hold = (KillAttempt, CollectEvidence)
+    made.feed(Detections(attempt=1, found=(found("HANG", kind="hang"),)))
+    made.feed(EvidenceCollected(attempt=1, detail="stacks", stuck=(stuck,)))
+    made.restart()
+    assert made.state.recovery is not None
+    assert [item["suspect"] for item in made.state.recovery.steps] == ["n2"]
+    assert made.state.recovery.raised.evidence[-1] == stuck
 
 
 def test_counting_transforms_before_anything_is_handled(world: Make) -> None:

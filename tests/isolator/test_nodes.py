@@ -28,6 +28,14 @@ DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [app]
 EXCEPTION DETECTION NODELOST NODE DOWN
 EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
 """
+HANG_RULES = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[ADD, REMOVE, REPLACE]
+DECLARE EXCEPTION STALLED JOB_LEVEL JOB [app]
+EXCEPTION DETECTION STALLED LOG "tick" stdout TIMEOUT 2
+EXCEPTION RECOVERY STEP STALLED JOB NODE.REPLACE
+"""
 PATIENCE = 60.0
 
 
@@ -155,9 +163,9 @@ class Cluster:
             timeout=PATIENCE,
         )
 
-    def submit(self, script: str, *options: str, nodes: int = 3) -> None:
+    def submit(self, script: str, *options: str, nodes: int = 3, text: str = RULES) -> None:
         rules = self.place / "rules.esl"
-        rules.write_text(RULES)
+        rules.write_text(text)
         line = " ".join(
             (
                 f"{sys.executable} -m whesl exec --workflow wf --step app --no-coordinator",
@@ -224,6 +232,16 @@ for i in $(seq 3000); do [ -e done ] && exit 0; sleep 0.02; done; exit 1'
 """
 
 
+TICKS = """\
+srun bash -c 'echo $$ > pid-$WHESL_RESTART_COUNT-$SLURMD_NODENAME
+for i in $(seq 3000); do
+    [ -e done ] && exit 0
+    [ $SLURMD_NODENAME = n01 ] || echo "tick on $SLURMD_NODENAME"
+    sleep 0.1
+done; exit 1'
+"""
+
+
 @pytest.mark.slow
 def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Cluster) -> None:
     cluster.submit(f"cd {cluster.place}\n{RANKS}")
@@ -255,6 +273,20 @@ def test_a_dead_node_s_lease_is_not_waited_for(cluster: Cluster) -> None:
     assert any("closed" in reason for reason in reasons)
     fenced = next(data for kind, data in cluster.records() if kind == "fenced")
     assert fenced["unreachable"] == ["n02"]
+
+
+@pytest.mark.slow
+def test_a_hang_is_blamed_on_the_node_whose_rank_is_stopped(cluster: Cluster) -> None:
+    """Its agent and its daemon are well: that the program cannot run there is seen by its state alone."""
+    cluster.submit(f"cd {cluster.place}\n{TICKS}", text=HANG_RULES)
+    until(lambda: "tick on n02" in cluster.text(), "the program's progress")
+    cluster.agents_up()
+    os.kill(int((cluster.place / "pid-0-n02").read_text()), signal.SIGSTOP)
+    until(lambda: "tick on n03" in cluster.text(), "its progress on the spare")
+    (cluster.place / "done").touch()
+    until(lambda: "status 0" in cluster.text(), "the end")
+    (evidence,) = (data for kind, data in cluster.records() if kind == "evidence")
+    assert [item["node"] for item in evidence["stuck"]] == ["n02"]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from whesl.isolator import processes
-from whesl.isolator.processes import TOKEN_VARIABLE
+from whesl.isolator.processes import TOKEN_VARIABLE, Process
 
 Start = Callable[..., subprocess.Popen[bytes]]
 
@@ -107,3 +108,35 @@ def test_without_descriptors_the_end_is_looked_for(
     monkeypatch.setattr(os, "pidfd_open", none_left)
     start("exec sleep 300", token)
     assert processes.kill_all(token).left == []
+
+
+def process(pid: int, state: str, name: str = "app") -> Process:
+    return Process(pid=pid, parent=1, group=pid, session=pid, state=state, started=7, name=name)
+
+
+def test_a_stopped_process_is_told_from_one_that_runs(start: Start, token: str) -> None:
+    running, stopped = start("sleep 60", token), start("sleep 60", token)
+    os.kill(stopped.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+    said = processes.stuck(lambda: processes.of_attempt(token))
+    assert said == f"stopped (state T): sh ({stopped.pid})"
+    assert str(running.pid) not in said
+
+
+def test_who_only_happens_to_wait_inside_the_kernel_is_not_stuck() -> None:
+    looks = [[process(1, "D"), process(2, "D")], [process(1, "D"), process(2, "S")], [process(1, "D")]]
+    waited: list[float] = []
+    said = processes.stuck(lambda: looks.pop(0), wait=waited.append)
+    assert said == "waiting inside the kernel (state D): app (1)"
+    assert sum(waited) == pytest.approx(processes.WAITING_FOR)
+
+
+def test_where_everything_runs_nothing_is_waited_for() -> None:
+    waited: list[float] = []
+    assert processes.stuck(lambda: [process(1, "S"), process(2, "R")], wait=waited.append) == ""
+    assert waited == []
+
+
+def test_many_stuck_processes_are_told_in_one_line() -> None:
+    said = processes.stuck(lambda: [process(pid, "T") for pid in range(1, 129)], wait=lambda _seconds: None)
+    assert said.endswith("app (4) and 124 more") and "\n" not in said

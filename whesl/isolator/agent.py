@@ -47,7 +47,7 @@ from whesl.wire.link import LinkClient
 
 # Without any contact for this long, there is nobody left to serve: the allocation is over.
 ORPHANED = 120.0
-STACKS_TIMEOUT = 5.0
+STACKS_TIMEOUT = 4.0
 
 
 class Lease:
@@ -197,8 +197,9 @@ class Agent:
         return Killed(token=token, number=number, count=done.count, left=len(done.left))
 
     def _stacks(self, token: str) -> FromAgent:
+        stuck = processes.stuck(lambda: self._processes(token))
         pids = [process.pid for process in self._processes(token)]
-        return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT))
+        return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT), stuck=stuck)
 
     def _spared(self) -> tuple[int, ...]:
         return (os.getpid(), os.getppid())

@@ -204,7 +204,7 @@ class Agents:
         elif isinstance(message, Killed):
             back.append(NodeFenced(node, message.token, message.count, message.left, message.number))
         elif isinstance(message, Stacks):
-            back.append(NodeStacks(node, message.token, message.text))
+            back.append(NodeStacks(node, message.token, message.text, message.stuck))
         return back
 
     def kill(self, node: str, token: str, number: int = 0) -> bool:

@@ -377,7 +377,8 @@ def _on_attempt_exited(turn: Turn, event: AttemptExited) -> None:
 
 
 def _on_evidence(turn: Turn, event: EvidenceCollected) -> None:
-    turn.record("evidence", attempt=event.attempt, detail=event.detail)
+    if event.attempt == turn.state.attempt:
+        recovery.take_evidence(turn, event)
 
 
 def _on_node(turn: Turn, event: NodeSeen) -> None:

@@ -93,10 +93,11 @@ class AttemptExited(Event, frozen=True, kw_only=True):
 
 
 class EvidenceCollected(Event, frozen=True, kw_only=True):
-    """Stacks of the attempt's processes, or why there are none."""
+    """Stacks of the attempt's processes, or why there are none; on which nodes some of them cannot run."""
 
     attempt: int
     detail: str
+    stuck: tuple[Evidence, ...] = ()
 
 
 class NodeSeen(Event, frozen=True, kw_only=True):

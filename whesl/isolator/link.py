@@ -61,10 +61,11 @@ class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):
 
 
 class Stacks(FromAgent, frozen=True, kw_only=True, tag="stacks"):
-    """Stacks of an attempt's processes on the node, as text."""
+    """Stacks of an attempt's processes on the node, as text; which of them cannot run, if any."""
 
     token: str
     text: str
+    stuck: str = ""
 
 
 TO_AGENT = (BeatAnswer, Kill, ReadStacks, SignalProcesses, Leave)

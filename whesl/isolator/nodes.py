@@ -28,6 +28,7 @@ from whesl.isolator.silence import NodeFenced, NodeLost, NodeStacks, NodeUp, Sil
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
+from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
 from whesl.rjms.port import Allocation, JobHolder, NodeEvent
 
@@ -59,6 +60,7 @@ class _Stacks(msgspec.Struct):
     deadline: float
     here: bool = False
     texts: list[str] = []
+    stuck: dict[str, str] = {}  # by node: which processes cannot run
 
 
 class _Killed(msgspec.Struct, frozen=True):
@@ -346,17 +348,22 @@ class Nodes:
         now = time.monotonic()
         stacks = _Stacks(command.attempt, token, set(), now + STACKS_LIMIT)
         stacks.texts = []
+        stacks.stuck = {}
         self._stacks = stacks
         if self._agents is not None:
             stacks.waiting = {node for node in self._remote if self._agents.read_stacks(node, token)}
 
-        def then(text: str) -> None:
+        own = self._job.setup.own_node
+
+        def then(result: tuple[str, str]) -> None:
+            text, stuck = result
             stacks.here = True
             stacks.texts.insert(0, text)
+            if stuck and own:
+                stacks.stuck[own] = stuck
             if self._stacks is stacks and not stacks.waiting:
                 self._stacks_done()
 
-        own = self._job.setup.own_node
         self._worker.submit(lambda: _stacks_here(own, token, runner), then)
 
     def _took_stacks(self, fact: NodeStacks) -> None:
@@ -365,6 +372,8 @@ class Nodes:
             return
         stacks.waiting.discard(fact.node)
         stacks.texts.append(f"on {fact.node}:\n{fact.text}")
+        if fact.stuck:
+            stacks.stuck[fact.node] = fact.stuck
         if stacks.here and not stacks.waiting:
             self._stacks_done()
 
@@ -373,9 +382,12 @@ class Nodes:
         assert stacks is not None
         self._stacks = None
         missing = [f"{node} did not answer" for node in sorted(stacks.waiting)]
-        self._feed(
-            EvidenceCollected(attempt=stacks.attempt, detail=self._kept(stacks, [*stacks.texts, *missing]))
+        stuck = (
+            Evidence(kind="stuck", time=time.time(), node=node, detail=detail)
+            for node, detail in stacks.stuck.items()
         )
+        detail = self._kept(stacks, [*stacks.texts, *missing])
+        self._feed(EvidenceCollected(attempt=stacks.attempt, detail=detail, stuck=tuple(stuck)))
         if self._deferred is not None:
             deferred, self._deferred = self._deferred, None
             self.fence(*deferred)
@@ -417,7 +429,8 @@ def _kill_here(
     return _Killed(done.count, left, tuple(files), done.spared)
 
 
-def _stacks_here(node: str, token: str, runner: int | None) -> str:
+def _stacks_here(node: str, token: str, runner: int | None) -> tuple[str, str]:
+    stuck = processes.stuck(lambda: processes.of_attempt(token, runner, node=node))
     pids = [process.pid for process in processes.of_attempt(token, runner)]
     where = f"on {node}:\n" if node else ""
-    return where + collect(pids, timeout=STACKS_LIMIT - 1.0)
+    return where + collect(pids, timeout=STACKS_LIMIT - 1.0), stuck

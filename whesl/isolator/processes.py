@@ -22,6 +22,10 @@ FENCE_TIMEOUT = 10.0
 _LOOK_FIRST = 0.004
 _LOOK_PATIENT = 0.016
 _LOOK_LONGEST = 0.1
+WAITING_FOR = 0.4
+WAITING_LOOKS = 3
+# proc_pid_stat(5). A debugger's stop (t) is not the node's fault.
+_STUCK = {"T": "stopped", "D": "waiting inside the kernel"}
 _NODE_NAME = b"\0SLURMD_NODENAME="
 # Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
 _FLUX_TASK = b"\0FLUX_JOB_ID="
@@ -152,6 +156,36 @@ def _holds(pid: int, wanted: bytes, node: str) -> bool:
         return True
     told = environment.partition(_NODE_NAME)[2].partition(b"\0")[0]
     return not told or told == node.encode()
+
+
+def stuck(look: Callable[[], list[Process]], *, wait: Callable[[float], None] = time.sleep) -> str:
+    """Say which processes cannot run: stopped by a signal, or waiting inside the kernel all the time.
+
+    A process that reads or writes much waits inside the kernel often; one that never comes back from there
+    (a dead disk, file system or device) is seen so at each of several looks. Takes ``WAITING_FOR`` seconds at
+    most, no time when nothing is stopped or waits.
+
+    Args:
+        look: returns an attempt's processes.
+        wait: sleeps so many seconds.
+
+    Returns one line, empty when all of them can run.
+    """
+    suspects = {(process.pid, process.started, process.state): process for process in look()}
+    suspects = {key: process for key, process in suspects.items() if process.state in _STUCK}
+    for _ in range(WAITING_LOOKS - 1):
+        if not suspects:
+            return ""
+        wait(WAITING_FOR / (WAITING_LOOKS - 1))
+        again = {(process.pid, process.started, process.state) for process in look()}
+        suspects = {key: process for key, process in suspects.items() if key in again}
+    told = []
+    for state, words in _STUCK.items():
+        names = [f"{process.name} ({process.pid})" for process in suspects.values() if process.state == state]
+        if names:
+            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            told.append(f"{words} (state {state}): {', '.join(names[:4])}{more}")
+    return "; ".join(told)
 
 
 def kill_all(

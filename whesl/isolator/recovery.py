@@ -16,6 +16,7 @@ from whesl.isolator import announce, escalation, placing, rules, setup
 from whesl.isolator.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.events import (
     CollectEvidence,
+    EvidenceCollected,
     Found,
     KillAttempt,
     KillConfirmed,
@@ -217,6 +218,19 @@ def on_kill_confirmed(turn: Turn, event: KillConfirmed) -> None:
         )
     turn.volatile(unconfirmed=False)
     proceed(turn)
+
+
+def take_evidence(turn: Turn, event: EvidenceCollected) -> None:
+    """Write down what was seen of a hung attempt; a node on which it cannot run may be the suspect."""
+    turn.record(
+        "evidence",
+        attempt=event.attempt,
+        detail=event.detail,
+        stuck=event.stuck,
+        steps=_planned_anew(turn, list(event.stuck)),
+    )
+    for item in event.stuck:
+        turn.say(f"on {item.node}: {item.detail}")
 
 
 def _planned_anew(turn: Turn, evidence: list[Evidence]) -> list[dict[str, Any]] | None:

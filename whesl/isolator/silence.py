@@ -40,11 +40,12 @@ class NodeFenced(msgspec.Struct, frozen=True):
 
 
 class NodeStacks(msgspec.Struct, frozen=True):
-    """Stacks from one node."""
+    """Stacks from one node, and which processes cannot run there."""
 
     node: str
     token: str
     text: str
+    stuck: str = ""
 
 
 Fact = NodeUp | NodeLost | NodeFenced | NodeStacks

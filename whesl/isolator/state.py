@@ -4,10 +4,10 @@ Everything that has to outlive the isolator changes through ``apply`` alone: the
 applies it, a restarted isolator applies the same records in the same order. So the state after a crash is
 the state before it, by construction. What is volatile (contact with the coordinator) is marked.
 
-Records, in the order of a recovery: raised, decided, requested, fenced, granted, step-begun, step-done,
-relaunched, confirmed; beside them begun, nodes, attempt, launched, exited, dropped, queued, observed, node,
-job-exception, job-raise, job-raised, otherwise, reconfigured, control, paused, resumed, escalated, stopping,
-finished.
+Records, in the order of a recovery: raised, decided, requested, evidence, fenced, granted, step-begun,
+step-done, relaunched, confirmed; beside them begun, nodes, attempt, launched, exited, dropped, queued,
+observed, node, job-exception, job-raise, job-raised, otherwise, reconfigured, control, paused, resumed,
+escalated, stopping, finished.
 """
 
 from __future__ import annotations
@@ -322,6 +322,16 @@ def _granted(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
     }
 
 
+def _evidence(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    added = tuple(msgspec.convert(item, Evidence) for item in data.get("stuck", ()))
+    if not added or state.recovery is None:
+        return {}
+    raised = state.recovery.raised
+    steps = tuple(data["steps"]) if data["steps"] is not None else state.recovery.steps
+    raised = msgspec.structs.replace(raised, evidence=(*raised.evidence, *added))
+    return _recovery(state, raised=raised, steps=steps)
+
+
 def _phase_of(phase: Phase) -> Any:
     return lambda _state, _data, _time: {"phase": phase}
 
@@ -448,6 +458,7 @@ _CHANGES: dict[str, Any] = {
     "otherwise": _otherwise,
     "dropped": _dropped,
     "requested": _requested,
+    "evidence": _evidence,
     "fenced": _fenced,
     "granted": _granted,
     "waiting": _phase_of(Phase.GRANT),

@@ -377,6 +377,11 @@ class _Fold:
                 collected = str(data.get("detail") or "")
                 row.stacks = kept(collected) or row.stacks
                 row.detail = row.detail or collected[:2000]
+                stuck = msgspec.convert(data.get("stuck") or (), tuple[Evidence, ...])
+                if len(stuck) == 1 and not row.node:
+                    row.node = stuck[0].node
+                if data.get("steps") is not None:
+                    self._plan(row, data["steps"])
 
     def _on_step_done(self, data: dict[str, Any], time: float) -> None:
         row = self._exception(data)
