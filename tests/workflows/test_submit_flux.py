@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
+from whesl.model.workflow import GRANTED_SPARES
 from whesl.rjms.port import JobRecord
 from whesl.workflows import wrap
 from whesl.workflows.submit import directives, flux, jobspec
@@ -152,7 +153,8 @@ def test_bad_nodes_are_added_to_the_callers_constraints() -> None:
 def test_the_job_does_not_see_our_commands() -> None:
     variables = {"PATH": "/h/bin:/usr/bin", "PYTHONPATH": "/h/python", "OTHER": "/h/bin"}
     system = rewritten(spec(text=script(), environment=variables), hidden=("/h/bin", "/h/python")).jobspec
-    assert system["attributes"]["system"]["environment"] == {"PATH": "/usr/bin", "OTHER": "/h/bin"}
+    inside = {"PATH": "/usr/bin", "OTHER": "/h/bin", GRANTED_SPARES: "1 w/run"}
+    assert system["attributes"]["system"]["environment"] == inside
 
 
 def test_directives() -> None:
