@@ -24,6 +24,8 @@ from tests.security.stranger import (
     reached_of,
     run_as,
 )
+from whesl.cli.probes import machine
+from whesl.cli.probes.findings import State
 from whesl.wire.endpoint import read_endpoint
 from whesl.wire.keys import HomeError, user_keys
 
@@ -281,3 +283,18 @@ def test_a_task_directory_open_to_others_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_the_doctor_says_who_could_exchange_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    """A directory above it that everybody may write into, unless its sticky bit keeps them from renaming."""
+    above = tmp_path / "above"
+    user_keys(above / "home")
+    above.chmod(mode)
+    monkeypatch.setenv("WHESL_HOME", str(above / "home"))
+    monkeypatch.setenv("WHESL_LOCAL", str(tmp_path / "cluster"))
+    (finding,) = machine.home()
+    said = "everybody can write into" in finding.detail
+    assert (finding.state is State.WARN, said) == (mode == 0o777, mode == 0o777)

@@ -121,6 +121,8 @@ def home() -> list[Finding]:
         detail += "; made at first use"
     if free < LITTLE_ROOM:
         return [_home(State.WARN, detail, f"make room: a full disk stops journals; or {advice}")]
+    if above := _exchangeable(present):
+        return [_home(State.WARN, f"{detail}; other users can exchange it, since {above}", advice)]
     cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
     if kind in _LOCAL and cluster and not os.environ.get("WHESL_LOCAL"):
         return [_home(State.WARN, f"{detail}; this is a file system of this machine alone", advice)]
@@ -149,6 +151,20 @@ def _private(path: Path) -> tuple[str, str] | None:
     if not os.access(path, os.W_OK | os.X_OK):
         return f"{path} cannot be written to", f"chmod 700 {path}, or is its file system mounted read-only?"
     return None
+
+
+def _exchangeable(path: Path) -> str:
+    """Return why others could rename a directory of ours and put theirs in its place, "" when they cannot."""
+    for above in path.resolve().parents:
+        try:
+            found = above.stat()
+        except OSError:
+            continue
+        if found.st_uid not in (0, os.geteuid()):
+            return f"{above} belongs to uid {found.st_uid}"
+        if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+            return f"everybody can write into {above}"
+    return ""
 
 
 def _makeable(path: Path, present: Path) -> tuple[str, str] | None:
