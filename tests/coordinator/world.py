@@ -279,9 +279,7 @@ class World:
         if isinstance(command, RunStep):
             return performing.perform(self.state, command.recovery, command.index, ports, null)
         if isinstance(command, LookAtJob):
-            return performing.look_at_job(
-                ports, command.task, command.rjms, command.job_id, {}, start=command.start
-            )
+            return performing.look_at_jobs(ports, command.rjms, [command], {})[0]
         if isinstance(command, AskRequeue):
             return performing.ask_requeue(ports, command.token, command.rjms, command.job_id, {})
         if isinstance(command, Requeue):

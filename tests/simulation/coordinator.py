@@ -300,9 +300,7 @@ def _run_step(self: Coordinator, state: State, command: RunStep) -> Event:
 
 
 def _look(self: Coordinator, _state: State, command: LookAtJob) -> Event:
-    return performing.look_at_job(
-        self.place.ports, command.task, command.rjms, command.job_id, {}, start=command.start
-    )
+    return performing.look_at_jobs(self.place.ports, command.rjms, [command], {})[0]
 
 
 def _ask(self: Coordinator, _state: State, command: AskRequeue) -> Event:

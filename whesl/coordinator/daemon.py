@@ -15,6 +15,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -66,6 +67,7 @@ ORIGIN = "from"
 _LONGEST_TICK = 1.0
 _FAREWELL = 2.0
 _BATCH = 256
+_MOST_LOOKS = 500  # at jobs with one question: their ids are one argument of a command
 _JOURNAL_RETRY = 1.0
 # Room for some thousand records, when the journal's disk is full.
 _RESERVE = 2 * 1024 * 1024
@@ -130,6 +132,7 @@ class Daemon:
             self._state = self._rebuild(settings)
         self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
+        self._looks: list[LookAtJob] = []
         self._events: deque[Event] = deque([Started()])
         self._stopping = False
         self._journal_failed = False
@@ -277,6 +280,7 @@ class Daemon:
                 self._server.settle(delivery)
         for command in commands:
             _PERFORM[type(command)](self, command)
+        self._look_at_jobs()
         return True
 
     def _written(self, records: list[tuple[str, dict[str, Any]]], now: float) -> bool:
@@ -316,14 +320,22 @@ class Daemon:
         )
 
     def _look(self, command: LookAtJob) -> None:
-        task, job_id = command.task, command.job_id
-        where = self._state.environment_of(task)
-        self._workers.submit(
-            lambda: performing.look_at_job(
-                self._ports, task, command.rjms, job_id, where, start=command.start
-            ),
-            lambda why: JobSeen(task=task, job_id=job_id, unseen=why),
-        )
+        self._looks.append(command)
+
+    def _look_at_jobs(self) -> None:
+        """Ask for all jobs of a cluster together: a network that was away makes thousands of tasks silent."""
+        clusters: dict[tuple[str, tuple[tuple[str, str], ...]], list[LookAtJob]] = {}
+        for look in self._looks:
+            where = self._state.environment_of(look.task)
+            clusters.setdefault((look.rjms, tuple(sorted(where.items()))), []).append(look)
+        self._looks.clear()
+        for (rjms, environment), looks in clusters.items():
+            for first in range(0, len(looks), _MOST_LOOKS):
+                some = tuple(looks[first : first + _MOST_LOOKS])
+                self._workers.submit(
+                    partial(performing.look_at_jobs, self._ports, rjms, some, dict(environment)),
+                    partial(_unseen, some),
+                )
 
     def _ask_requeue(self, command: AskRequeue) -> None:
         where = self._cluster_of(command.token)
@@ -463,6 +475,10 @@ class Daemon:
         if self._metrics is not None:
             self._metrics.close()
         LOG.info("ended")
+
+
+def _unseen(looks: Sequence[LookAtJob], why: str) -> list[Event]:
+    return [JobSeen(task=look.task, job_id=look.job_id, unseen=why) for look in looks]
 
 
 def _now() -> float:

@@ -5,7 +5,7 @@ Every function looks before it acts and may be called again after a kill at any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, TypeVar
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from whesl.coordinator.events import (
     JobCancelled,
     JobSeen,
+    LookAtJob,
     RequeueAllowed,
     RequeueAsked,
     RequeueEnded,
@@ -27,10 +28,11 @@ from whesl.erm import filesystem
 from whesl.erm.handlers import run_handler
 from whesl.erm.plan import Outcome, StepResult
 from whesl.esl.spec import Entity, Operation, ResourceKind
-from whesl.model.errors import CouldNotObserveError, TransientError, WheslError
+from whesl.model.errors import CouldNotObserveError, TransientError, UsageError, WheslError
 from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
 from whesl.model.workflow import BadNode, Configuration
+from whesl.rjms.port import JobRecord, Scheduler
 
 _LATER = (TransientError, CouldNotObserveError)
 A = TypeVar("A", bound=args.Arguments)
@@ -237,28 +239,44 @@ _ENTITIES: dict[Entity, Callable[[_Job], StepEnded]] = {
 # Jobs --------------------------------------------------------------------------------------------------
 
 
-def look_at_job(
-    ports: Ports, task: str, rjms: str, job_id: str, environment: Mapping[str, str], *, start: bool = False
-) -> JobSeen:
-    """Ask the scheduler about a job. No answer is said to be none.
+def look_at_jobs(
+    ports: Ports, rjms: str, looks: Sequence[LookAtJob], environment: Mapping[str, str]
+) -> list[JobSeen]:
+    """Ask the scheduler about jobs, with one question for all. No answer is said to be none.
+
+    Where wanted, the hold of a requeued job is lifted. A hold may come long after the requeue: when the lost
+    node of the old run is given up.
 
     Args:
         ports: the world.
-        task: whose job it is.
         rjms: the scheduler's name.
-        job_id: the job.
+        looks: which jobs.
         environment: says which cluster.
-        start: lift the hold of a requeued job. A hold may come long after the requeue: when the lost node
-            of the old run is given up.
     """
     try:
         scheduler = ports.scheduler(rjms, environment)
-        record = scheduler.jobs([job_id]).get(job_id)
-        if start and record is not None and record.restarts and isinstance(scheduler, LiftsHold):
+        records = scheduler.jobs(list(dict.fromkeys(look.job_id for look in looks)))
+    except UsageError as error:
+        if len(looks) > 1:
+            # One of them is no id of a job; the others are not to suffer from it.
+            return [seen for look in looks for seen in look_at_jobs(ports, rjms, [look], environment)]
+        return [_unseen(look, error) for look in looks]
+    except WheslError as error:
+        return [_unseen(look, error) for look in looks]
+    return [_seen(scheduler, look, records.get(look.job_id)) for look in looks]
+
+
+def _seen(scheduler: Scheduler, look: LookAtJob, record: JobRecord | None) -> JobSeen:
+    try:
+        if look.start and record is not None and record.restarts and isinstance(scheduler, LiftsHold):
             scheduler.lift_hold(record)
     except WheslError as error:
-        return JobSeen(task=task, job_id=job_id, unseen=error.message)
-    return JobSeen(task=task, job_id=job_id, record=record)
+        return _unseen(look, error)
+    return JobSeen(task=look.task, job_id=look.job_id, record=record)
+
+
+def _unseen(look: LookAtJob, error: WheslError) -> JobSeen:
+    return JobSeen(task=look.task, job_id=look.job_id, unseen=error.message)
 
 
 def ask_requeue(

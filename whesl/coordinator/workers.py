@@ -8,10 +8,13 @@ import queue
 import socket
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from whesl.coordinator.events import Event
 
 LOG = logging.getLogger(__name__)
+Work = Callable[[], Event | list[Any]]  # of events: a list of one kind of them is none of all kinds
+Failure = Callable[[str], Event | list[Any]]
 
 
 class Workers:
@@ -25,9 +28,7 @@ class Workers:
     """
 
     def __init__(self, count: int = 4) -> None:
-        self._work: queue.SimpleQueue[tuple[Callable[[], Event], Callable[[str], Event]]] = (
-            queue.SimpleQueue()
-        )
+        self._work: queue.SimpleQueue[tuple[Work, Failure]] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._wake, self._woken = socket.socketpair()
         for end in (self._wake, self._woken):
@@ -39,8 +40,8 @@ class Workers:
         """Return the descriptor that is readable when results wait."""
         return self._woken.fileno()
 
-    def submit(self, work: Callable[[], Event], failed: Callable[[str], Event]) -> None:
-        """Do some work in a thread; its event, or that of its failure, is among the results."""
+    def submit(self, work: Work, failed: Failure) -> None:
+        """Do some work in a thread; its events, or those of its failure, are among the results."""
         self._work.put((work, failed))
 
     def results(self) -> list[Event]:
@@ -57,12 +58,13 @@ class Workers:
         while True:
             work, failed = self._work.get()
             try:
-                event = work()
+                events = work()
             except Exception as error:
                 # A plug-in's mistake (a third party's scheduler or manager) fails its step, not the daemon.
                 LOG.exception("a step failed in a way that it should not")
-                event = failed(f"{type(error).__name__}: {error}")
-            self._results.put(event)
+                events = failed(f"{type(error).__name__}: {error}")
+            for event in events if isinstance(events, list) else [events]:
+                self._results.put(event)
             with contextlib.suppress(BlockingIOError):
                 # Full means that the loop is about to wake anyway.
                 self._wake.send(b".")
