@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from whesl.isolator import taskdir
@@ -481,6 +482,22 @@ def test_a_pause_keeps_the_task_until_the_time_limit(bench: Bench) -> None:
     assert child.poll() is None
     child.terminate()
     assert child.wait(PATIENCE) == 143
+
+
+def test_a_first_attempt_that_ended_leaves_no_zombie_with_the_keeper(bench: Bench) -> None:
+    command = bench.script(
+        """\
+        [ "$WHESL_RESTART_COUNT" = 0 ] && { echo "An error occurred in MPI_Send"; exit 1; }
+        touch again; until [ -e go ]; do sleep 0.01; done
+        """
+    )
+    child = bench.exec(*command, options=("-e", bench.rules()), stdout=(bench.place / "out").open("wb"))
+    until((bench.place / "again").exists, "the second attempt")
+    until(
+        lambda: [c.status() for c in psutil.Process(child.pid).children()] == ["sleeping"], "one child, alive"
+    )
+    (bench.place / "go").touch()
+    assert child.wait(PATIENCE) == 0
 
 
 # Killed parts of ourselves -------------------------------------------------------------------------------
