@@ -260,7 +260,9 @@ def test_an_instance_that_has_ended(place: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_bindings_that_are_not_there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command(place, "flux", "echo \"ModuleNotFoundError: No module named 'cffi'\" >&2; exit 1")
+    traceback = "Traceback (most recent call last):\n" + '  File "/x.py", line 1\n' * 20
+    (place / "said").write_text(f"{traceback}ModuleNotFoundError: No module named 'cffi'\n")
+    command(place, "flux", f"cat {place}/said >&2; exit 1")
     finding = only(flux.bindings())
     assert finding.state is State.WARN
     assert finding.detail.startswith(

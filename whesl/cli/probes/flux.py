@@ -106,7 +106,9 @@ def bindings() -> list[Finding]:
     except UsageError as error:
         return [_finding("Flux bindings", State.FAILED, detail=error.message, advice=error.hint)]
     if answer.status != 0:
-        why = f"flux python cannot import flux: {answer.why.rpartition('Error: ')[2]}"
+        # Of a traceback, its last line says it.
+        last = (answer.error.strip().splitlines() or [answer.why])[-1].rpartition("Error: ")[2]
+        why = f"flux python cannot import flux: {last[:200] or answer.why}"
         advice = "install the Python bindings of this very flux-core, with cffi and pyyaml"
         if COMMANDS in wanted:
             return [
