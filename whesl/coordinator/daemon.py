@@ -403,11 +403,12 @@ class Daemon:
             if origin:
                 with contextlib.suppress(msgspec.ValidationError):
                     self._server.recall(msgspec.convert(origin, tuple[str, str, int, int]))
-            self._figures.take(record.kind, record.data)
             try:
                 replay.take(record.kind, record.data, record.time)
             except RecordError as error:
                 LOG.error("the journal %s: %s", self._journal.path, error.message)
+            else:
+                self._figures.take(record.kind, record.data)
         return replay.state()
 
     def _answer(self, query: Query) -> Reply:
