@@ -31,6 +31,7 @@ WHESL = str(Path(sys.executable).parent / "whesl")
 # Seconds between the faults of a daemon that there is one of. Only a slurmctld that has run for a while says
 # that a job is lost whose batch host came back without it; one that never does is no fault to recover from.
 REST = {"coordinator": 5.0, "controller": 15.0}
+KEEPERS = 5  # that the script around a task calls, one after the other
 KILLED_WITHIN = 60.0  # seconds in which kills of an isolator are counted
 
 
@@ -62,6 +63,7 @@ class Cluster:
         self._undo: list[tuple[float, str, Callable[[], None]]] = []
         self._had: dict[str, int] = {}  # nodes of each run of a job, at first
         self._kills: dict[str, deque[float]] = {}
+        self._keepers: Counter[str] = Counter()  # how many of a run were killed
         self._starting: subprocess.Popen[bytes] | None = None
         self.losses = Losses()
         self.hit: list[tuple[Fault, tuple[str, ...]]] = []
@@ -96,7 +98,7 @@ class Cluster:
                     isolator_kills=len(kills),
                     ranks=count["rank"],
                     agents=count["agent"],
-                    keeper=count["keeper"] > 0,
+                    keeper=count["keeper"] > 0 and self._keepers[job.claim] < KEEPERS - 1,
                 )
             )
         return View(
@@ -277,6 +279,8 @@ class Cluster:
             os.kill(process.pid, signal.SIGKILL if word == "killed" else signal.SIGSTOP)
         if role == "isolator":
             self._kills.setdefault(fault.target, deque()).append(time.monotonic())
+        if role == "keeper":
+            self._keepers[next(job.claim for job in self._queue if job.job == process.job)] += 1
         if role == "coordinator":
             self._down.add(role)
         if word == "stopped" and role != "rank":
