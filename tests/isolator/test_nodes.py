@@ -125,6 +125,18 @@ def test_a_fence_waits_for_answers_leases_or_the_manager_s_word() -> None:
     assert other.over
 
 
+def test_an_agent_may_take_as_long_to_start_as_to_be_silent_and_is_told_all_the_same() -> None:
+    for limit, patience in ((1.0, 5.0), (20.0, 20.0)):
+        fence = Fence(1, "t", ["n2"], 100.0, limit)
+        fence.local(0, [], ())
+        silence = Silence(["n2"], limit)
+        fence.check(silence, [], 100.0 + patience)
+        assert not fence.over
+        fence.check(silence, [], 100.1 + patience)
+        assert fence.over and fence.unreachable == [] and fence.unasked == ["n2"]
+        assert fence.again(101.0 + patience) == ()
+
+
 # Real nodes -----------------------------------------------------------------------------------------
 
 

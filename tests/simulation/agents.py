@@ -141,7 +141,7 @@ class Agents:
 
     def fence(self, command: KillAttempt, token: str) -> None:
         """End an attempt everywhere; KillConfirmed or KillUnconfirmed follows."""
-        fence = Fence(command.attempt, token, self.remote, self.world.now)
+        fence = Fence(command.attempt, token, self.remote, self.world.now, self.world.scenario.lease)
         self._fence = fence
         self.world.after(0.02 + 0.3 * self._chance.random(), self._kill_here, fence)
         for node in self.remote:

@@ -159,6 +159,12 @@ class TaskAudit:
         """An attempt was seen to be over."""
         self._over.add(attempt)
 
+    def on_evidence(self, data: Data, _now: float) -> None:
+        """Planned again with what was seen of the hung attempt."""
+        for ordinal, action in self.open.items():
+            if action in ("recover", "pause", "fail", "escalate") and data["steps"] is not None:
+                self._steps[ordinal] = len(data["steps"])
+
     def on_fenced(self, data: Data, _now: float) -> None:
         for ordinal, action in self.open.items():
             if action in ("recover", "pause", "fail", "escalate") and data.get("steps") is not None:

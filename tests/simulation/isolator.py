@@ -42,6 +42,7 @@ from whesl.isolator.events import (
 )
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase, State
+from whesl.model.evidence import Evidence
 from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
 from whesl.wire.spool import news
 
@@ -295,7 +296,12 @@ class Isolator:
 
     def _collected(self, attempt: int) -> None:
         self._collecting = False
-        self.feed(EvidenceCollected(attempt=attempt, detail="stacks"))
+        stuck = tuple(
+            Evidence(kind="stuck", time=self.world.now, node=node, detail="stopped (state T): app (17)")
+            for node in self.setup.nodes
+            if self._chance.random() < 0.3
+        )
+        self.feed(EvidenceCollected(attempt=attempt, detail="stacks", stuck=stuck))
         if self._deferred is not None and not self.dead:
             deferred, self._deferred = self._deferred, None
             self.agents.fence(deferred, self.state.token)

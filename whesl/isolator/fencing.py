@@ -12,7 +12,7 @@ from typing import Protocol
 
 # A present agent's own limit for killing is shorter; this one is for answers that were lost.
 ANSWER_LIMIT = 15.0
-# Agents that have never spoken may still be starting.
+# Agents that have never spoken may still be starting: as long as this, or as any other silence may last.
 START_PATIENCE = 5.0
 
 
@@ -44,15 +44,23 @@ class Fence:
         token: its token.
         nodes: the remote nodes that it ran on and that have agents.
         now: monotonic seconds.
+        limit: silence after which an agent counts as lost, seconds.
+
+    ``unreachable`` and ``unasked`` nodes have to be told of the attempt's end should their agents speak after
+    all: the former hold nothing by then, of the latter nothing is known but what their launcher was told.
     """
 
-    def __init__(self, attempt: int, token: str, nodes: Iterable[str], now: float) -> None:
+    def __init__(
+        self, attempt: int, token: str, nodes: Iterable[str], now: float, limit: float = 0.0
+    ) -> None:
         self.attempt = attempt
         self.token = token
         self.began = now
         self.killed = 0
         self.open_files: tuple[bytes, ...] = ()
         self.unreachable: list[str] = []
+        self.unasked: list[str] = []
+        self._patience = max(START_PATIENCE, limit)
         self.failed: list[str] = []
         self.here = False
         self.number = 0  # of the request that counts
@@ -79,7 +87,8 @@ class Fence:
         """
         self.number += 1
         self.asked = now
-        self._waiting = {node: None for node in self._nodes if node not in self.unreachable}
+        given_up = {*self.unreachable, *self.unasked}
+        self._waiting = {node: None for node in self._nodes if node not in given_up}
         return self.waiting
 
     def answered(self, node: str, count: int, left: int, number: int = 0) -> None:
@@ -108,9 +117,10 @@ class Fence:
                 if now > self.began + ANSWER_LIMIT:
                     del self._waiting[node]
                     self.failed.append(f"{node} did not answer")
-            elif now > self.began + START_PATIENCE:
+            elif now > self.began + self._patience:
                 # Its agent never came up: nothing is known of it, and nobody can be asked.
                 del self._waiting[node]
+                self.unasked.append(node)
 
     @property
     def over(self) -> bool:

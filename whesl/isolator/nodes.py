@@ -274,7 +274,8 @@ class Nodes:
 
     def _fence_attempt(self, command: KillAttempt, token: str, runner: int | None) -> None:
         now = time.monotonic()
-        fence = Fence(command.attempt, token, self._remote if self._agents else (), now)
+        remote = self._remote if self._agents else ()
+        fence = Fence(command.attempt, token, remote, now, self._job.heartbeat_limit)
         self._fence = fence
         self._fenced = command.nodes
         self._check_at = now
@@ -325,7 +326,7 @@ class Nodes:
             return
         self._fence = None
         self._check_at = None
-        for node in fence.unreachable:
+        for node in (*fence.unreachable, *fence.unasked):
             self._owed.setdefault(node, []).append(fence.token)
         if fence.failed:
             self._feed(KillUnconfirmed(attempt=fence.attempt, reason=", ".join(fence.failed)))
