@@ -57,6 +57,7 @@ class Cluster:
         self._living: list[Process] = []
         self._queue: list[Queued] = []
         self._out: dict[str, str] = {}  # nodes that are not whole, and why
+        self._drained: set[str] = set()
         self._full: set[Path] = set()
         self._down: set[str] = set()  # "coordinator", "controller": stopped or killed
         self._back: dict[str, float] = {}  # since when they run again
@@ -102,13 +103,29 @@ class Cluster:
                 )
             )
         return View(
-            nodes=tuple(NodeView(name=name, whole=name not in self._out) for name in self._bed.nodes),
+            nodes=tuple(NodeView(name=name, whole=self._whole(name)) for name in self._bed.nodes),
             tasks=tuple(tasks),
             out=len(self._out),
             disks=tuple(str(disk) for disk in self._disks() if disk not in self._full),
             coordinator=self._ready("coordinator") and bool(self._of("coordinator")),
             controller=self._ready("controller"),
         )
+
+    def _whole(self, node: str) -> bool:
+        # A node that nobody can drain stays whole: Slurm would go on starting jobs there.
+        return node not in self._out and "controller" not in self._down
+
+    def _drain(self) -> None:
+        """Keep new jobs off nodes that are out, as a site's health check does; Slurm itself knows late."""
+        if "controller" in self._down:
+            return
+        wanted = {node for node, kind in self._out.items() if kind != "slurmd killed"}
+        for node in wanted ^ self._drained:
+            change = ("State=DRAIN", "Reason=chaos") if node in wanted else ("State=UNDRAIN",)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                done = self._bed.run("scontrol", "update", f"NodeName={node}", *change, timeout=3)
+                if done.returncode == 0:
+                    self._drained ^= {node}
 
     def _ready(self, daemon: str) -> bool:
         """Whether a daemon runs, and has for long enough to have done something."""
@@ -129,6 +146,7 @@ class Cluster:
 
     def _look(self) -> None:
         self.living()
+        self._drain()
         if "controller" not in self._down:
             self._queue = observing.queue(self._environment) or self._queue
 
@@ -191,6 +209,7 @@ class Cluster:
         hit = self._tasks_on(fault.target)
         self._lost(fault.target)
         self._out[fault.target] = fault.kind
+        self._drain()
         # Without power nothing says goodbye; a kernel that ends closes its connections, or refuses them.
         dark = fault.pick < 0.5
         if dark:
@@ -210,6 +229,7 @@ class Cluster:
         hit = self._tasks_on(fault.target)
         self._lost(fault.target)
         self._out[fault.target] = fault.kind
+        self._drain()
         self._bed.cut(fault.target)
 
         def back() -> None:
