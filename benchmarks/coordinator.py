@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import resource
 import signal
@@ -295,7 +296,8 @@ def _decisions(crowds: _Crowds, seconds: float) -> list[Figure]:
     asked = sum(answer["asked"] for answer in answers)
     note = f"of {len(delays)}, {EXCEPTIONS:g} exceptions a second"
     if len(delays) < asked:
-        note += f"; {asked - len(delays)} NEVER DECIDED"
+        note += f"; {asked - len(delays)} not decided within half a minute"
+        delays += [math.inf] * (asked - len(delays))
     return [
         Figure("exception to decision, beside the heartbeats, p50", percentile(delays, 0.5), "ms", note=note),
         Figure(

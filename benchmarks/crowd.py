@@ -177,12 +177,16 @@ class Crowd:
         }
 
     def _ask(self, isolator: Isolator) -> None:
-        """Raise an exception that the workflow has to decide: half are requests, half escalations."""
+        """Raise an exception that the workflow has to decide.
+
+        Half are requests, of which half need a step of the coordinator's own (and more of them once it counts
+        them over all tasks); half are escalations.
+        """
         if isolator.asked:
             isolator = next(other for other in self._all if not other.asked)
         isolator.ordinal += 1
         escalates = isolator.ordinal % 2 == 0
-        name = ("DISK", "SPREAD")[isolator.ordinal // 2 % 2]
+        name = "DISK" if escalates or isolator.ordinal // 2 % 2 == 0 else "SPREAD"
         raised = exception(name, isolator)
         isolator.asked = time.monotonic()
         if escalates:
