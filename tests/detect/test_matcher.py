@@ -278,3 +278,9 @@ def test_a_pattern_that_the_engine_refuses_is_named(engine: str) -> None:
     bad = {"hyperscan": r"(?:a.{900}){900}b", "re2": r"(?:a.{900}){900}b"}[engine]
     with pytest.raises(PatternError, match="pattern"):
         compile_patterns([literal("fine"), regex(bad)], engine)
+
+
+def test_more_patterns_than_re2_has_memory_for_are_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_RE2_MEMORY", 1 << 14)
+    with pytest.raises(PatternError, match="too many"):
+        compile_patterns([literal(f"error number {number} of many") for number in range(500)], "re2")

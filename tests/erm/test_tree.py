@@ -18,6 +18,7 @@ from whesl.erm.tree import (
     copy_file,
     entry_at,
     make_link,
+    make_root,
     no_checkpoint,
     replace_by_link,
     same_content,
@@ -192,3 +193,46 @@ def test_descriptors_are_not_leaked(tmp_path: Path) -> None:
             with pytest.raises(FileNotFoundError), tree.directory((b"a", b"x")):
                 pass
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_capabilities_and_labels_of_a_file_are_not_copied(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user's file in the workspace must not become a privileged one of ours."""
+    wanted = {"security.capability": b"all", "security.selinux": b"label", "user.note": b"mine"}
+    copied = []
+    monkeypatch.setattr(os, "listxattr", lambda _file: list(wanted))
+    monkeypatch.setattr(os, "getxattr", lambda _file, name: wanted[name])
+    monkeypatch.setattr(os, "setxattr", lambda _file, name, value: copied.append((name, value)))
+    pair.copy(pair.entry())
+    assert copied == [("user.note", b"mine")]
+
+
+def test_a_root_that_is_exchanged_while_it_is_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, root = tmp_path / "first", tmp_path / "second", tmp_path / "root"
+    first.mkdir()
+    second.mkdir()
+    root.symlink_to(first)
+    opening = Tree.__init__
+
+    def exchange(tree: Tree, path: str) -> None:
+        opening(tree, path)
+        root.unlink()
+        root.symlink_to(second)
+
+    monkeypatch.setattr(Tree, "__init__", exchange)
+    with pytest.raises(RecoveryError, match="was replaced"):
+        make_root(str(root))
+
+
+def test_roots_that_are_made_are_not_open_to_others(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with make_root(str(tmp_path / "a" / "b")) as tree:
+            assert tree.look(()) is not None
+    finally:
+        os.umask(before)
+    for place in (tmp_path / "a", tmp_path / "a" / "b"):
+        assert place.stat().st_mode & 0o777 == 0o755

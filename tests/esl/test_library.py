@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,14 @@ EXCEPTION DETECTION FLAP EXIT ANY
     count, failures = running.run(spec, notes)
     assert count == 4
     assert [failure.line for failure in failures] == [6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_sources_can_be_looked_up(name: str) -> None:
+    """A repository with a path, an address, or whose words they are where there is no public source."""
+    known = re.compile(
+        r"(?:[\w.-]+/[\w.-]+(?: [\w.-]+)?(?: \(.*?\))?(?:, | and )|https://|glibc, E\w+"
+        r"|CUDA runtime, cuda|HPE PALS;|nvidia-smi|IBM, |whesl: |the same page )"
+    )
+    for note in samples.read(load(name)[0], name).detections:
+        assert known.match(note.source), note.source
