@@ -149,6 +149,25 @@ class TestAdmission:
         assert "w/a" in world.state.tasks and world.task("a").state is TaskState.REGISTERED
 
 
+class TestBadNodes:
+    def test_a_node_that_was_bad_before_is_counted_until_it_is_forgotten(self, world: World) -> None:
+        a = world.register("a")
+
+        def bad(time: float) -> BadNode:
+            return BadNode(node="n7", reason="E", task="w/a", time=time, expires=time + 10.0)
+
+        # The second is said twice: by the isolator, and by a step of the coordinator's own.
+        for time in (100.0, 200.0, 200.0, 300.0):
+            world.tell(a, NodeSuspect(bad_node=bad(time)))
+        known = world.state.bad_nodes["n7"]
+        assert (known.count, known.first, known.time) == (3, 100.0, 300.0)
+        world.restart()
+        assert world.state.bad_nodes["n7"] == known
+        world.tell("cli-1", Command(id="c1", action="forget-node", target="n7"))
+        world.tell(a, NodeSuspect(bad_node=bad(400.0)))
+        assert world.state.bad_nodes["n7"].count == 1
+
+
 class TestConfigurations:
     def test_dependents_running_and_to_come_get_the_path_map_of_a_job_level_recovery(
         self, world: World

@@ -86,8 +86,9 @@ def _cells(row: dict[str, Any]) -> list[str]:
     cells = [
         row["node"],
         row.get("source", ""),
-        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["time"])),
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.get("first") or row["time"])),
         time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["expires"])),
+        str(row.get("count", 1)),
         row.get("task", ""),
         row["reason"],
     ]
@@ -95,7 +96,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    table = Table("node", "source", "since", "until", "task", "reason")
+    table = Table("node", "source", "since", "until", "times", "task", "reason")
     for row in rows:
         # Cells are data: brackets in them are no markup.
         table.add_row(*map(Text, _cells(row)))

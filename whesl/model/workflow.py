@@ -110,7 +110,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BadNode(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the memory of bad nodes: shared by all of a user's tasks until it expires."""
+    """An entry of the memory of bad nodes: shared by all of a user's tasks until it expires.
+
+    ``count``: how often it was called bad since it was last forgotten; ``time`` is the last of these times,
+    ``first`` the first (0: the same).
+    """
 
     node: str
     reason: str
@@ -118,3 +122,5 @@ class BadNode(msgspec.Struct, frozen=True, kw_only=True):
     time: float
     expires: float
     source: str = "isolator"  # isolator, scheduler, user
+    count: int = 1
+    first: float = 0.0
