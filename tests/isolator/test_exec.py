@@ -462,14 +462,17 @@ def test_a_task_that_ignores_term_is_ended_after_the_grace(bench: Bench) -> None
 
 
 def test_usr1_reaches_the_main_process_and_spares_its_children(bench: Bench) -> None:
+    waiting = "until [ -e go ]; do sleep 0.05; done"
     command = bench.script(
-        'trap "echo usr1" USR1; echo ready; sleep 1.5 & p=$!; wait $p; wait $p && echo "child lived"\n'
+        f'trap "echo usr1" USR1; echo ready; ({waiting}) & p=$!; wait $p; wait $p && echo "child lived"\n'
     )
     out = bench.place / "out"
     with out.open("wb") as stdout:
         child = bench.exec(*command, stdout=stdout)
         until(lambda: "ready" in out.read_text(), "the task's start")
         child.send_signal(signal.SIGUSR1)
+        until(lambda: "usr1" in out.read_text(), "the signal")
+        (bench.place / "go").touch()
         assert child.wait(PATIENCE) == 0
     assert out.read_text() == "ready\nusr1\nchild lived\n"
 
