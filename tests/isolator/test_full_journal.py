@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.isolator.conftest import World, exception, found, make_setup
-from whesl.isolator import core
+from tests.isolator.test_exec import Bench, bench, until
+from whesl.isolator import core, room
 from whesl.isolator.daemon import Daemon
 from whesl.isolator.events import Detections, Journal
+from whesl.isolator.taskdir import TaskDir
 from whesl.journal import JournalError
+from whesl.testing.faults import FaultError, tmpfs
+
+__all__ = ["bench"]
 
 
 class FullDisk:
@@ -44,3 +56,71 @@ def test_a_back_off_is_the_same_after_the_disk_was_full() -> None:
     assert journal.records == world.records
     again = core.rebuild(setup, journal.records)
     assert again.pending[0].not_before == world.state.pending[0].not_before
+
+
+# The first run fills the disk on which the task's directory is, once that has an isolator, and crashes.
+APP = """\
+echo "run $WHESL_RESTART_COUNT" >>runs
+if [ "$WHESL_RESTART_COUNT" = 0 ]; then
+  while [ ! -e small/task/reserve ]; do sleep 0.05; done
+  dd if=/dev/zero of=small/filler bs=4096 2>/dev/null
+  echo "An error occurred in MPI_Send"; sleep 60
+fi
+echo $$ >running
+while [ ! -e end ]; do sleep 0.05; done
+exit 7
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
+def test_a_task_is_recovered_on_a_disk_that_it_has_filled(bench: Bench) -> None:
+    """Nothing of its record is lost, though its isolator is killed while there is no room."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(tmpfs(bench.place / "small", 4 << 20))
+        except FaultError as error:
+            pytest.skip(str(error))
+        bench.directory = TaskDir(bench.place / "small" / "task")
+        command = bench.script(APP)
+        out = stack.enter_context((bench.place / "out").open("ab"))
+        keeper = bench.exec(*command, options=("-e", bench.rules(), "--name", "app"), stdout=out, stderr=out)
+        until((bench.place / "running").exists, "the second run")
+        with pytest.raises(OSError) as refused, (bench.place / "small" / "more").open("wb") as file:
+            file.write(bytes(1 << 20))
+            file.flush()
+            os.fsync(file.fileno())
+        assert refused.value.errno in (errno.ENOSPC, errno.EDQUOT)
+        isolator = bench.isolator()
+        os.kill(isolator, signal.SIGKILL)
+        until(lambda: bench.isolator() != isolator, "another isolator")
+        (bench.place / "end").touch()
+        assert keeper.wait(60) == 7
+        assert (bench.place / "runs").read_text() == "run 0\nrun 1\n"
+        kinds = bench.kinds()
+        for kind in ("raised", "decided", "fenced", "step-done", "relaunched", "confirmed", "finished"):
+            assert kinds.count(kind) == 1, (kind, kinds)
+
+
+class TestRoom:
+    def test_what_is_held_is_given_up_for_what_has_to_be_written(self, tmp_path: Path) -> None:
+        room.hold(tmp_path)
+        assert (tmp_path / "reserve").stat().st_size == room.SIZE
+
+        def write() -> str:
+            if (tmp_path / "reserve").exists():
+                raise OSError(errno.EDQUOT, "quota")
+            return "written"
+
+        assert room.written(tmp_path, write) == "written"
+        with pytest.raises(OSError, match="quota"):
+            room.written(tmp_path, _never)
+
+    def test_other_errors_give_nothing_up(self, tmp_path: Path) -> None:
+        room.hold(tmp_path)
+        with pytest.raises(FileNotFoundError):
+            room.written(tmp_path, (tmp_path / "none").read_bytes)
+        assert (tmp_path / "reserve").exists()
+
+
+def _never() -> None:
+    raise OSError(errno.EDQUOT, "quota")

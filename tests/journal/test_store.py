@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.journal import CAUGHT_UP, CaughtUp, Journal, JournalConsumer, JournalError, Record, store
+from whesl.journal import CAUGHT_UP, CaughtUp, Journal, JournalConsumer, JournalError, Record, errors, store
 from whesl.model.workflow import BadNode
 
 NOW = 1_000_000.0
@@ -106,6 +106,29 @@ def test_a_full_file_system_is_named_and_nothing_is_half_written(tmp_path: Path)
         journal._connected().execute("PRAGMA max_page_count=100000")
         assert journal.append("b", {}, NOW) == 2
         assert [r.kind for r in journal.read()] == ["a", "b"]
+
+
+def test_a_full_file_system_leaves_the_reserve(tmp_path: Path) -> None:
+    """A limit of SQLite's own keeps the file from growing, as a full disk does; free pages are left."""
+    with Journal(tmp_path / "j.db", reserve=200_000) as journal:
+        pages = journal._connected().execute("PRAGMA page_count").fetchone()[0]
+        journal._connected().execute(f"PRAGMA max_page_count={pages}")
+        for number in range(40):
+            journal.append("a", {"n": number, "pad": "p" * 1000}, NOW)
+        with pytest.raises(JournalError) as caught:
+            journal.append("big", {"x": "y" * 400_000}, NOW)
+        assert caught.value.reason == "full"
+        journal._connected().execute("PRAGMA max_page_count=100000")
+        assert journal.append("b", {}, NOW) == 41
+        assert [r.seq for r in journal.read()] == list(range(1, 42))
+
+
+def test_an_exceeded_quota_is_a_full_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite calls it an input-output error; a look at the directory tells."""
+    error = sqlite3.OperationalError("disk I/O error")
+    assert errors.translated(error, tmp_path / "j.db", "write to").reason == "input-output"
+    monkeypatch.setattr(errors, "no_room", lambda _: True)
+    assert errors.translated(error, tmp_path / "j.db", "write to").reason == "full"
 
 
 def test_a_directory_that_is_missing_is_said(tmp_path: Path) -> None:
@@ -199,6 +222,46 @@ class TestDamage:
             Journal(path)
         assert caught.value.reason == "damaged"
         assert path.read_bytes() == before
+
+    @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"SQLite format 3\0" + bytes(4080)])
+    def test_an_empty_or_cut_file_is_no_new_journal(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "j.db"
+        path.write_bytes(content)
+        for read_only in (True, False):
+            with pytest.raises(JournalError) as caught:
+                list(Journal(path, read_only=read_only).read())
+            assert caught.value.reason == "damaged"
+        assert path.read_bytes() == content
+        with Journal(path, begin_anew=True) as journal:
+            assert [record.kind for record in journal.read()] == ["journal-damaged"]
+            assert journal.damage is not None
+            assert Path(journal.damage.file).read_bytes() == content
+
+    def test_a_journal_is_made_under_another_name(self, tmp_path: Path) -> None:
+        with Journal(tmp_path / "j.db", reserve=100_000) as journal:
+            journal.append("a", {}, NOW)
+            assert {path.name for path in tmp_path.iterdir()} <= {"j.db", "j.db-wal", "j.db-shm"}
+
+    @pytest.mark.parametrize("place", [0, 17, 32, 40, 60, 2000, 32 + 4120 + 5, 32 + 5 * 4120 + 100])
+    def test_what_a_killed_writer_left_in_its_log_is_kept(self, tmp_path: Path, place: int) -> None:
+        """Whichever byte of the write-ahead log is damaged, the records in it are carried over or told."""
+        program = (
+            "import os, sys\nfrom pathlib import Path\nfrom whesl.journal import Journal\n"
+            "journal = Journal(Path(sys.argv[1]))\n"
+            "for n in range(12): journal.append('a', {'n': n, 'pad': 'p' * 900}, 1.0)\n"
+            "os.kill(os.getpid(), 9)\n"
+        )
+        subprocess.run([sys.executable, "-c", program, str(tmp_path / "j.db")], check=False)
+        log = tmp_path / "j.db-wal"
+        content = bytearray(log.read_bytes())
+        content[place] ^= 0xFF
+        log.write_bytes(content)
+        with Journal(tmp_path / "j.db") as journal:
+            kept = {record.data["n"] for record in journal.read(kinds=["a"])}
+            if kept != set(range(12)):
+                assert journal.damage is not None
+                assert set(journal.damage.missing) >= {n + 1 for n in range(max(kept)) if n not in kept}
+            assert len(kept) >= 11
 
     @settings(max_examples=40, deadline=None)
     @given(position=st.floats(0, 1), content=st.binary(min_size=1, max_size=64))
