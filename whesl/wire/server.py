@@ -84,7 +84,8 @@ class CoordinatorServer:
         self._incarnation = incarnation
         self._inbox = Inbox()
         self._routes: OrderedDict[str, bytes] = OrderedDict()
-        self._peers: dict[bytes, set[str]] = {}  # the same, the other way round
+        # The same, the other way round; tuples, since a set takes 200 bytes, and nearly all have one peer.
+        self._peers: dict[bytes, tuple[str, ...]] = {}
         self._outboxes: dict[str, Outbox] = {}
         self._absent: dict[str, float] = {}  # since when a peer has had no connection, oldest first
         # When something may have to be repeated to which peer. ``_due`` has the times that hold; others are
@@ -234,7 +235,7 @@ class CoordinatorServer:
             if known is not None:
                 self._unroute(peer, known)
             self._routes[peer] = route
-            self._peers.setdefault(route, set()).add(peer)
+            self._peers[route] = (*self._peers.get(route, ()), peer)
             self._absent.pop(peer, None)
             if peer in self._outboxes:
                 self._outboxes[peer].hurry(self._clock())
@@ -247,8 +248,10 @@ class CoordinatorServer:
 
     def _unroute(self, peer: str, route: bytes) -> None:
         """A connection does not bear a peer any more."""
-        self._peers[route].discard(peer)
-        if not self._peers[route]:
+        left = tuple(other for other in self._peers[route] if other != peer)
+        if left:
+            self._peers[route] = left
+        else:
             del self._peers[route]
 
     def _acknowledge(self, peer: str, number: int) -> None:
