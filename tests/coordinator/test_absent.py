@@ -27,13 +27,6 @@ FINISHED = Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts
 STARTS = Register(task="w/b", workflow="w", step="b", claim="b.0", job_id="b")
 
 
-@pytest.fixture
-def world() -> World:
-    made = World()
-    made.workflow()
-    return made
-
-
 def test_it_answers_what_the_journal_says(world: World) -> None:
     world.tell(world.register("a"), DONE)
     welcome = absent.answer(world.state, (), STARTS, world.now)

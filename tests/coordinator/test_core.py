@@ -7,23 +7,19 @@ import json
 import msgspec
 import pytest
 
-from tests.coordinator.world import DIAMOND, FULL, RULES, World, exception, raised, spec, step
+from tests.coordinator.world import FULL, RULES, World, done, exception, raised, spec, step
 from whesl.coordinator.hierarchy import rebased
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Outcome, Settings
-from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
+from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
-from whesl.model.workflow import BadNode, Configuration, Task, Workflow
+from whesl.model.workflow import Configuration, Task, Workflow
 from whesl.wire.messages import (
     AnyMessage,
-    Command,
-    Control,
     Escalate,
-    EscalationDecision,
     Finished,
     Heartbeat,
-    NodeSuspect,
     Reconfigure,
     RecoveryDone,
     RecoveryGrant,
@@ -34,17 +30,6 @@ from whesl.wire.messages import (
 )
 
 MOVED = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
-
-
-@pytest.fixture
-def world() -> World:
-    made = World()
-    made.workflow()
-    return made
-
-
-def done(task: str, ordinal: int = 1, outcome: str = "relaunched", **more: object) -> RecoveryDone:
-    return RecoveryDone(task=f"w/{task}", ordinal=ordinal, exception=FULL, outcome=outcome, **more)  # type: ignore[arg-type]
 
 
 class TestAdmission:
@@ -147,25 +132,6 @@ class TestAdmission:
         (grant,) = world.told(peer, RecoveryGrant)
         assert not grant.refused
         assert "w/a" in world.state.tasks and world.task("a").state is TaskState.REGISTERED
-
-
-class TestBadNodes:
-    def test_a_node_that_was_bad_before_is_counted_until_it_is_forgotten(self, world: World) -> None:
-        a = world.register("a")
-
-        def bad(time: float) -> BadNode:
-            return BadNode(node="n7", reason="E", task="w/a", time=time, expires=time + 10.0)
-
-        # The second is said twice: by the isolator, and by a step of the coordinator's own.
-        for time in (100.0, 200.0, 200.0, 300.0):
-            world.tell(a, NodeSuspect(bad_node=bad(time)))
-        known = world.state.bad_nodes["n7"]
-        assert (known.count, known.first, known.time) == (3, 100.0, 300.0)
-        world.restart()
-        assert world.state.bad_nodes["n7"] == known
-        world.tell("cli-1", Command(id="c1", action="forget-node", target="n7"))
-        world.tell(a, NodeSuspect(bad_node=bad(400.0)))
-        assert world.state.bad_nodes["n7"].count == 1
 
 
 class TestConfigurations:
@@ -462,292 +428,6 @@ class TestCounting:
         world.wait(90)
         assert world.task("a").told_by == "scheduler"
         assert not any(recovery.open for recovery in world.state.recoveries.values())
-
-
-class TestEscalation:
-    def escalate(self, world: World, peer: str, reason: str = "spares-exhausted", ordinal: int = 1) -> None:
-        world.tell(peer, Escalate(raised=raised("DEAD", "a", ordinal), reason=reason))
-
-    def test_the_same_job_runs_again_once_and_never_twice(self, world: World) -> None:
-        a = world.register("a")
-        for _ in range(3):
-            self.escalate(world, a)
-        assert world.ports.fake.requeued == ["job-a"]
-        assert {d.action for d in world.told(a, EscalationDecision)} == {"requeue"}
-        world.tell(a, Finished(task="w/a", state=TaskState.ESCALATED, exit_code=75, attempts=1))
-        assert world.task("a").state is TaskState.ESCALATED
-        new = world.register("a", restarts=1, attempt=1)
-        world.ports.fake.put("job-a", restarts=1)
-        self.escalate(world, new, ordinal=2)
-        assert world.ports.fake.requeued == ["job-a"]
-        (decision,) = world.told(new, EscalationDecision)
-        assert decision.action == "fail" and "already" in decision.reason
-
-    def test_a_spent_budget_fails_visibly(self, world: World) -> None:
-        a = world.register("a")
-        self.escalate(world, a, "budget-spent")
-        assert world.told(a, EscalationDecision)[0].action == "fail"
-        assert not world.ports.fake.requeued
-
-    def test_a_named_exception_that_says_pause_pauses(self) -> None:
-        world = World()
-        world.workflow(
-            spec(
-                exception("DEAD", level=Level.JOB_LEVEL),
-                exception("HOLD", otherwise=Otherwise.PAUSE),
-            )
-        )
-        a = world.register("a")
-        message = Escalate(raised=raised("DEAD", "a"), reason="budget-spent", escalate_to="HOLD")
-        world.tell(a, message)
-        assert world.told(a, EscalationDecision)[0].action == "pause"
-
-    def test_known_bad_nodes_are_excluded(self, world: World) -> None:
-        a = world.register("a")
-        bad = BadNode(node="n2", reason="dead", task="w/a", time=world.now, expires=world.now + 100)
-        world.tell(a, NodeSuspect(bad_node=bad))
-        self.escalate(world, a)
-        assert world.ports.fake.excluded == {"job-a": ("n2",)}
-
-    def test_a_scheduler_that_does_not_answer_is_asked_again(self, world: World) -> None:
-        a = world.register("a")
-        world.ports.fake.silent = 4
-        self.escalate(world, a)
-        assert not world.told(a, EscalationDecision)
-        world.wait(60, a)
-        assert world.ports.fake.requeued == ["job-a"]
-        assert world.told(a, EscalationDecision)[0].action == "requeue"
-
-    def test_a_refusal_fails_visibly(self, world: World) -> None:
-        a = world.register("a")
-        world.ports.fake.refuse = "not permitted"
-        self.escalate(world, a)
-        (decision,) = world.told(a, EscalationDecision)
-        assert decision.action == "fail" and "not permitted" in decision.reason
-
-    def test_an_isolator_that_left_before_the_refusal_is_not_forgotten(self, world: World) -> None:
-        a = world.register("a")
-        world.ports.fake.silent = 2
-        world.ports.fake.refuse = "not permitted"
-        self.escalate(world, a)
-        world.tell(a, Finished(task="w/a", state=TaskState.FAILED, exit_code=9, attempts=1))
-        assert not world.task("a").state.final
-        world.wait(30)
-        assert world.task("a").state is TaskState.FAILED
-        assert world.task("a").exit_code == 9
-
-
-class TestSilence:
-    def test_silence_is_unobserved_and_not_gone(self, world: World) -> None:
-        a = world.register("a")
-        world.wait(14, a)
-        world.wait(200)
-        assert world.task("a").state is TaskState.UNOBSERVED
-        world.tell(a, Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=0))
-        assert world.task("a").state is TaskState.RUNNING
-
-    def test_no_answer_of_the_scheduler_is_no_end(self, world: World) -> None:
-        world.register("a")
-        world.ports.fake.records.clear()
-        world.ports.fake.silent = 10_000
-        world.wait(600)
-        assert world.task("a").state is TaskState.UNOBSERVED
-
-    @pytest.mark.parametrize(
-        ("job", "expected"),
-        [
-            (JobState.FAILED, TaskState.FAILED),
-            (JobState.NODE_FAIL, TaskState.FAILED),
-            (JobState.TIMEOUT, TaskState.FAILED),
-            (JobState.CANCELLED, TaskState.CANCELLED),
-            (JobState.COMPLETED, TaskState.COMPLETED),
-            (JobState.UNKNOWN, TaskState.UNOBSERVED),
-            (JobState.PENDING, TaskState.UNOBSERVED),
-            (None, TaskState.FAILED),
-        ],
-    )
-    def test_the_schedulers_word_counts(
-        self, world: World, job: JobState | None, expected: TaskState
-    ) -> None:
-        world.register("a")
-        if job is None:
-            del world.ports.fake.records["job-a"]
-        else:
-            world.ports.fake.put("job-a", job)
-        world.wait(120)
-        assert world.task("a").state is expected
-        assert (world.task("a").told_by == "scheduler") == expected.final
-
-    def test_last_words_that_come_late_win(self, world: World) -> None:
-        a = world.register("a")
-        world.ports.fake.put("job-a", JobState.FAILED)
-        while world.task("a").id not in world.state.volatile.ended:
-            world.wait(1)
-        world.tell(a, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2))
-        world.wait(60)
-        assert world.task("a").state is TaskState.COMPLETED
-
-    def test_a_lost_batch_host_runs_the_same_job_again_once(self, world: World) -> None:
-        world.register("a")
-        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
-        world.wait(100)
-        assert world.ports.fake.requeued == ["job-a"]
-        assert "n1" in world.state.bad_nodes
-        new = world.register("a", restarts=1)
-        assert world.told(new, Welcome)[0].admitted
-        world.ports.fake.put("job-a", batch_host="n2", batch_host_lost=True, restarts=1)
-        world.wait(100)
-        assert world.ports.fake.requeued == ["job-a"]
-        assert world.task("a").state is TaskState.FAILED
-        assert world.ports.fake.cancelled == ["job-a"], "its manager would wait for ever"
-
-    def test_a_job_in_danger_may_be_run_again_before_the_scheduler_knows(self, world: World) -> None:
-        """Slurm without slurmdbd takes that word only as long as no lost node has left the job."""
-        a = world.register("a")
-        assert world.ports.fake.allowed == []
-        lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
-        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
-        assert world.ports.fake.allowed == [("job-a", True)]
-        world.ports.fake.put("job-a")
-        world.wait(20)
-        assert world.ports.fake.allowed == [("job-a", True)] * 2, "its isolator is silent"
-        world.register("a", restarts=1)
-        assert world.ports.fake.allowed[2:] == [("job-a", False)]
-        world.wait(20)
-        assert len(world.ports.fake.allowed) == 3, "a job is run again once"
-
-    def test_a_hold_that_comes_after_the_requeue_is_lifted(self, world: World) -> None:
-        """Slurm sets it when it gives the old run's dead batch host up, and forgets what was said before."""
-        world.register("a")
-        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
-        world.wait(60)
-        assert world.ports.fake.requeued == ["job-a"]
-        assert world.ports.fake.lifted, "it is looked at until it runs"
-        world.register("a", restarts=1)
-        world.ports.fake.lifted.clear()
-        world.wait(10)
-        assert not world.ports.fake.lifted
-
-    def test_a_silent_scheduler_is_told_again(self, world: World) -> None:
-        a = world.register("a")
-        world.ports.fake.silent = 2
-        lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
-        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
-        assert world.ports.fake.allowed == []
-        world.wait(10, a)
-        assert world.ports.fake.allowed == [("job-a", True)]
-        assert world.task("a").state is TaskState.RUNNING
-
-    def test_observe_mode_leaves_a_lost_job_alone(self) -> None:
-        world = World()
-        world.workflow(observe=True)
-        world.register("a")
-        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
-        world.wait(100)
-        assert not world.ports.fake.requeued and not world.ports.fake.cancelled
-        assert not world.ports.fake.allowed and not world.ports.fake.lifted
-
-    def test_a_job_that_never_comes_back_after_its_requeue_fails_visibly(self, world: World) -> None:
-        world.register("a")
-        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
-        world.wait(60)
-        world.ports.fake.put("job-a", JobState.CANCELLED, restarts=1)
-        world.wait(120)
-        assert world.task("a").state is TaskState.CANCELLED
-
-    def test_a_restarted_coordinator_gives_everybody_time_to_speak(self, world: World) -> None:
-        world.register("a")
-        world.now += 10_000
-        world.restart()
-        world.wait(10)
-        assert world.task("a").state is TaskState.RUNNING
-
-    def test_a_task_without_a_scheduler_stays_unobserved(self, world: World) -> None:
-        world.register("a", rjms="")
-        world.wait(300)
-        assert world.task("a").state is TaskState.UNOBSERVED
-
-
-class TestPeople:
-    def tell(self, world: World, action: str, target: str, identity: str = "c1", **arguments: str) -> object:
-        world.tell("cli-9", Command(id=identity, action=action, target=target, arguments=arguments))
-        return world.reply("cli-9")
-
-    def test_resume_reaches_a_paused_task_once(self, world: World) -> None:
-        a = world.register("a")
-        world.tell(a, Report(task="w/a", kind="paused", time=world.now + 1, data={"reason": "DISK: budget"}))
-        assert world.task("a").state is TaskState.PAUSED
-        for _ in range(2):
-            assert self.tell(world, "resume", "a").ok  # type: ignore[attr-defined]
-        assert len(world.told(a, Control)) == 1
-        again = world.register("a", peer="w/a#2", attempt=1, state=TaskState.PAUSED)
-        assert len(world.told(again, Control)) == 1, "a control that was not taken is told again"
-        world.tell(again, Report(task="w/a", kind="control", time=world.now, data={"id": "c1"}))
-        third = world.register("a", peer="w/a#3", attempt=1)
-        assert not world.told(third, Control)
-
-    def test_resume_of_what_is_not_paused_says_so(self, world: World) -> None:
-        world.register("a")
-        reply = self.tell(world, "resume", "w/a")
-        assert not reply.ok and "running, not paused" in reply.error  # type: ignore[attr-defined]
-        assert self.tell(world, "resume", "w/a").error == reply.error  # type: ignore[attr-defined]
-
-    def test_ambiguous_and_unknown_names_list_candidates(self) -> None:
-        world = World()
-        tasks = (
-            Task(id="w/solve_1", step="solve", instance="1"),
-            Task(id="w/solve_2", step="solve", instance="2"),
-        )
-        world.workflow(workflow=Workflow(id="w", name="w", wms="maestro", root="/", tasks=tasks))
-        reply = self.tell(world, "cancel", "solve", "c1")
-        assert json.loads(reply.body)["candidates"] == ["w/solve_1", "w/solve_2"]  # type: ignore[attr-defined]
-        reply = self.tell(world, "cancel", "slove_2", "c2")
-        assert "w/solve_2" in json.loads(reply.body)["candidates"]  # type: ignore[attr-defined]
-        assert self.tell(world, "cancel", "solve_2", "c3").ok  # type: ignore[attr-defined]
-        assert world.state.tasks["w/solve_2"].state is TaskState.CANCELLED
-
-    def test_a_task_cancelled_before_its_start_is_not_admitted(self, world: World) -> None:
-        self.tell(world, "cancel", "b")
-        peer = world.register("b")
-        (welcome,) = world.told(peer, Welcome)
-        assert not welcome.admitted and "cancelled" in welcome.reason
-
-    def test_a_silent_task_is_cancelled_through_its_scheduler(self, world: World) -> None:
-        world.register("a")
-        world.wait(60)
-        self.tell(world, "cancel", "a")
-        assert world.ports.fake.cancelled == ["job-a"]
-        assert world.task("a").state is TaskState.CANCELLED
-
-    def test_the_job_that_was_to_be_cancelled_is_and_no_later_one_of_its_task(self, world: World) -> None:
-        world.register("a")
-        world.wait(60)
-        world.ports.fake.silent = 100
-        self.tell(world, "cancel", "a")
-        # Its manager has submitted the task anew, before the scheduler answers.
-        assert world.told(world.register("a", job="job-2"), Welcome)[-1].admitted
-        world.ports.fake.silent = 0
-        world.wait(120)
-        assert world.ports.fake.cancelled == ["job-a"]
-        assert not world.state.cancels
-
-    def test_the_memory_of_bad_nodes_expires(self, world: World) -> None:
-        assert self.tell(world, "add-node", "n5", hours="1", reason="smells").ok  # type: ignore[attr-defined]
-        assert [bad.node for bad in world.told(world.register("a"), Welcome)[0].bad_nodes] == ["n5"]
-        world.now += 3601
-        assert world.told(world.register("b"), Welcome)[0].bad_nodes == ()
-        assert self.tell(world, "forget-node", "n5", "c2").ok  # type: ignore[attr-defined]
-        assert not self.tell(world, "forget-node", "n5", "c3").ok  # type: ignore[attr-defined]
-
-    @pytest.mark.parametrize("hours", ["0", "-1", "soon", "nan", "1e9"])
-    def test_nonsense_is_refused(self, world: World, hours: str) -> None:
-        assert not self.tell(world, "add-node", "n5", hours=hours).ok  # type: ignore[attr-defined]
-
-    def test_a_specification_that_is_none_is_refused(self, world: World) -> None:
-        from whesl.wire.messages import RegisterWorkflow
-
-        world.tell("cli-3", RegisterWorkflow(workflow=DIAMOND, spec=b"{", rjms="fake"))
-        assert not world.reply("cli-3").ok
 
 
 def test_what_waits_for_its_scheduler_does_not_undo_an_ancestor_s_paths(world: World) -> None:

@@ -47,7 +47,7 @@ from whesl.model.evidence import Evidence, Raised
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Configuration, Task, Workflow
 from whesl.rjms.port import JobRecord, NodeRecord
-from whesl.wire.messages import AnyMessage, Heartbeat, Register, RegisterWorkflow, Reply
+from whesl.wire.messages import AnyMessage, Heartbeat, RecoveryDone, Register, RegisterWorkflow, Reply
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
 START = 1_000_000.0
@@ -392,3 +392,7 @@ class World:
 def raised(name: str, task: str, ordinal: int = 1, **more: Any) -> Raised:
     more.setdefault("evidence", (Evidence(kind="log", time=START, line="it broke", node="n1"),))
     return Raised(exception=name, task=f"w/{task}", attempt=1, ordinal=ordinal, time=START, **more)
+
+
+def done(task: str, ordinal: int = 1, outcome: str = "relaunched", **more: Any) -> RecoveryDone:
+    return RecoveryDone(task=f"w/{task}", ordinal=ordinal, exception=FULL, outcome=outcome, **more)

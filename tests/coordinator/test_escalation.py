@@ -1,0 +1,226 @@
+"""What a task cannot settle in its allocation, and tasks that are silent: the scheduler is asked, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.coordinator.world import World, exception, raised, spec
+from whesl.esl.spec import Level, Otherwise
+from whesl.model.pathmap import PathMap, PathRule
+from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import BadNode, Configuration
+from whesl.wire.messages import (
+    Escalate,
+    EscalationDecision,
+    Finished,
+    Heartbeat,
+    NodeSuspect,
+    Report,
+    Welcome,
+)
+
+MOVED = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
+
+
+class TestEscalation:
+    def escalate(self, world: World, peer: str, reason: str = "spares-exhausted", ordinal: int = 1) -> None:
+        world.tell(peer, Escalate(raised=raised("DEAD", "a", ordinal), reason=reason))
+
+    def test_the_same_job_runs_again_once_and_never_twice(self, world: World) -> None:
+        a = world.register("a")
+        for _ in range(3):
+            self.escalate(world, a)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert {d.action for d in world.told(a, EscalationDecision)} == {"requeue"}
+        world.tell(a, Finished(task="w/a", state=TaskState.ESCALATED, exit_code=75, attempts=1))
+        assert world.task("a").state is TaskState.ESCALATED
+        new = world.register("a", restarts=1, attempt=1)
+        world.ports.fake.put("job-a", restarts=1)
+        self.escalate(world, new, ordinal=2)
+        assert world.ports.fake.requeued == ["job-a"]
+        (decision,) = world.told(new, EscalationDecision)
+        assert decision.action == "fail" and "already" in decision.reason
+
+    def test_a_spent_budget_fails_visibly(self, world: World) -> None:
+        a = world.register("a")
+        self.escalate(world, a, "budget-spent")
+        assert world.told(a, EscalationDecision)[0].action == "fail"
+        assert not world.ports.fake.requeued
+
+    def test_a_named_exception_that_says_pause_pauses(self) -> None:
+        world = World()
+        world.workflow(
+            spec(
+                exception("DEAD", level=Level.JOB_LEVEL),
+                exception("HOLD", otherwise=Otherwise.PAUSE),
+            )
+        )
+        a = world.register("a")
+        message = Escalate(raised=raised("DEAD", "a"), reason="budget-spent", escalate_to="HOLD")
+        world.tell(a, message)
+        assert world.told(a, EscalationDecision)[0].action == "pause"
+
+    def test_known_bad_nodes_are_excluded(self, world: World) -> None:
+        a = world.register("a")
+        bad = BadNode(node="n2", reason="dead", task="w/a", time=world.now, expires=world.now + 100)
+        world.tell(a, NodeSuspect(bad_node=bad))
+        self.escalate(world, a)
+        assert world.ports.fake.excluded == {"job-a": ("n2",)}
+
+    def test_a_scheduler_that_does_not_answer_is_asked_again(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.silent = 4
+        self.escalate(world, a)
+        assert not world.told(a, EscalationDecision)
+        world.wait(60, a)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert world.told(a, EscalationDecision)[0].action == "requeue"
+
+    def test_a_refusal_fails_visibly(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.refuse = "not permitted"
+        self.escalate(world, a)
+        (decision,) = world.told(a, EscalationDecision)
+        assert decision.action == "fail" and "not permitted" in decision.reason
+
+    def test_an_isolator_that_left_before_the_refusal_is_not_forgotten(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.silent = 2
+        world.ports.fake.refuse = "not permitted"
+        self.escalate(world, a)
+        world.tell(a, Finished(task="w/a", state=TaskState.FAILED, exit_code=9, attempts=1))
+        assert not world.task("a").state.final
+        world.wait(30)
+        assert world.task("a").state is TaskState.FAILED
+        assert world.task("a").exit_code == 9
+
+
+class TestSilence:
+    def test_silence_is_unobserved_and_not_gone(self, world: World) -> None:
+        a = world.register("a")
+        world.wait(14, a)
+        world.wait(200)
+        assert world.task("a").state is TaskState.UNOBSERVED
+        world.tell(a, Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=0))
+        assert world.task("a").state is TaskState.RUNNING
+
+    def test_no_answer_of_the_scheduler_is_no_end(self, world: World) -> None:
+        world.register("a")
+        world.ports.fake.records.clear()
+        world.ports.fake.silent = 10_000
+        world.wait(600)
+        assert world.task("a").state is TaskState.UNOBSERVED
+
+    @pytest.mark.parametrize(
+        ("job", "expected"),
+        [
+            (JobState.FAILED, TaskState.FAILED),
+            (JobState.NODE_FAIL, TaskState.FAILED),
+            (JobState.TIMEOUT, TaskState.FAILED),
+            (JobState.CANCELLED, TaskState.CANCELLED),
+            (JobState.COMPLETED, TaskState.COMPLETED),
+            (JobState.UNKNOWN, TaskState.UNOBSERVED),
+            (JobState.PENDING, TaskState.UNOBSERVED),
+            (None, TaskState.FAILED),
+        ],
+    )
+    def test_the_schedulers_word_counts(
+        self, world: World, job: JobState | None, expected: TaskState
+    ) -> None:
+        world.register("a")
+        if job is None:
+            del world.ports.fake.records["job-a"]
+        else:
+            world.ports.fake.put("job-a", job)
+        world.wait(120)
+        assert world.task("a").state is expected
+        assert (world.task("a").told_by == "scheduler") == expected.final
+
+    def test_last_words_that_come_late_win(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.put("job-a", JobState.FAILED)
+        while world.task("a").id not in world.state.volatile.ended:
+            world.wait(1)
+        world.tell(a, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2))
+        world.wait(60)
+        assert world.task("a").state is TaskState.COMPLETED
+
+    def test_a_lost_batch_host_runs_the_same_job_again_once(self, world: World) -> None:
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(100)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert "n1" in world.state.bad_nodes
+        new = world.register("a", restarts=1)
+        assert world.told(new, Welcome)[0].admitted
+        world.ports.fake.put("job-a", batch_host="n2", batch_host_lost=True, restarts=1)
+        world.wait(100)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert world.task("a").state is TaskState.FAILED
+        assert world.ports.fake.cancelled == ["job-a"], "its manager would wait for ever"
+
+    def test_a_job_in_danger_may_be_run_again_before_the_scheduler_knows(self, world: World) -> None:
+        """Slurm without slurmdbd takes that word only as long as no lost node has left the job."""
+        a = world.register("a")
+        assert world.ports.fake.allowed == []
+        lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
+        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
+        assert world.ports.fake.allowed == [("job-a", True)]
+        world.ports.fake.put("job-a")
+        world.wait(20)
+        assert world.ports.fake.allowed == [("job-a", True)] * 2, "its isolator is silent"
+        world.register("a", restarts=1)
+        assert world.ports.fake.allowed[2:] == [("job-a", False)]
+        world.wait(20)
+        assert len(world.ports.fake.allowed) == 3, "a job is run again once"
+
+    def test_a_hold_that_comes_after_the_requeue_is_lifted(self, world: World) -> None:
+        """Slurm sets it when it gives the old run's dead batch host up, and forgets what was said before."""
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(60)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert world.ports.fake.lifted, "it is looked at until it runs"
+        world.register("a", restarts=1)
+        world.ports.fake.lifted.clear()
+        world.wait(10)
+        assert not world.ports.fake.lifted
+
+    def test_a_silent_scheduler_is_told_again(self, world: World) -> None:
+        a = world.register("a")
+        world.ports.fake.silent = 2
+        lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
+        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
+        assert world.ports.fake.allowed == []
+        world.wait(10, a)
+        assert world.ports.fake.allowed == [("job-a", True)]
+        assert world.task("a").state is TaskState.RUNNING
+
+    def test_observe_mode_leaves_a_lost_job_alone(self) -> None:
+        world = World()
+        world.workflow(observe=True)
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(100)
+        assert not world.ports.fake.requeued and not world.ports.fake.cancelled
+        assert not world.ports.fake.allowed and not world.ports.fake.lifted
+
+    def test_a_job_that_never_comes_back_after_its_requeue_fails_visibly(self, world: World) -> None:
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(60)
+        world.ports.fake.put("job-a", JobState.CANCELLED, restarts=1)
+        world.wait(120)
+        assert world.task("a").state is TaskState.CANCELLED
+
+    def test_a_restarted_coordinator_gives_everybody_time_to_speak(self, world: World) -> None:
+        world.register("a")
+        world.now += 10_000
+        world.restart()
+        world.wait(10)
+        assert world.task("a").state is TaskState.RUNNING
+
+    def test_a_task_without_a_scheduler_stays_unobserved(self, world: World) -> None:
+        world.register("a", rjms="")
+        world.wait(300)
+        assert world.task("a").state is TaskState.UNOBSERVED
