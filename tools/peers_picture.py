@@ -81,6 +81,7 @@ def table(made: Seconds) -> str:
 
 def spoken(seconds: float) -> str:
     """Return a time as people say it."""
+    seconds = round(seconds) + 0.0  # never -0
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"

@@ -32,7 +32,9 @@ def test_bars_are_in_proportion() -> None:
 
 
 def test_times_are_said_as_people_do() -> None:
-    assert (spoken(4.5), spoken(119.4), spoken(605.0)) == ("4 s", "119 s", "10 min 5 s")
+    assert (spoken(4.6), spoken(119.4), spoken(605.0)) == ("5 s", "119 s", "10 min 5 s")
+    # Not 1 min 60 s, and nothing takes minus no time.
+    assert (spoken(119.7), spoken(-0.2)) == ("2 min 0 s", "0 s")
 
 
 def test_the_table_says_how_often_each_was_queued() -> None:
