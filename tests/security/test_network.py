@@ -283,7 +283,7 @@ def test_a_crowd_of_strangers_does_not_keep_the_user_from_its_coordinator(
 
 def test_silent_connections_are_closed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handshake that does not come is not waited for: descriptors are given back."""
-    monkeypatch.setattr(sockets, "HANDSHAKE_LIMIT", 500)
+    monkeypatch.setattr(sockets, "HANDSHAKE", 500)
     keys = LinkKeys.generate()
     server: LinkServer[Any] = LinkServer("127.0.0.1", 0, keys, [Ping])
     channels = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(50)]

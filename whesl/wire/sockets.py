@@ -18,7 +18,6 @@ from whesl.wire.keys import KeyPair
 
 MAX_FRAME = 32 * 1024 * 1024
 QUEUE = 20_000
-HANDSHAKE_LIMIT = 30_000  # milliseconds; a connection that has not proved who it is by then is closed
 # Connections that wait to be accepted; the system's net.core.somaxconn bounds it. Ten thousand isolators that
 # start at once would meet libzmq's own 100, and what is refused is tried again after a second or more.
 BACKLOG = 4096
@@ -87,7 +86,6 @@ class ServerSocket:
         self.socket.zap_domain = _DOMAIN.encode()
         self.socket.linger = 0
         self.socket.maxmsgsize = MAX_FRAME
-        self.socket.handshake_ivl = HANDSHAKE_LIMIT
         self.socket.sndhwm = self.socket.rcvhwm = QUEUE
         self.socket.backlog = BACKLOG
         self.socket.handshake_ivl = HANDSHAKE
