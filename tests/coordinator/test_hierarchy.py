@@ -7,11 +7,14 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from whesl.coordinator.hierarchy import dependents, identify
+from whesl.coordinator.configuring import configure_by_change
+from whesl.coordinator.hierarchy import added, dependents, identify
 from whesl.coordinator.records import apply
 from whesl.coordinator.state import State
+from whesl.coordinator.turn import Turn
 from whesl.esl.spec import Spec
-from whesl.model.workflow import Task, Workflow
+from whesl.model.pathmap import PathMap
+from whesl.model.workflow import Configuration, Task, Workflow
 from whesl.wire.messages import Register
 
 EMPTY = Spec(file="rules.esl", entities=(), levels=(), resources=(), exceptions=())
@@ -69,3 +72,19 @@ def test_a_workflow_that_is_registered_again_is_looked_up_as_it_is_now() -> None
     said = Register(task="w/other", workflow="w", step="z", workspace="/w/a", claim="1.0")
     assert identify(state_of(*TASKS), said) == "w/a"
     assert identify(state_of(Task(id="w/new", step="a", workspace="/w/a")), said) == "w/new"
+
+
+def test_dependents_that_are_changed_alike_share_one_configuration() -> None:
+    children = [Task(id=f"w/c{n}", step="c", instance=str(n), parents=("w/a",)) for n in range(50)]
+    turn = Turn(state_of(TASKS[0], *children), 2.0)
+    other = Configuration(environment={"OWN": "1"})
+    configure_by_change(turn, {"w/c7": other}, because="E")
+    moved = Configuration(path_map=PathMap().with_rule("/old", "/new"))
+    configure_by_change(turn, dict.fromkeys(dependents(turn.state, "w/a"), moved), because="E")
+    tasks = turn.state.tasks
+    assert len({id(tasks[child.id].configuration) for child in children}) == 2
+    assert tasks["w/c7"].configuration == added(added(Configuration(), other), moved)
+    assert tasks["w/c8"].configuration == added(Configuration(), moved)
+    before = turn.state
+    configure_by_change(turn, dict.fromkeys(dependents(turn.state, "w/a"), moved), because="E")
+    assert turn.state is before

@@ -52,9 +52,16 @@ def configure_by_change(
 ) -> None:
     """Add a change to the configurations of tasks."""
     tasks = turn.state.tasks
-    new = {
-        task: added(tasks[task].configuration, change) for task, change in changes.items() if task in tasks
-    }
+    new: dict[str, Configuration] = {}
+    made: dict[tuple[int, int], Configuration] = {}  # thousands of dependents have one and the same
+    for task, change in changes.items():
+        entry = tasks.get(task)
+        if entry is None:
+            continue
+        both = (id(entry.configuration), id(change))
+        if both not in made:
+            made[both] = added(entry.configuration, change)
+        new[task] = made[both]
     configure(turn, new, because=because, signal=signal)
 
 
@@ -71,11 +78,18 @@ def configure(
         tell: False where another message carries the configuration.
     """
     tasks = turn.state.tasks
-    changed = {
-        task: msgspec.structs.replace(configuration, version=tasks[task].configuration.version + 1)
-        for task, configuration in new.items()
-        if task in tasks and not _same(configuration, tasks[task].configuration)
-    }
+    changed: dict[str, Configuration] = {}
+    made: dict[tuple[int, int], Configuration | None] = {}
+    for task, configuration in new.items():
+        entry = tasks.get(task)
+        if entry is None:
+            continue
+        both = (id(configuration), id(entry.configuration))
+        if both not in made:
+            made[both] = _next(configuration, entry.configuration)
+        following = made[both]
+        if following is not None:
+            changed[task] = following
     if not changed:
         return
     turn.record("configured", tasks=changed, because=because, signal=signal)
@@ -90,6 +104,13 @@ def send_configuration(turn: Turn, entry: TaskEntry) -> None:
         entry.peer,
         Reconfigure(task=entry.alias or entry.id, configuration=entry.configuration, signal=entry.signal),
     )
+
+
+def _next(configuration: Configuration, present: Configuration) -> Configuration | None:
+    """Return a configuration with the version that follows the present one, None when it says the same."""
+    if _same(configuration, present):
+        return None
+    return msgspec.structs.replace(configuration, version=present.version + 1)
 
 
 def _same(one: Configuration, other: Configuration) -> bool:

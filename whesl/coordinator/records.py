@@ -376,10 +376,12 @@ def _closed(state: State, data: Data, _time: float) -> State:
 
 def _configured(state: State, data: Data, _time: float) -> State:
     changed = {}
+    made: dict[bytes, Configuration] = {}  # one for all that have the same: dependents come by the thousand
     for task, content in data["tasks"].items():
         entry = state.tasks.get(task)
         if entry is not None:
-            configuration = msgspec.convert(content, Configuration)
+            text = msgspec.json.encode(content)
+            configuration = made.get(text) or made.setdefault(text, msgspec.convert(content, Configuration))
             changed[task] = msgspec.structs.replace(entry, configuration=configuration, signal=data["signal"])
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
 
