@@ -16,6 +16,12 @@ class PathRule(msgspec.Struct, frozen=True, order=True):
     old: str
     new: str
 
+    def __post_init__(self) -> None:
+        """Refuse what ``with_rule`` would not have made: rules come in messages and records too."""
+        for path in (self.old, self.new):
+            if _clean(path) != path:
+                raise ValueError(f"not a path as rules have them: {path!r}")
+
 
 class PathMap(msgspec.Struct, frozen=True):
     """An ordered set of rules; the longest matching prefix wins, and a result is not mapped again."""
@@ -46,6 +52,8 @@ class PathMap(msgspec.Struct, frozen=True):
         """
         result = self
         for rule in other.rules:
+            if rule.old == rule.new:
+                continue  # no rule of ours
             known = {present.old: present.new for present in result.rules}
             new = known.get(rule.new, rule.new)
             if new == rule.old:
