@@ -1,0 +1,116 @@
+"""Inputs of the right form and any content, for readers whose first check bytes rarely pass."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from enum import Enum
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from tests.esl.corpus import specifications
+from whesl.coordinator import records
+from whesl.isolator import state
+from whesl.wire import messages
+
+TEXTS = st.sampled_from(
+    ["", "w/a", "w/b", "w", "a", "wf/app", "1", "1.0", "1.1", "c1", "n1", "x", "\u00b2", "nan", "9" * 40]
+)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | TEXTS
+    | st.integers(-2, 10)
+    | st.sampled_from([2**63 - 1, -1, 0, 1e308, 0.5, -0.5])
+    | st.text(max_size=3)
+)
+JSON: st.SearchStrategy[Any] = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+# Names of fields that any record knows.
+# fmt: off
+FIELDS = st.sampled_from([
+    "task", "workflow", "step", "claim", "peer", "attempt", "state", "data", "kind", "time", "raised",
+    "ordinal", "exception", "evidence", "recovery", "index", "outcome", "configuration", "version",
+    "path_map", "rules", "nodes", "active", "spares", "job_id", "token", "action", "reason", "id",
+    "history", "code", "steps", "not_before", "fresh", "alias", "rjms", "instance", "workspace",
+    "current", "restarts", "tasks", "signal",
+])
+# fmt: on
+
+
+def of(kind: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for builtins that msgspec takes for a type, mostly."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if inspect.isclass(kind) and issubclass(kind, Enum):
+        return st.sampled_from([member.value for member in kind])
+    if inspect.isclass(kind) and issubclass(kind, msgspec.Struct):
+        return fields_of(kind)
+    if kind is str:
+        return TEXTS
+    if kind is bool:
+        return st.booleans()
+    if kind is int:
+        return st.integers(-1, 5) | st.just(2**62)
+    if kind is float:
+        return st.sampled_from([0.0, 1.0, -1.0, 1e6, 1e300])
+    if kind is bytes:
+        return st.sampled_from(["", "e30=", "bnVsbA=="])
+    if origin is dict:
+        return st.dictionaries(of(arguments[0]), of(arguments[1]), max_size=2)
+    if origin in (tuple, list, frozenset):
+        return st.lists(of(arguments[0]), max_size=2)
+    if arguments:  # a union
+        return st.one_of([of(argument) for argument in arguments])
+    return JSON if kind is Any else st.none()
+
+
+def fields_of(kind: type[msgspec.Struct]) -> st.SearchStrategy[dict[str, Any]]:
+    """Return a strategy for a struct's fields, those with defaults sometimes left out, as JSON has them."""
+    known = msgspec.structs.fields(kind)
+    required = {field.encode_name: of(field.type) for field in known if field.required}
+    optional = {field.encode_name: of(field.type) for field in known if not field.required}
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+@st.composite
+def _message_lines(draw: st.DrawFn) -> bytes:
+    lines = []
+    for _ in range(draw(st.integers(1, 6))):
+        kind = draw(st.sampled_from(typing.get_args(messages.AnyMessage)))
+        content = {"type": kind.__struct_config__.tag, **draw(fields_of(kind))}
+        peer = draw(st.sampled_from(["w/a", "w/b", "cli-1", "started"]))
+        lines.append(peer.encode() + b" " + msgspec.json.encode(content))
+    return b"\n".join(lines)
+
+
+def _record_lines(kinds: list[str]) -> st.SearchStrategy[bytes]:
+    data = st.dictionaries(FIELDS, JSON | st.dictionaries(FIELDS, JSON, max_size=4), max_size=8)
+    report = st.fixed_dictionaries(
+        {
+            "task": st.just("w/a"),
+            "kind": st.sampled_from(sorted(state._CHANGES)),
+            "time": st.just(1.0),
+            "data": data,
+        }
+    )
+    line = st.fixed_dictionaries({"kind": st.sampled_from(kinds), "data": data}) | report.map(
+        lambda content: {"kind": "report", "data": content}
+    )
+    return st.lists(line, min_size=1, max_size=8).map(
+        lambda lines: b"\n".join(map(msgspec.json.encode, lines))
+    )
+
+
+_KINDS = sorted({*records._CHANGES, *state._CHANGES})
+STRATEGIES: dict[str, tuple[st.SearchStrategy[bytes], ...]] = {
+    "language": (specifications().map(lambda text: text.encode("utf-8", "surrogatepass")),),
+    "coordinator": (_message_lines(),),
+    "isolator": (_message_lines(),),
+    "history": (_record_lines(_KINDS),),
+    "journal": (st.binary(max_size=40).map(lambda data: b"\2" + data),),
+}

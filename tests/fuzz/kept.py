@@ -1,0 +1,212 @@
+"""What daemons read again: journals, their records, and the files of a task's directory."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.coordinator.world import DIAMOND, RULES
+from tests.fuzz.harness import Harness
+from tests.isolator.conftest import exception, make_setup
+from whesl.coordinator import records, views
+from whesl.coordinator.figures import Figures
+from whesl.coordinator.observing import known_state
+from whesl.isolator import takeup, taskdir
+from whesl.isolator.link import LinkFile
+from whesl.isolator.taskdir import Job, Owner, Result, TaskDir
+from whesl.journal import Journal, JournalError
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.errors import CouldNotObserveError
+from whesl.report.happenings import gather
+from whesl.report.summary import summarise
+from whesl.wire.endpoint import endpoint_file, read_endpoint
+from whesl.workflows.submit import avoid, once
+
+NOW = 1_000_000.0
+_RECORDS = 40
+_MEMORY = Path("/dev/shm")
+
+
+def _scratch() -> Path:
+    return Path(tempfile.mkdtemp(prefix="whesl-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None))
+
+
+def _whole() -> bytes:
+    """Return a journal's file, with pages of every sort: a table of several levels."""
+    directory = _scratch()
+    try:
+        with Journal(directory / "j.db") as journal:
+            for number in range(_RECORDS):
+                journal.append("kept", {"n": number, "pad": "p" * 300}, NOW + number)
+        return (directory / "j.db").read_bytes()
+    finally:
+        shutil.rmtree(directory)
+
+
+_WHOLE = _whole()
+
+
+def patched(data: bytes) -> bytes:
+    """Return a damaged journal: the first byte says how.
+
+    0: the rest is the file. 1: cut at a place (three bytes), the rest appended. Otherwise each group of five
+    bytes is a place (three bytes), a length (one) and a byte to write there.
+    """
+    kind, rest = data[:1], data[1:]
+    if kind == b"\0":
+        return rest
+    content = bytearray(_WHOLE)
+    if kind == b"\1":
+        return bytes(content[: int.from_bytes(rest[:3], "big") % len(content)]) + rest[3:]
+    for start in range(0, len(rest) - 4, 5):
+        place = int.from_bytes(rest[start : start + 3], "big") % len(content)
+        length = 1 + rest[start + 3]
+        content[place : place + length] = bytes([rest[start + 4]]) * len(content[place : place + length])
+    return bytes(content)
+
+
+def journal(data: bytes) -> None:
+    """Open a damaged journal, to read and to go on: what is read was written, what is lost is said."""
+    directory = _scratch()
+    try:
+        path = directory / "j.db"
+        path.write_bytes(patched(data))
+        damaged = path.read_bytes() != _WHOLE
+        try:
+            with Journal(path, read_only=True) as reader:
+                _right(reader)
+        except JournalError as error:
+            assert error.reason in ("damaged", "input-output"), error
+            assert error.hint
+        before = path.read_bytes()
+        try:
+            with Journal(path) as writer:
+                seen = _right(writer)
+                assert seen == set(range(_RECORDS)) or writer.damage is not None, "lost in silence"
+                if writer.damage is not None:
+                    assert damaged
+                    assert Path(writer.damage.file).read_bytes() == before
+                writer.append("more", {}, NOW)
+        except JournalError as error:
+            assert error.reason == "damaged", error
+            assert error.hint
+            assert path.read_bytes() == before
+    finally:
+        shutil.rmtree(directory)
+
+
+def _right(opened: Journal) -> set[int]:
+    """Return the records that are there; each has to be what was written, as it was written."""
+    seen = set()
+    for record in opened.read():
+        if record.kind == "kept":
+            number = record.data["n"]
+            assert record.data == {"n": number, "pad": "p" * 300}
+            assert (record.seq, record.time) == (number + 1, NOW + number)
+            seen.add(number)
+    return seen
+
+
+class _Line(msgspec.Struct):
+    kind: str
+    data: dict[str, Any] = {}
+
+
+_SETUP = make_setup(exception(), coordinator=True)
+_BEGUN = {"workflow": DIAMOND, "spec": RULES, "rjms": "local", "observe": False, "environment": {}}
+
+
+def history(data: bytes) -> None:
+    """Rebuild both daemons' states, and the report, from records of any content: other versions' too."""
+    written: list[tuple[str, dict[str, Any], float]] = []
+    for number, line in enumerate(data.split(b"\n")):
+        try:
+            found = msgspec.json.decode(line, type=_Line)
+        except UNDECODABLE:
+            continue
+        written.append((found.kind, found.data, NOW + number))
+    replay, figures = records.Replay(), Figures()
+    for kind, content, time in [("workflow", msgspec.to_builtins(_BEGUN), NOW), *written]:
+        with contextlib.suppress(records.RecordError):
+            replay.take(kind, content, time)
+            figures.take(kind, content)
+    state = replay.state()
+    msgspec.json.encode(views.status_view(state))
+    msgspec.json.encode(views.nodes_view(state, NOW))
+    # Both journals in a home, for the report.
+    home = _scratch()
+    try:
+        task = home / "tasks" / "w" / "a"
+        for place in (home / "coordinator", task):
+            place.mkdir(parents=True)
+            with Journal(place / "journal.db") as opened:
+                for kind, content, time in written:
+                    opened.append(kind, content, time)
+        known_state(home)
+        job = Job(setup=msgspec.structs.replace(_SETUP, task=DIAMOND.tasks[0], workflow="w"))
+        (task / "job.json").write_bytes(msgspec.json.encode(job))
+        with Journal(task / "journal.db") as opened:
+            takeup.state_of(opened, TaskDir(task), job, NOW)
+        assert summarise(gather(home, "w")) is not None
+    finally:
+        shutil.rmtree(home)
+
+
+def files(data: bytes) -> None:
+    """Read each small file of a home and of a task, with these bytes in it."""
+    home = _scratch()
+    try:
+        directory = TaskDir(home / "tasks" / "w" / "a")
+        directory.make()
+        for kind in (Job, Owner, Result, LinkFile):
+            directory.job_file.write_bytes(data)
+            taskdir.load(directory.job_file, kind)
+        directory.lock_file.write_bytes(data)
+        assert directory.owner() is None
+        directory.attempt(1).mkdir()
+        directory.status(1).write_bytes(data)
+        taskdir.read_status(directory.status(1))
+        (home / "coordinator").mkdir()
+        endpoint_file(home).write_bytes(data)
+        read_endpoint(home)
+        avoid.bad_nodes_file(home).write_bytes(data)
+        avoid.read(home, NOW)
+        submissions = home / "ledger"
+        ledger = once.Ledger(submissions, "t")
+        with ledger.locked():
+            pass
+        for path in submissions.glob("*.lock"):
+            path.with_suffix(".json").write_bytes(data)
+        with contextlib.suppress(CouldNotObserveError):
+            ledger.read()
+    finally:
+        shutil.rmtree(home)
+
+
+HARNESSES = (
+    Harness("journal", journal),
+    Harness(
+        "history",
+        history,
+        (
+            '{"kind":"registered","data":{"task":"w/a","workflow":"w","step":"a","fresh":true,"claim":"1.0",'
+            '"peer":"p","attempt":0,"state":"registered","instance":"","workspace":"","alias":"","rjms":"",'
+            '"job_id":"1","nodes":[]}}\n',
+            '{"kind":"report","data":{"task":"w/a","kind":"attempt","time":1.0,"data":{"attempt":1}}}\n',
+            '{"kind":"begun","data":{"claim":"c1"}}\n',
+            '{"kind":"attempt","data":{"attempt":1,"token":"t"}}\n',
+            '{"kind":"launched","data":{}}\n',
+            '{"kind":"exited","data":{"code":1}}\n',
+            '{"kind":"decided","data":{"action":"recover"}}\n',
+            '{"kind":"fenced","data":{}}\n',
+            '{"kind":"step-done","data":{"index":0}}\n',
+            '{"kind":"finished","data":{"code":0,"state":"completed","reason":""}}\n',
+        ),
+    ),
+    Harness("files", files, ('{"pid":1,', "run            \n", "0              \n", "-" * 15 + "\n")),
+)

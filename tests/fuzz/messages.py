@@ -1,0 +1,176 @@
+"""The wire: frames as they arrive; and messages of any content, as both daemons take them in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from tests.coordinator.world import DIAMOND, RULES
+from tests.fuzz.harness import Harness, text_of
+from tests.isolator.conftest import exception, make_setup
+from whesl.coordinator import core as coordinator
+from whesl.coordinator import records, views
+from whesl.coordinator.events import Arrived
+from whesl.coordinator.events import Journal as CoordinatorJournal
+from whesl.coordinator.events import Started as CoordinatorStarted
+from whesl.coordinator.state import Settings, State
+from whesl.isolator import core as isolator
+from whesl.isolator import link
+from whesl.isolator.events import AttemptStarted, CoordinatorMessage, Started
+from whesl.isolator.events import Journal as IsolatorJournal
+from whesl.model.decoding import UNDECODABLE
+from whesl.wire.delivery import Inbox, Outbox
+from whesl.wire.link import LINK_VERSION, _Codec
+from whesl.wire.messages import AnyMessage, Envelope, decode, encode
+
+NOW = 1_000_000.0
+_MOST = 64  # messages of one input
+_codec = _Codec((link.Beat, link.Killed, link.Stacks))
+
+
+def frames(data: bytes) -> None:
+    """Take frames in as they come off a socket: ``length`` (two bytes), content, and so on."""
+    inbox, outbox = Inbox(), Outbox("n", "i")
+    outbox.post(decode_one(b'{"type":"ack","number":1}'), NOW)
+    while data:
+        size = int.from_bytes(data[:2], "big")
+        frame, data = data[2 : 2 + size], data[2 + size :]
+        _codec.decode(frame)
+        envelope = decode(frame)
+        if envelope is None:
+            continue
+        again = decode(encode(envelope))
+        assert repr(again) == repr(envelope)  # NaN is not equal to itself
+        taken = inbox.accept(envelope)
+        assert not (taken and envelope.number and inbox.accept(envelope))
+        outbox.acknowledged(envelope.number)
+        outbox.due(NOW)
+
+
+_one = msgspec.json.Decoder(AnyMessage)
+
+
+def decode_one(line: bytes) -> AnyMessage:
+    """Return a message that is written as JSON, as in the corpus."""
+    return _one.decode(line)
+
+
+def _messages(data: bytes) -> list[tuple[str, AnyMessage]]:
+    """Return the lines ``peer message`` that are some, as a socket would deliver them."""
+    found = []
+    for line in data.split(b"\n")[:_MOST]:
+        peer, _, content = line.partition(b" ")
+        try:
+            message = _one.decode(content)
+            frame = encode(Envelope(1, text_of(peer), "i", 1, message))
+        except (*UNDECODABLE, UnicodeError, OverflowError):
+            continue
+        envelope = decode(frame)
+        if envelope is not None:
+            found.append((f"{envelope.sender}#i", envelope.message))
+    return found
+
+
+def _known() -> State:
+    told = {"workflow": DIAMOND, "spec": RULES, "rjms": "local", "observe": False, "environment": {}}
+    data: dict[str, Any] = msgspec.to_builtins(told)
+    return records.apply(State(settings=Settings()), "workflow", data, NOW)
+
+
+_KNOWN = _known()
+
+
+def to_coordinator(data: bytes) -> None:
+    """Give messages to the coordinator's core; its journal alone has to give the same state again."""
+    now, written = NOW, []
+    state, _ = coordinator.step(_KNOWN, CoordinatorStarted(), now)
+    for peer, message in _messages(data):
+        now += 1.0
+        state, commands = coordinator.step(state, Arrived(peer=peer, message=message), now)
+        for command in commands:
+            if isinstance(command, CoordinatorJournal):
+                written.append((command.kind, json.loads(msgspec.json.encode(command.data)), now))
+            else:
+                # Messages go out as they are.
+                sent = getattr(command, "message", None)
+                if sent is not None:
+                    encode(Envelope(1, "coordinator", "i", 1, sent))
+    again = _KNOWN
+    for kind, content, time in written:
+        again = records.apply(again, kind, content, time)
+    assert _settled(again) == _settled(state)
+    msgspec.json.encode(views.status_view(state))
+    msgspec.json.encode(views.nodes_view(state, now))
+
+
+def _settled(state: State) -> str:
+    """Return what of a state is durable; as text, since NaN is not equal to itself."""
+    return repr(msgspec.structs.replace(state, volatile=_KNOWN.volatile))
+
+
+_SETUP = make_setup(exception(), coordinator=True)
+
+
+def to_isolator(data: bytes) -> None:
+    """Give messages to the isolator's core while its task runs."""
+    now = NOW
+    state = isolator.rebuild(_SETUP, [])
+    state, written = _taken(state, Started(alive=None), now, [])
+    for peer, message in _messages(data):
+        now += 1.0
+        state, written = _taken(state, CoordinatorMessage(message=message), now, written)
+        if peer.startswith("started"):
+            event = AttemptStarted(attempt=state.attempt, pid=1, started=1)
+            state, written = _taken(state, event, now, written)
+    again = isolator.rebuild(_SETUP, written)
+    assert (again.phase, again.attempt, again.raised, again.controls) == (
+        state.phase,
+        state.attempt,
+        state.raised,
+        state.controls,
+    )
+
+
+def _taken(state: Any, event: Any, now: float, written: list[Any]) -> tuple[Any, list[Any]]:
+    state, commands = isolator.step(state, event, now)
+    new = [
+        (command.kind, json.loads(msgspec.json.encode(command.data)), now)
+        for command in commands
+        if isinstance(command, IsolatorJournal)
+    ]
+    return state, written + new
+
+
+def agents(data: bytes) -> bytes:
+    """Return a frame of an agent's link around any content (for seeds)."""
+    return msgspec.msgpack.encode((LINK_VERSION, data))
+
+
+_WORDS = (
+    'w/a {"type":"register","task":"w/a","workflow":"w","step":"a","claim":"1.0","job_id":"1"}\n',
+    'w/a {"type":"report","task":"w/a","kind":"raised","time":1.0,"data":{"raised":{}}}\n',
+    'w/a {"type":"heartbeat","task":"w/a","state":"running","attempt":1}\n',
+    'w/a {"type":"finished","task":"w/a","state":"completed","exit_code":0,"attempts":1}\n',
+    'cli {"type":"command","id":"1","action":"add-node","target":"n1","arguments":{"hours":"1"}}\n',
+    '"attempt":',
+    '"ordinal":1,',
+    '"nan"',
+)
+
+HARNESSES = (
+    Harness("frames", frames),
+    Harness("coordinator", to_coordinator, _WORDS),
+    Harness(
+        "isolator",
+        to_isolator,
+        (
+            'c {"type":"welcome","task":"wf/app","admitted":true}\n',
+            'started {"type":"control","task":"wf/app","id":"1","action":"pause"}\n',
+            'c {"type":"reconfigure","task":"wf/app","configuration":{"version":2},"signal":10}\n',
+            'c {"type":"recovery-grant","task":"wf/app","ordinal":1}\n',
+            'c {"type":"escalation-decision","task":"wf/app","ordinal":1,"action":"fail"}\n',
+        ),
+    ),
+)
