@@ -11,7 +11,7 @@ MINUTES ?= 5
 SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-flux lint parser man clean soak chaos
+.PHONY: help demo test test-flux lint parser man clean soak fuzz chaos
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
