@@ -103,7 +103,8 @@ class TaskAudit:
 
     def on_otherwise(self, data: Data, _now: float) -> None:
         self.open[data["ordinal"]] = data["action"]
-        self._became[data["ordinal"]] = data["became"]
+        if data["became"]:
+            self._became[data["ordinal"]] = data["became"]
 
     def on_resumed(self, data: Data, _now: float) -> None:
         for ordinal, action in self.open.items():
