@@ -54,6 +54,8 @@ def batch(data: bytes) -> None:
         return
     if "WHESL" in text:
         return  # our own marks in somebody's text
+    if len(text.splitlines()) != len(text.removesuffix("\n").split("\n")) or "\r" in text:
+        return  # line ends that a shell does not know: what is taken out may differ in them
     known = wrap.read_wrapped(wrapped)
     assert known is not None
     assert known.workflow == "w"
