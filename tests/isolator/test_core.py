@@ -22,7 +22,7 @@ from tests.isolator.conftest import (
     step,
     welcome,
 )
-from whesl.esl.spec import Otherwise, ResourceKind
+from whesl.esl.spec import Operation, Otherwise, ResourceKind
 from whesl.isolator import rules
 from whesl.isolator.events import (
     AttemptNotStarted,
@@ -46,6 +46,7 @@ from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode, Configuration
 from whesl.wire.messages import (
     Control,
+    Escalate,
     NodeSuspect,
     Reconfigure,
 )
@@ -403,6 +404,88 @@ def test_without_a_spare_for_a_dead_node_it_ends_for_another_try(world: Make) ->
     detect(made, "CRASH")
     assert made.finished is not None
     assert made.finished.code == 75
+
+
+def test_what_is_lost_and_cannot_be_replaced_is_counted() -> None:
+    made = World(make_setup(exception(), **four(active=3))).start()
+    for node in ("n2", "n3"):
+        lost(made, node)
+    detect(made, "CRASH")
+    assert made.finished is not None
+    assert made.finished.reason == "no spare is left for n2, n3: 3 needed, alive: n1"
+
+
+def test_a_node_that_is_lost_before_the_first_attempt_is_an_exception_of_its_own() -> None:
+    made = World(make_setup(node_exception(), coordinator=True, **four(active=4))).start()
+    lost(made, "n4")  # nothing is watched yet, so nothing is found
+    made.feed(NodeSeen(node="n4", state=NodeState.DRAINED, reason="resource manager", source="rjms"))
+    made.step_result = lambda run: StepDone(
+        ordinal=run.ordinal, index=run.index, outcome="fail", reason="spares-exhausted"
+    )
+    welcome(made)
+    assert made.asked(StartAttempt) == [], "nothing starts on a node that is dead"
+    assert made.last("raised")["raised"]["exception"] == "NODEDOWN"
+    assert made.last("otherwise")["action"] == "fail"
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.reason) == (1, "NODEDOWN: spares-exhausted")
+
+
+def test_a_node_that_is_lost_before_the_first_attempt_may_be_done_without() -> None:
+    removes = (step(ResourceKind.NODE, Operation.REMOVE, min_nodes=1),)
+    fewer = msgspec.structs.replace(node_exception(), steps=removes)
+    made = World(make_setup(fewer, coordinator=True, **four(active=4))).start()
+
+    def removed(command: RunStep) -> StepDone:
+        nodes = made.state.nodes.remove("n4")
+        return StepDone(ordinal=command.ordinal, index=command.index, outcome="continue", nodes=nodes)
+
+    made.step_result = removed
+    lost(made, "n4")
+    welcome(made)
+    assert [(start.attempt, start.nodes.active) for start in made.asked(StartAttempt)] == [
+        (1, ("n1", "n2", "n3"))
+    ]
+    assert made.last("confirmed")["ordinals"] == [1]
+
+
+def test_a_node_that_only_the_fence_finds_lost_is_escalated_when_there_is_no_spare() -> None:
+    rules = (exception(), node_exception(otherwise=Otherwise.ESCALATE))
+    made = welcome(World(make_setup(*rules, coordinator=True, **four(active=4))).start())
+    made.unreachable = ("n4",)
+    detect(made, "CRASH")
+    assert made.finished is None
+    assert [(word.raised.exception, word.reason) for word in made.sent(Escalate)] == [
+        ("NODEDOWN", "spares-exhausted")
+    ]
+
+
+def test_what_was_done_about_a_lost_node_in_vain_is_not_done_again() -> None:
+    restart = node_exception(otherwise=Otherwise.FAIL, limit=30)
+    restart = msgspec.structs.replace(restart, steps=(step(),))
+    made = World(make_setup(restart, coordinator=True, **four(active=4))).start()
+    lost(made, "n4")
+    welcome(made)
+    assert [data["action"] for kind, data, _ in made.records if kind == "decided"] == ["recover", "fail"]
+    assert made.finished is not None
+
+
+def test_who_observes_starts_on_a_dead_node_and_says_what_would_be_done() -> None:
+    made = World(make_setup(node_exception(), observe=True, coordinator=True, **four(active=4))).start()
+    lost(made, "n4")
+    welcome(made)
+    assert made.last("observed")["exception"] == "NODEDOWN"
+    assert len(made.asked(StartAttempt)) == 1
+
+
+def test_a_drained_node_is_not_alive_for_that() -> None:
+    made = World(make_setup(coordinator=True, **four())).start()
+    lost(made, "n1")
+    made.feed(NodeSeen(node="n1", state=NodeState.DRAINED, reason="", source="rjms"))
+    welcome(made)
+    assert made.asked(StartAttempt)[0].nodes.active == ("n2", "n3")
+    assert "n1" in made.state.down
+    made.feed(NodeSeen(node="n1", state=NodeState.UP, reason="", source="agent"))
+    assert made.state.down == ()
 
 
 def test_known_bad_nodes_are_not_used_while_others_are_free(world: Make) -> None:

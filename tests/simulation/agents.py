@@ -86,6 +86,11 @@ class Agents:
         if not self.isolator.dead:
             self.down.add(node)
             self._seen_down(node, "rjms")
+            if not self.isolator.dead and self._chance.random() < 0.5:
+                # Nobody is to use it any more; that does not mean that it lives.
+                self.isolator.feed(
+                    NodeSeen(node=node, state=NodeState.DRAINED, reason="drained", source="rjms")
+                )
             self.check()
 
     def _refresh(self) -> None:

@@ -32,6 +32,8 @@ class TaskAudit:
         self._needs_grant: dict[int, bool] = {}
         self._attempt = 0
         self._over: set[int] = {0}
+        self._down: set[str] = set()
+        self._escapes = any(rule["seen"] == "node" for rule in rules.values())
         self._not_before = 0.0
         self._maps = False
         self.moved = False  # an attempt was relaunched whose dependents have to follow it
@@ -52,6 +54,7 @@ class TaskAudit:
         self._close("the job was started again")
         self._over.add(self._attempt)
         self._not_before = 0.0
+        self._down = set()
         self.ended = None
 
     def _close(self, how: str) -> None:
@@ -190,7 +193,16 @@ class TaskAudit:
 
     # Attempts ----------------------------------------------------------------------------------------------
 
+    def on_node(self, data: Data, _now: float) -> None:
+        if data["state"] == "down":
+            self._down.add(data["node"])
+        elif data["state"] == "up":
+            self._down.discard(data["node"])
+
     def on_attempt(self, data: Data, now: float) -> None:
+        lost = self._down & set(data["nodes"])
+        if lost and self._escapes:
+            self.fail("no attempt on a lost node", f"attempt {data['attempt']} on {', '.join(sorted(lost))}")
         if data["attempt"] != self._attempt + 1 and data["attempt"] != self._attempt:
             self.fail("no task lost", f"attempt {data['attempt']} follows {self._attempt}")
         if data["attempt"] == self._attempt + 1 and self._attempt not in self._over:

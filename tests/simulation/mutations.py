@@ -224,6 +224,21 @@ def back_off_ignored() -> Any:
     return patch.object(isolator_recovery, "launch_when_due", due)
 
 
+def lost_nodes_not_raised() -> Any:
+    """What is known of a lost node when nothing could be raised is forgotten."""
+    return patch.object(isolator_recovery, "raise_lost", lambda _turn: False)
+
+
+def drained_for_alive() -> Any:
+    """A dead node that is drained counts as back."""
+
+    def node(state: Any, data: Any, _time: float) -> dict[str, Any]:
+        others = tuple(name for name in state.down if name != data["node"])
+        return {"down": (*others, data["node"]) if data["state"] == "down" else others}
+
+    return patch.dict(isolator_state._CHANGES, {"node": node})
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     lost_acknowledgement_accepted,
     restarts_not_compared,
@@ -245,4 +260,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     escalation_swallowed_by_the_isolator,
     escalation_swallowed_by_the_coordinator,
     back_off_ignored,
+    lost_nodes_not_raised,
+    drained_for_alive,
 )

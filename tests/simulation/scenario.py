@@ -23,8 +23,8 @@ COORDINATOR_RECORDS = (
     *("recovery-done", "configured", "decided", "requeue-decided", "requeue-begun", "requeue-done", "fenced"),
 )
 
-# In the middle of another recovery.
-STRUCK_AT = ("attempt", "decided", "fenced", "step-begun", "relaunched", "paused", "waiting")
+# Before the first attempt, and in the middle of another recovery.
+STRUCK_AT = ("begun", "attempt", "decided", "fenced", "step-begun", "relaunched", "paused", "waiting")
 
 
 class Act(msgspec.Struct, frozen=True):

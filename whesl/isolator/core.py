@@ -173,7 +173,8 @@ def _begin(turn: Turn) -> None:
         turn.finish(0, TaskState.SKIPPED, "skipped by the workflow's configuration")
         return
     placing.choose_first(turn)
-    recovery.start_attempt(turn, turn.state.attempt + 1)
+    if not recovery.raise_lost(turn):
+        recovery.start_attempt(turn, turn.state.attempt + 1)
 
 
 def _on_message(turn: Turn, event: CoordinatorMessage) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from whesl.erm.arguments import BAD_NODE_EXPIRY
 from whesl.isolator.setup import split
+from whesl.isolator.state import State
 from whesl.isolator.turn import Turn
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import NodeSuspect
@@ -27,24 +28,39 @@ def choose_first(turn: Turn) -> None:
         turn.say(f"used although suspected, because there are no others: {', '.join(used)}")
 
 
+def dead(state: State) -> tuple[str, ...]:
+    """Return the nodes in use that are known as dead."""
+    return tuple(node for node in state.nodes.active if node in state.down)
+
+
+def too_few(state: State) -> str:
+    """Return how many nodes the next attempt would need, and which there are."""
+    nodes = state.nodes
+    gone = dead(state)
+    living = [node for node in nodes.active if node not in gone]
+    lost = ", ".join(gone) or "none is left in use"
+    there = ", ".join(living) or "none"
+    return f"no spare is left for {lost}: {len(nodes.active)} needed, alive: {there}"
+
+
 def place(turn: Turn) -> bool:
     """Make sure that the next attempt starts on living nodes: spares take the places of dead ones.
 
     Returns False when a dead node is left in use and there is no spare for it.
     """
     nodes = turn.state.nodes
-    dead = [node for node in nodes.active if node in turn.state.down]
+    replaced = dead(turn.state)
     if not nodes.active:
         return False
-    for node in dead:
+    for node in replaced:
         try:
             nodes = nodes.replace(node, avoid=frozenset(turn.state.down))
         except LookupError:
             return False
-    if dead:
-        turn.record("nodes", nodes=msgspec.to_builtins(nodes), replaced=dead)
-        turn.say(f"dead and replaced by spares before the start: {', '.join(dead)}")
-        for node in dead:
+    if replaced:
+        turn.record("nodes", nodes=msgspec.to_builtins(nodes), replaced=replaced)
+        turn.say(f"dead and replaced by spares before the start: {', '.join(replaced)}")
+        for node in replaced:
             turn.send(NodeSuspect(bad_node=_lost(turn, node)))
     return True
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from whesl.detect.transform import Transformed
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
 from whesl.isolator import announce, escalation, placing, rules, setup
 from whesl.isolator.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
@@ -27,7 +26,7 @@ from whesl.isolator.events import (
 )
 from whesl.isolator.state import Phase, Recovery, State
 from whesl.isolator.turn import Turn, merged
-from whesl.model.evidence import Evidence, Raised, explain
+from whesl.model.evidence import Evidence, Raised
 from whesl.model.states import TaskState
 from whesl.wire.messages import NodeSuspect, RecoveryGrant, RecoveryRequest
 
@@ -80,7 +79,7 @@ def _observe(turn: Turn, found: Found) -> None:
             of, history = turn.state.ordinal, became.history
             turn.record("dropped", exception=name, of=of, evidence=found.evidence, history=history)
         return
-    raised = _raised(turn, found, became)
+    raised = rules.raised(turn.state, found, became, turn.now)
     turn.record("raised", raised=raised, history=became.history)
     spec = turn.rule(name)
     decision = rules.decide(turn.state, spec, raised, turn.now)
@@ -92,36 +91,52 @@ def _observe(turn: Turn, found: Found) -> None:
         reason=decision.reason,
         steps=decision.steps,
     )
-    turn.say(f"observed {name} ({_why(raised)}): would {decision.action}; nothing was touched")
-
-
-def _raised(turn: Turn, found: Found, became: Transformed) -> Raised:
-    state = turn.state
-    evidence = found.evidence
-    if became.detail:
-        evidence = (*evidence, Evidence(kind="count", time=turn.now, detail=became.detail))
-    return Raised(
-        exception=became.exception,
-        task=state.setup.task.id,
-        attempt=state.attempt,
-        ordinal=state.ordinal + 1,
-        time=turn.now,
-        evidence=evidence,
-        transformed_from=became.origins,
-    )
+    turn.say(f"observed {name} ({rules.why(raised)}): would {decision.action}; nothing was touched")
 
 
 def _raise(turn: Turn, found: Found, *, queued: bool = False) -> None:
     became = rules.transformed(turn.state, found, turn.now)
-    raised = _raised(turn, found, became)
+    raised = rules.raised(turn.state, found, became, turn.now)
     taken = found.exception if queued else None
     turn.record("raised", raised=raised, queued=taken, history=became.history)
     _decide(turn, turn.rule(raised.exception), raised)
 
 
-def _decide(turn: Turn, spec: ExceptionSpec, raised: Raised) -> None:
+def raise_lost(turn: Turn) -> bool:
+    """Raise what the specification has for a lost node, when one without a spare would be started on.
+
+    The word on it may have come when nothing could be raised: before the first attempt, from a fence, or to
+    an isolator that was just restarted. Returns False when nothing is to be raised.
+    """
+    state = turn.state
+    gone = placing.dead(state)
+    name = rules.of_lost_nodes(state)
+    if not gone or not name:
+        return False
+    evidence = Evidence(kind="node", time=turn.now, node=gone[0], detail=placing.too_few(state))
+    word = Found(exception=name, evidence=(evidence,))
+    if state.setup.observe:
+        _observe(turn, word)
+        return False
+    became = rules.transformed(state, word, turn.now)
+    raised = rules.raised(state, word, became, turn.now)
+    turn.record("raised", raised=raised, queued=None, history=became.history)
+    # What was done about this very node, and has left it in use, would do no more the next time.
+    tried = any(
+        item.raised.exception == raised.exception and gone[0] in nodes_of(item.raised.evidence)
+        for item in state.pending
+    )
+    hopeless = f"spares-exhausted: {evidence.detail}" if tried else ""
+    _decide(turn, turn.rule(raised.exception), raised, hopeless=hopeless)
+    return True
+
+
+def _decide(turn: Turn, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
+    """Decide about an exception, and begin. ``hopeless``: why its recovery would not help."""
     state = turn.state
     decision = rules.decide(state, spec, raised, turn.now)
+    if hopeless and decision.action == "recover":
+        decision = rules.Decision(action=spec.otherwise.value.lower(), reason=hopeless, steps=decision.steps)
     wanted = spec.level is Level.WORKFLOW_LEVEL and state.setup.coordinator
     request = wanted and decision.action == "recover"
     turn.record(
@@ -136,7 +151,7 @@ def _decide(turn: Turn, spec: ExceptionSpec, raised: Raised) -> None:
         request=request,
     )
     because = f", {decision.reason}" if decision.reason else ""
-    turn.say(f"raised {raised.exception} ({_why(raised)}): {decision.action}{because}")
+    turn.say(f"raised {raised.exception} ({rules.why(raised)}): {decision.action}{because}")
     announce.announce(turn, spec, raised)
     if request:
         request_grant(turn)
@@ -160,14 +175,6 @@ def fence_when_due(turn: Turn) -> None:
         turn.wake(state.recovery.decided + LAST_WORDS)
 
 
-def _why(raised: Raised) -> str:
-    if not raised.evidence:
-        return "no evidence"
-    last = raised.evidence[-1]
-    what = explain(last.kind, last.line, last.detail)[:160] or last.pattern
-    return f"{last.kind}: {what}" if what else last.kind
-
-
 def request_grant(turn: Turn) -> None:
     """Ask the coordinator to do its part; the same request again after a restart is recognised."""
     recovery = turn.recovery()
@@ -179,10 +186,14 @@ def request_grant(turn: Turn) -> None:
 def fence(turn: Turn) -> None:
     """Ask for the end of every process of the present attempt, wherever it is."""
     state = turn.state
-    if state.attempt == 0 or (state.recovery is not None and state.recovery.fenced):
+    recovery = state.recovery
+    if state.attempt == 0 and recovery is not None and not recovery.fenced:
+        turn.record("fenced", attempt=0, seconds=0.0)
         proceed(turn)
-        return
-    turn.do(kill_command(state))
+    elif state.attempt == 0 or (recovery is not None and recovery.fenced):
+        proceed(turn)
+    else:
+        turn.do(kill_command(state))
 
 
 def kill_command(state: State) -> KillAttempt:
@@ -468,8 +479,8 @@ def launch_when_due(turn: Turn) -> None:
         turn.wake(not_before)
         return
     if not placing.place(turn):
-        reason = "the node set has no living node left, and no spare"
-        turn.finish(EXIT_TEMPORARY, TaskState.FAILED, reason)
+        if not raise_lost(turn):
+            turn.finish(EXIT_TEMPORARY, TaskState.FAILED, placing.too_few(state))
         return
     start_attempt(turn, state.attempt + 1)
 

@@ -9,10 +9,10 @@ import msgspec
 from whesl.detect.transform import Transformed, transform
 from whesl.erm.budget import Allowed
 from whesl.erm.plan import Context, RecoveryError, make_plan
-from whesl.esl.spec import Entity, ExceptionSpec
+from whesl.esl.spec import Entity, ExceptionSpec, NodeCondition, NodeDetection
 from whesl.isolator.events import Found
 from whesl.isolator.state import State
-from whesl.model.evidence import Raised
+from whesl.model.evidence import Evidence, Raised, explain
 from whesl.model.workflow import job_matches
 
 
@@ -40,6 +40,20 @@ def covers(state: State, name: str) -> bool:
         exception.name == name and job_matches(exception.jobs, task.step, task.name)
         for exception in spec.exceptions
     )
+
+
+def of_lost_nodes(state: State) -> str:
+    """Return the first exception of this task that a node's loss raises, an empty string for none."""
+    spec = state.setup.spec
+    task = state.setup.task
+    for exception in spec.exceptions if spec is not None else ():
+        down = any(
+            isinstance(detection, NodeDetection) and detection.condition is NodeCondition.DOWN
+            for detection in exception.detections
+        )
+        if down and job_matches(exception.jobs, task.step, task.name):
+            return exception.name
+    return ""
 
 
 def needs_coordinator(spec: ExceptionSpec) -> bool:
@@ -105,6 +119,38 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
         reason = "it needs steps of the coordinator, and this task runs without one"
         return Decision(action=instead, reason=reason, steps=plan.steps)
     return Decision(action="recover", steps=plan.steps, backoff=allowed.wait)
+
+
+def raised(state: State, found: Found, became: Transformed, now: float) -> Raised:
+    """Return the next exception of a task.
+
+    Args:
+        state: the task before it.
+        found: the detector's word.
+        became: what counting has made of it.
+        now: seconds since the epoch.
+    """
+    evidence = found.evidence
+    if became.detail:
+        evidence = (*evidence, Evidence(kind="count", time=now, detail=became.detail))
+    return Raised(
+        exception=became.exception,
+        task=state.setup.task.id,
+        attempt=state.attempt,
+        ordinal=state.ordinal + 1,
+        time=now,
+        evidence=evidence,
+        transformed_from=became.origins,
+    )
+
+
+def why(raised: Raised) -> str:
+    """Return in a few words why an exception was raised."""
+    if not raised.evidence:
+        return "no evidence"
+    last = raised.evidence[-1]
+    what = explain(last.kind, last.line, last.detail)[:160] or last.pattern
+    return f"{last.kind}: {what}" if what else last.kind
 
 
 def transformed(state: State, found: Found, now: float) -> Transformed:

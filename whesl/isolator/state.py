@@ -375,8 +375,11 @@ def _queued(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
 
 
 def _node(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    """A drained node takes no new work, alive or not: the word brings no dead one back."""
     others = tuple(node for node in state.down if node != data["node"])
-    return {"down": (*others, data["node"]) if data["state"] == "down" else others}
+    if data["state"] == "down":
+        return {"down": (*others, data["node"])}
+    return {"down": others} if data["state"] == "up" else {}
 
 
 def _job_raise(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:

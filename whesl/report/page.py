@@ -180,7 +180,7 @@ def _evidence(row: ExceptionRow) -> Iterable[Child]:
         ("pattern", el("code", row.pattern) if row.pattern else ""),
         ("where", place),
         ("node", row.node),
-        ("when", f"{stamp(row.time)}, attempt {row.attempt}"),
+        ("when", f"{stamp(row.time)}, {render.during(row)}"),
         ("instead of", ", ".join(row.transformed_from)),
         ("also seen", _list(row.others) if row.others else ""),
         ("stacks", row.stacks),

@@ -100,7 +100,7 @@ def _exception_cells(row: ExceptionRow) -> list[str]:
     name = " < ".join((row.exception, *reversed(row.transformed_from)))
     return [
         _plain(row.task.partition("/")[2]),
-        _plain(f"{name} (attempt {row.attempt})"),
+        _plain(f"{name} ({during(row).removeprefix('in ')})"),
         stamp(row.time),
         _code(why(row)),
         _code(visible(row.pattern)) if row.pattern else "-",
@@ -162,11 +162,16 @@ def terminal(report: Report) -> RenderableType:
     return Group(*parts)
 
 
+def during(row: ExceptionRow) -> str:
+    """Return in which attempt an exception was raised."""
+    return f"in attempt {row.attempt}" if row.attempt else "before attempt 1"
+
+
 def _block(row: ExceptionRow) -> list[Text]:
     """Return one exception in a few lines, which stay readable at any width."""
     style = "red" if row.outcome in _BAD else "green" if row.outcome in _GOOD else "yellow"
     name = " < ".join((row.exception, *reversed(row.transformed_from)))
-    head = Text(f"\n{row.task.partition('/')[2]}: {name} in attempt {row.attempt}, ")
+    head = Text(f"\n{row.task.partition('/')[2]}: {name} {during(row)}, ")
     head.append(row.outcome, style=style)
     if row.seconds is not None:
         head.append(f" in {seconds(row.seconds)}")
