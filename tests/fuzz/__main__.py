@@ -23,7 +23,7 @@ _DONE = re.compile(rb"Done (\d+) runs in (\d+) second")
 NAMES = sorted(path.name for path in CORPUS.iterdir() if path.is_dir())
 
 
-def fuzz(name: str, seconds: int, found: Path, place: Path) -> tuple[int, int, str]:
+def fuzz(name: str, seconds: int, found: Path, place: Path, inputs: int = -1) -> tuple[int, int, str]:
     """Run one harness in a process of its own; return its exit status, its number of runs, its last words.
 
     Args:
@@ -31,12 +31,13 @@ def fuzz(name: str, seconds: int, found: Path, place: Path) -> tuple[int, int, s
         seconds: how long.
         found: where new inputs are collected.
         place: the working directory, where a failing input is written.
+        inputs: at most so many, the same ones each time; -1 for as many others as the time allows.
     """
-    command = [sys.executable, "-m", "tests.fuzz.instrumented", name, str(seconds), str(found)]
+    command = [sys.executable, "-m", "tests.fuzz.instrumented", name, str(seconds), str(found), str(inputs)]
     result = subprocess.run(
         command,
         cwd=place,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **({"PYTHONHASHSEED": "0"} if inputs >= 0 else {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,

@@ -1,4 +1,4 @@
-"""One harness under atheris, whesl instrumented: ``python -m tests.fuzz.instrumented NAME SECONDS FOUND``."""
+"""One harness under atheris: ``python -m tests.fuzz.instrumented NAME SECONDS FOUND INPUTS``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _dictionary(words: tuple[str, ...], file: Path) -> None:
     file.write_text("".join(f'"{word}"\n' for word in quoted))
 
 
-def main(name: str, seconds: int, found: str) -> None:
-    """Run until the time is over, or a defect is found; never returns."""
+def main(name: str, seconds: int, found: str, inputs: int = -1) -> None:
+    """Run until the time is over, ``inputs`` (-1: any number) were tried, or a defect is found."""
     harness = HARNESSES[name]
     options = [
         f"-max_total_time={seconds}",
@@ -32,6 +32,8 @@ def main(name: str, seconds: int, found: str) -> None:
         f"-artifact_prefix={Path.cwd()}/fuzz-{name}-",
         "-print_final_stats=0",
     ]
+    if inputs >= 0:
+        options += [f"-runs={inputs}", "-seed=1"]
     if harness.words:
         # The process ends inside libFuzzer: nobody is left to remove the file, so it lies in FOUND's place.
         dictionary = Path(tempfile.gettempdir(), found).with_suffix(".dict")
@@ -42,4 +44,4 @@ def main(name: str, seconds: int, found: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

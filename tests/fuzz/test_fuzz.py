@@ -19,7 +19,9 @@ from tests.fuzz.harness import CALLS, CALLS_PER_BYTE, CORPUS, MAX_LENGTH, Harnes
 
 # Those that start and end files need longer for each input.
 EXAMPLES = {"journal": 20, "history": 15, "files": 30, "language": 15, "maestro": 25}
-SECONDS = 2
+# Inputs under atheris: the same ones each time, so that a test that passed yesterday tells of a change.
+INPUTS = {"journal": 60, "history": 60, "files": 300, "language": 60, "maestro": 300, "hostlists": 300}
+SECONDS = 120
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = [(harness.name, path.name) for harness in HARNESSES.values() for path in harness.corpus()]
 
@@ -66,12 +68,12 @@ def test_what_is_drawn(name: str) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 @pytest.mark.timeout(600)
 def test_what_coverage_finds(tmp_path: Path) -> None:
-    """Each harness for a moment, two at a time; ``make fuzz`` is for longer."""
+    """Each harness a little, two at a time; ``make fuzz`` is for longer, and for other inputs."""
 
     def run(name: str) -> str:
         place = tmp_path / name
         place.mkdir()
-        status, runs, told = fuzz(name, SECONDS, place, tmp_path)
+        status, runs, told = fuzz(name, SECONDS, place, tmp_path, INPUTS.get(name, 2000))
         return "" if status == 0 and runs else f"{name}: status {status}\n{told}"
 
     with ThreadPoolExecutor(2) as side_by_side:

@@ -131,6 +131,8 @@ def test_the_isolator_finds_it_and_starts_nothing(
 _CALLER = """\
 import os, signal, subprocess, sys
 from whesl.isolator import keeper
+for ignored in (signal.SIGINT, signal.SIGQUIT):  # as they are in what a shell without job control puts behind
+    signal.signal(ignored, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 with keeper.signals_kept():
     os.kill(os.getpid(), signal.SIGTERM)
