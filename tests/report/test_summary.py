@@ -181,6 +181,26 @@ def test_observed_is_not_recovered() -> None:
     assert row.steps == ["NODE.REPLACE of n03 (rank 5 ran there) (not done)"]
 
 
+def test_a_record_that_is_not_understood_is_named_and_the_others_tell_their_story() -> None:
+    task = Task(id="w/a", step="a")
+    happenings = [
+        Happening(time=1.0, task="w/a", kind="attempt", data={"attempt": "first"}),
+        Happening(time=2.0, task="w/a", kind="finished", data={"state": "gompleted"}),
+        Happening(time=3.0, task="w/a", kind="finished", data={"state": "completed"}),
+    ]
+    gathered = Gathered(
+        workflow=Workflow(id="w", name="w", wms="batch", root="/", tasks=(task,)),
+        happenings=tuple(happenings),
+        submitted={},
+    )
+    report = summarise(gathered)
+    assert report.tasks[0].state == "completed"
+    assert [line.partition(" (")[0] for line in report.damaged] == [
+        "w/a: a record of kind attempt",
+        "w/a: a record of kind finished",
+    ]
+
+
 def test_an_exception_raised_in_the_place_of_another() -> None:
     second = raised(2, "HIGHER", time=21.0, transformed_from=("CRASH",))
     result = summarise(

@@ -167,6 +167,7 @@ class Summary:
         self._submitted = submitted
         self._until: float | None = None
         self._folds = {task.id: _Fold(task, submitted) for task in workflow.tasks}
+        self._not_understood: list[str] = []
 
     def take(self, item: Happening) -> None:
         """Take one record, in the order of time."""
@@ -175,7 +176,11 @@ class Summary:
         if fold is None:
             step = item.task.partition("/")[2]
             fold = self._folds[item.task] = _Fold(Task(id=item.task, step=step), self._submitted)
-        fold.take(item)
+        try:
+            fold.take(item)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            # Of another version, or damaged: the others still tell their story.
+            self._not_understood.append(f"{item.task}: a record of kind {item.kind} ({error})")
 
     def report(
         self,
@@ -206,7 +211,7 @@ class Summary:
             exceptions=tuple(rows),
             tasks=tasks,
             bad_nodes=_bad_nodes(fold.bad_nodes for fold in folds),
-            damaged=damaged,
+            damaged=(*damaged, *self._not_understood),
         )
 
 
