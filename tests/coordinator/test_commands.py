@@ -58,6 +58,26 @@ class TestPeople:
         assert self.tell(world, "cancel", "solve_2", "c3").ok
         assert world.state.tasks["w/solve_2"].state is TaskState.CANCELLED
 
+    def test_a_job_that_ended_before_its_isolator_was_heard_is_told(self, world: World) -> None:
+        said = {"job": "7", "state": "NODE_FAIL", "word": "NODE_FAIL", "exit_code": "-1"}
+        assert self.tell(world, "job-ended", "w/a", "c1", **said).ok
+        assert world.task("a").state is TaskState.FAILED
+        assert world.task("a").reason == "job 7 ended without a word of its isolator: NODE_FAIL"
+        peer = world.register("a", job="8")
+        assert world.told(peer, Welcome)[-1].admitted, "its manager runs it again"
+        assert world.task("a").live
+
+    def test_the_end_of_a_job_that_is_looked_after_is_nobody_else_s_word(self, world: World) -> None:
+        world.register("a")
+        assert self.tell(world, "job-ended", "w/a", job="7", state="FAILED").ok
+        assert world.task("a").live
+
+    @pytest.mark.parametrize("said", [{"state": "RUNNING"}, {"state": "gone"}, {"exit_code": "x"}, {}])
+    def test_no_end_is_made_up(self, world: World, said: dict[str, str]) -> None:
+        assert not self.tell(world, "job-ended", "w/a", "c1", job="7", **said).ok
+        assert not self.tell(world, "job-ended", "w/nobody", "c2", job="7", state="FAILED").ok
+        assert world.task("a").state is TaskState.REGISTERED
+
     def test_a_task_cancelled_before_its_start_is_not_admitted(self, world: World) -> None:
         self.tell(world, "cancel", "b")
         peer = world.register("b")

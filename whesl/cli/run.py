@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.live import Live
 
 from whesl import esl, workflows
-from whesl.cli import display
+from whesl.cli import display, unheard
 from whesl.coordinator.start import ensure_running
 from whesl.esl.spec import Spec
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
@@ -146,6 +146,7 @@ def run(
             _scheduler_answers(name)
             _register(home, ready.workflow, spec, name, observe)
             status = _watch(manager.start(ready.plan), home, ready.workflow, console)
+            unheard.tell(home, ready.workflow.id, name)
     result = summarise(gather(home, ready.workflow.id))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())

@@ -16,7 +16,7 @@ from whesl.coordinator.state import TaskEntry
 from whesl.coordinator.turn import Turn
 from whesl.esl.spec import Spec
 from whesl.model.decoding import UNDECODABLE
-from whesl.model.states import TaskState
+from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import Command, Control, RegisterWorkflow, Reply
 
@@ -89,6 +89,8 @@ def _carry_out(turn: Turn, message: Command) -> dict[str, Any]:
             raise _RefusalError(f"node {message.target!r} is not in the memory of bad nodes", known)
         turn.record("node-forgotten", node=message.target)
         return {"node": message.target}
+    if message.action == "job-ended":
+        return _job_ended(turn, message)
     if message.action == "stop":
         turn.do(Stop())
         return {}
@@ -128,6 +130,24 @@ def _cancel_alone(turn: Turn, entry: TaskEntry, control: str) -> None:
         told_by="coordinator",
     )
     escalation.cancel_job(turn, entry)
+
+
+def _job_ended(turn: Turn, message: Command) -> dict[str, Any]:
+    """Take what the scheduler said of a job whose isolator was never heard; others are asked about here."""
+    entry = turn.state.tasks.get(message.target)
+    if entry is None:
+        raise _RefusalError(f"there is no task {message.target!r}")
+    if entry.claim or entry.state.final:
+        return {"task": entry.id, "state": entry.state.value}
+    given = message.arguments
+    try:
+        state, code = JobState(given.get("state", "")), int(given.get("exit_code", "-1"))
+    except ValueError as error:
+        raise _RefusalError(f"the end of a job could not be read: {error}") from None
+    if not state.ended:
+        raise _RefusalError(f"a job that is {state.value} has not ended")
+    escalation.ended_unheard(turn, entry, given.get("job", ""), state, given.get("word", state.value), code)
+    return {"task": entry.id, "state": turn.state.tasks[entry.id].state.value}
 
 
 def _add_node(turn: Turn, message: Command) -> dict[str, Any]:

@@ -258,18 +258,38 @@ def on_job_seen(turn: Turn, event: JobSeen) -> None:
 
 
 def _ended_silently(turn: Turn, entry: TaskEntry, record: JobRecord | None) -> None:
-    state = TaskState.FAILED if record is None else _STATES.get(record.state, TaskState.FAILED)
-    word = "the scheduler does not know it any more" if record is None else record.raw_state or record.state
+    if record is None:
+        ended_unheard(
+            turn, entry, entry.job_id, JobState.FAILED, "the scheduler does not know it any more", -1
+        )
+    else:
+        code = record.exit_code if record.exit_code is not None else -1
+        word = record.raw_state or record.state.value
+        ended_unheard(turn, entry, entry.job_id, record.state, word, code)
+
+
+def ended_unheard(turn: Turn, entry: TaskEntry, job: str, state: JobState, word: str, code: int) -> None:
+    """Write down that a task's job has ended and its isolator did not say how.
+
+    Args:
+        turn: the present one.
+        entry: the task.
+        job: its job's id.
+        state: the job's.
+        word: the scheduler's own word for that.
+        code: the job's exit status, -1 for none.
+    """
+    became = _STATES.get(state, TaskState.FAILED)
     turn.record(
         "finished",
         task=entry.id,
-        state=state,
-        exit_code=record.exit_code if record is not None and record.exit_code is not None else -1,
+        state=became,
+        exit_code=code,
         attempts=entry.attempt,
-        reason=f"job {entry.job_id} ended without a word of its isolator: {word}",
+        reason=f"job {job} ended without a word of its isolator: {word}",
         told_by="scheduler",
     )
-    turn.say(f"{entry.id}: {state.value}: job {entry.job_id} ended ({word}), its isolator said nothing")
+    turn.say(f"{entry.id}: {became.value}: job {job} ended ({word}), its isolator said nothing")
 
 
 def _batch_host_lost(turn: Turn, entry: TaskEntry, record: JobRecord) -> None:

@@ -204,7 +204,7 @@ class Query(Message, frozen=True, kw_only=True, tag="query"):
 
 
 class Command(Message, frozen=True, kw_only=True, tag="command"):
-    """Tell: resume, pause, cancel (a task), stop (the coordinator), forget-node, add-node."""
+    """Tell: resume, pause, cancel (a task), stop (the coordinator), forget-node, add-node, job-ended."""
 
     id: str
     action: str

@@ -1,0 +1,82 @@
+"""Jobs that ended before the coordinator heard of their isolator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.coordinator.world import World
+from whesl.cli import unheard
+from whesl.coordinator.observing import Known
+from whesl.model.errors import TransientError
+from whesl.model.states import JobState
+from whesl.rjms.port import JobRecord
+from whesl.wire.messages import Command, Reply
+from whesl.workflows.submit.once import Ledger, Submission
+
+
+def record(job: str, state: JobState, **more: Any) -> JobRecord:
+    return JobRecord(id=job, state=state, raw_state=state.value, **more)
+
+
+def test_what_was_heard_or_has_ended_is_not_asked_about() -> None:
+    world = World()
+    world.workflow()
+    world.register("a")
+    assert "w/a" not in unheard.unheard(world.state, "w")
+    assert "w/b" in unheard.unheard(world.state, "w")
+    assert unheard.unheard(world.state, "other") == ()
+
+
+def test_only_sure_ends_of_what_has_run_are_told() -> None:
+    jobs = {f"w/{number}": str(number) for number in range(6)}
+    records = {
+        "0": record("0", JobState.NODE_FAIL),
+        "1": record("1", JobState.RUNNING),
+        "2": record("2", JobState.UNKNOWN),
+        "3": record("3", JobState.CANCELLED),
+        "4": record("4", JobState.CANCELLED, nodes=("n1",), exit_code=15),
+    }
+    told = {command.target: command.arguments for command in unheard.ends(jobs, records)}
+    assert told == {
+        "w/0": {"job": "0", "state": "NODE_FAIL", "word": "NODE_FAIL", "exit_code": "-1"},
+        "w/4": {"job": "4", "state": "CANCELLED", "word": "CANCELLED", "exit_code": "15"},
+    }
+
+
+class Manager:
+    """A scheduler that knows one job, or does not answer."""
+
+    def __init__(self, answers: bool) -> None:
+        self.answers = answers
+
+    def jobs(self, ids: list[str]) -> dict[str, JobRecord]:
+        if not self.answers:
+            raise TransientError("slurmctld is busy")
+        return {job: record(job, JobState.NODE_FAIL) for job in ids}
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_the_record_of_submissions_names_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    world = World()
+    world.workflow()
+    directory = tmp_path / "workflows" / "w" / "submissions"
+    directory.mkdir(parents=True)
+    Ledger(directory, "w/a").write(Submission(number=1, job="42"))
+    (directory / "w%2Fb.json").write_text("damaged")
+    said: list[Command] = []
+
+    def request(_home: Path, message: Command, _timeout: float) -> Reply:
+        said.append(message)
+        return Reply(ok=True)
+
+    monkeypatch.setattr(unheard, "known_state", lambda _home: Known(state=world.state, seq=0))
+    monkeypatch.setattr(unheard, "scheduler", lambda _name: Manager(answers))
+    monkeypatch.setattr(unheard, "ensure_running", lambda _home: None)
+    monkeypatch.setattr(unheard, "request", request)
+    unheard.tell(tmp_path, "w", "slurm")
+    assert [(command.target, command.arguments["job"]) for command in said] == [("w/a", "42")] * answers
