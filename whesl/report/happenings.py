@@ -47,7 +47,9 @@ def happening(record: Record) -> Happening | None:
     inner = data.get("data")
     if isinstance(inner, dict) and isinstance(data.get("kind"), str):
         # An isolator's own record, passed on by it (message Report).
-        return Happening(task=task, kind=data["kind"], time=float(data.get("time", record.time)), data=inner)
+        said = data.get("time")
+        time = float(said) if isinstance(said, (int, float)) else record.time
+        return Happening(task=task, kind=data["kind"], time=time, data=inner)
     return Happening(task=task, kind=f"coordinator:{record.kind}", time=record.time, data=data)
 
 
