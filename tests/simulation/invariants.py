@@ -73,7 +73,7 @@ class Watch:
             )
         for name in self._ancestors[isolator.site.name]:
             site = self._system.sites[name]
-            if not 0.0 < site.ended < isolator.site.began or any(
+            if not site.began < site.ended < isolator.site.began or any(
                 isinstance(message, RecoveryDone) for message in site.unheard
             ):
                 continue  # it still runs, or its isolator had to leave unheard: that is said in its log

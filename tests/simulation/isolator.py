@@ -186,7 +186,7 @@ class Isolator:
         state, commands = core.step(self.state, event, world.now)
         records = [command for command in commands if isinstance(command, Journal)]
         crash = struck(site.crashes, site.turns, {record.kind for record in records})
-        if crash is not None and crash.place == 0 and records:
+        if crash is not None and crash.place == 0 and records and not self.unwritten:
             self._crash(crash)
             return
         self.state = state
