@@ -335,6 +335,13 @@ def test_what_is_heard_and_of_whom(commands: Callable[..., Bridge], tmp_path: Pa
     assert (event["change"], event["ranks"]) == ("online", [1])
 
 
+def command_of(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
 def test_nothing_that_was_started_outlives_the_program(
     commands: Callable[..., Bridge], tmp_path: Path
 ) -> None:
@@ -347,7 +354,11 @@ def test_nothing_that_was_started_outlives_the_program(
         bridge.call("watch", within=1.0, since=time.time(), ranks=[], job="")
     life = bridge._life
     assert life is not None
-    started = psutil.Process(life.process.pid).children(recursive=True)
-    assert "sleep 300" in [" ".join(child.cmdline()) for child in started]
+    deadline = time.monotonic() + 60
+    started: list[psutil.Process] = []
+    while not any(told == "sleep 300" for told in map(command_of, started)):
+        assert time.monotonic() < deadline, [command_of(child) for child in started]
+        time.sleep(0.05)
+        started = psutil.Process(life.process.pid).children(recursive=True)
     life.process.kill()
     assert psutil.wait_procs(started, timeout=20)[1] == []
