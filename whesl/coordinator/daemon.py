@@ -106,14 +106,7 @@ class Daemon:
         self._directory = home / "coordinator"
         self._journal = Journal(self._directory / "journal.db", reserve=_RESERVE)
         if self._journal.damage is not None:
-            damage = self._journal.damage
-            LOG.error(
-                "the journal was damaged (%s): %d records were kept, at least %d are lost; it lies now at %s",
-                damage.reason,
-                damage.kept,
-                len(damage.missing),
-                damage.file,
-            )
+            LOG.error("%s", self._journal.damage)
         self._incarnation = new_incarnation()
         keys = user_keys(home)
         # The port of the last start, if it is free: clients that still know it come back at once.

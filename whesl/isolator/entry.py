@@ -124,13 +124,11 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
         with contextlib.suppress(LockedError):
             lock = directory.lock()
             job = msgspec.structs.replace(job, first=first.sizes(job, directory))
-    if lock is None:
-        taskdir.replace(directory.job_file, msgspec.json.encode(job))
-        directory.result_file.unlink(missing_ok=True)
-        keeper.hold_signals()
-        return keeper.start_isolator(sys.executable, str(directory.path)), 0
     taskdir.replace(directory.job_file, msgspec.json.encode(job))
     directory.result_file.unlink(missing_ok=True)
+    if lock is None:
+        keeper.hold_signals()
+        return keeper.start_isolator(sys.executable, str(directory.path)), 0
     gate = os.pipe()
     with keeper.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.

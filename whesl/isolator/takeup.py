@@ -36,13 +36,7 @@ def state_of(journal: Journal, directory: TaskDir, job: Job, now: float) -> Stat
     """
     damage = journal.damage
     if damage is not None:
-        LOG.error(
-            "the journal was damaged (%s): %d records were kept, at least %d are lost; it lies now at %s",
-            damage.reason,
-            damage.kept,
-            len(damage.missing),
-            damage.file,
-        )
+        LOG.error("%s", damage)
     state = State(setup=job.setup)
     for record in journal.read():
         try:

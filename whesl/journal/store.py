@@ -69,6 +69,13 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     kept: int
     missing: tuple[int, ...]  # numbers known to have existed and not readable
 
+    def __str__(self) -> str:
+        """Say all of it in a line, for a daemon's log."""
+        return (
+            f"the journal was damaged ({self.reason}): {self.kept} records were kept, "
+            f"at least {len(self.missing)} are lost; it lies now at {self.file}"
+        )
+
 
 class Journal:
     """An append-only journal with one writer.

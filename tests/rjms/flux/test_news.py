@@ -33,19 +33,6 @@ def bed() -> Iterator[FluxBed]:
         yield bed
 
 
-@pytest.fixture
-def opened() -> Iterator[Callable[..., FluxAllocation]]:
-    made: list[FluxAllocation] = []
-
-    def make(environ: dict[str, str], **options: object) -> FluxAllocation:
-        made.append(FluxAllocation(environ, **options))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make
-    for allocation in made:
-        allocation.close()
-
-
 def hear(
     allocation: FluxAllocation, enough: Callable[[list[NodeEvent | JobException]], object]
 ) -> list[NodeEvent | JobException]:

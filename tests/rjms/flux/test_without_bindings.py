@@ -51,19 +51,6 @@ def small() -> Iterator[FluxBed]:
         yield bed
 
 
-@pytest.fixture
-def opened() -> Iterator[Callable[..., FluxAllocation]]:
-    made: list[FluxAllocation] = []
-
-    def make(environ: dict[str, str]) -> FluxAllocation:
-        made.append(FluxAllocation(environ))
-        return made[-1]
-
-    yield make
-    for allocation in made:
-        allocation.close()
-
-
 def test_the_bindings_are_really_out_of_use(bed: FluxBed) -> None:
     environ = broken(bed.outside, bed.directory)
     done = subprocess.run(["flux", "jobs"], env=environ, capture_output=True, text=True, check=False)
