@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import TIMEOUT, Bridge, FluxRefusedError
 from whesl.rjms.flux.steps import idset
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
+from whesl.rjms.settling import look_again
 
 # How far back jobs that have ended are searched for a token.
 LOOKBACK_DAYS = 30
@@ -27,7 +28,6 @@ FLAT = 256
 # Time after which the loss of a node without power is noticed in the job (tcp(7), TCP_USER_TIMEOUT; 20 s by
 # default in flux-core 0.88).
 CONNECTION_TIMEOUT = "5s"
-_POLL = 0.5
 _DENIED = (errno.EPERM, errno.EACCES)
 # Variables of an enclosing job, which would be taken for the new job's own.
 _OUTER = ("FLUX_JOB_", "FLUX_TASK_", "FLUX_KVS_NAMESPACE", "FLUX_ENCLOSING_ID", "FLUX_PROXY_REMOTE", "PMI_")
@@ -76,23 +76,7 @@ class FluxScheduler:
 
     def _look_again(self, token: str, cause: WheslError) -> str:
         """Return the id of a job whose submission got no reply; never submits."""
-        deadline = time.monotonic() + self._settle
-        while True:
-            unseen: WheslError | None = None
-            try:
-                if (known := self.find(token)) is not None:
-                    return known.id
-            except CouldNotObserveError as error:
-                unseen = error
-            if time.monotonic() >= deadline:
-                break
-            self._sleep(_POLL)
-        if unseen is not None:
-            message = f"nobody knows whether the job was submitted: {cause.message}; {unseen.message}"
-            raise CouldNotObserveError(message, hint="do not submit by hand; call again when Flux answers")
-        raise TransientError(
-            f"the job was not submitted: {cause.message}", hint="the same call may be repeated"
-        )
+        return look_again(lambda: self.find(token), cause, "Flux", self._settle, self._sleep)
 
     def find(self, token: str) -> JobRecord | None:
         """Return a token's job, of this user's that have not ended or ended within 30 days.

@@ -13,6 +13,7 @@ import msgspec
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
+from whesl.rjms.settling import look_again
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.bindings import Bindings
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
@@ -72,23 +73,7 @@ class SlurmScheduler:
 
     def _look_again(self, token: str, cause: WheslError) -> str:
         """Return the id of a job whose submission got no reply; never submits."""
-        deadline = time.monotonic() + self._settle
-        while True:
-            unseen: WheslError | None = None
-            try:
-                if (known := self.find(token)) is not None:
-                    return known.id
-            except CouldNotObserveError as error:
-                unseen = error
-            if time.monotonic() >= deadline:
-                break
-            self._sleep(_POLL)
-        if unseen is not None:
-            message = f"nobody knows whether the job was submitted: {cause.message}; {unseen.message}"
-            raise CouldNotObserveError(message, hint="do not submit by hand; call again when Slurm answers")
-        raise TransientError(
-            f"the job was not submitted: {cause.message}", hint="the same call may be repeated"
-        )
+        return look_again(lambda: self.find(token), cause, "Slurm", self._settle, self._sleep)
 
     def find(self, token: str) -> JobRecord | None:
         """Return a token's job: squeue knows it until MinJobAge after its end, accounting for 30 days."""
