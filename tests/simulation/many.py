@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -16,6 +17,8 @@ from tests.simulation.system import play
 from tests.simulation.world import InvariantError
 
 CHUNK = 100
+# A world is a heap of cycles that goes as a whole: rare collections cost memory, frequent ones time.
+YOUNG = 50_000
 SHOWN = 20
 TOLD_EVERY = 5.0
 
@@ -34,6 +37,8 @@ def failures(first: int, count: int) -> list[tuple[int, str]]:
 def _begin_work() -> None:
     # Ctrl-C is for the one who counts: the workers end their chunk, unless nobody counts any more.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()
+    gc.set_threshold(YOUNG, 20, 100)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -138,7 +138,7 @@ class System:
                 self._faults.append(fault)
             else:
                 self.world.at(START + fault.at, self._strike, fault)
-        if not self.world.run(self._over):
+        if not self.world.run(lambda: not self.watch.open()):
             raise InvariantError(
                 "no task lost", f"no end within {self.world.now - START:.0f} s: {self.watch.open()}"
             )
@@ -207,12 +207,6 @@ class System:
             self.cluster.cut(name, fault.cut, closes=fault.closes)
         elif not fault.cut:
             self.cluster.lose(name, fault.noticed)
-
-    def _over(self) -> bool:
-        """Whether nothing is left to happen; looked at only now and then."""
-        if self.world.events % 16:
-            return False
-        return not self.watch.open()
 
 
 def play(scenario: Scenario, *, trace: bool = False) -> System:

@@ -14,6 +14,7 @@ from tests.simulation.scenario import Scenario
 START = 1_000_000.0
 # A world that has not come to rest by then never will: far beyond every limit of the cores.
 LONGEST = 12_000.0
+LOOK_EVERY = 16
 
 
 class InvariantError(AssertionError):
@@ -40,6 +41,10 @@ class World:
         self.tracing = trace
         self.lines: list[str] = []
         self.events = 0
+        self._outages: dict[str, list[tuple[float, float]]] = {}
+        for outage in scenario.outages:
+            begin = START + outage.at
+            self._outages.setdefault(outage.who, []).append((begin, begin + outage.length))
         self._numbers = itertools.count()
         self._agenda: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
 
@@ -53,15 +58,12 @@ class World:
 
     def after(self, delay: float, call: Callable[..., None], *arguments: Any) -> None:
         """Call after a delay."""
-        self.at(self.now + delay, call, *arguments)
+        heapq.heappush(self._agenda, (self.now + delay, next(self._numbers), call, arguments))
 
     def out(self, who: str) -> bool:
         """Whether something is out of reach now."""
-        elapsed = self.now - START
-        return any(
-            outage.who == who and outage.at <= elapsed < outage.at + outage.length
-            for outage in self.scenario.outages
-        )
+        times = self._outages.get(who)
+        return times is not None and any(begin <= self.now < end for begin, end in times)
 
     def note(self, who: str, text: str) -> None:
         """Add a line to the trace. Callers that build long texts look at ``tracing`` first."""
@@ -69,16 +71,16 @@ class World:
             self.lines.append(f"{self.now - START:9.3f}  {who:<14} {text}")
 
     def run(self, over: Callable[[], bool]) -> bool:
-        """Let things happen until ``over`` says so; False when the longest time came first."""
-        agenda = self._agenda
+        """Let things happen until ``over``, asked now and then; False when the longest time came first."""
+        agenda, pop = self._agenda, heapq.heappop
         limit = START + LONGEST
         while agenda:
-            time, _, call, arguments = heapq.heappop(agenda)
+            time, _, call, arguments = pop(agenda)
             if time > limit:
                 return False
             self.now = time
             self.events += 1
             call(*arguments)
-            if over():
+            if not self.events % LOOK_EVERY and over():
                 return True
         return over()

@@ -46,6 +46,9 @@ _REPORTED_STATES = {
 }
 
 
+# The maps of the state. Found once: to look at a class's fields means to evaluate all its annotations.
+_MAPS = tuple(field.name for field in msgspec.structs.fields(State) if isinstance(field.default, Map))
+
 # What content makes a change raise that is not what it writes itself.
 _FOREIGN = (LookupError, TypeError, ValueError, AttributeError, OverflowError, msgspec.ValidationError)
 
@@ -93,9 +96,7 @@ class Replay:
     """
 
     def __init__(self, settings: Settings = Settings()) -> None:  # noqa: B008 - frozen
-        self._builders: dict[str, Builder[Any, Any]] = {
-            field.name: Builder() for field in msgspec.structs.fields(State) if isinstance(field.default, Map)
-        }
+        self._builders: dict[str, Builder[Any, Any]] = {name: Builder() for name in _MAPS}
         self._state = msgspec.structs.replace(State(settings=settings), **self._builders)
 
     def take(self, kind: str, data: Data, time: float) -> None:
