@@ -14,7 +14,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from tests.cli.test_watch import append, begun, finished
-from whesl.cli import cli
+from whesl.cli.group import cli
 from whesl.journal import Journal
 
 BIN = Path(sys.executable).parent

@@ -14,7 +14,8 @@ from types import ModuleType
 import click
 import pytest
 
-from whesl.cli import COMMANDS, cli
+from whesl.cli import COMMANDS
+from whesl.cli.group import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

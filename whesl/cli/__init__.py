@@ -1,16 +1,13 @@
-"""The command line: one file per command, imported only when it is called."""
+"""The command line: one file per command, imported only when it is called.
+
+Nor is click imported here: a protected program waits for what ``whesl exec`` loads.
+"""
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
-from typing import Any, NoReturn
-
-import click
-
-from whesl import __version__
-from whesl.model.errors import WheslError
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # name: (module, one line of help). The help stands here so that `whesl --help` imports no command.
 COMMANDS = {
@@ -35,92 +32,12 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of a user's first contact."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"whesl.cli.{COMMANDS[cmd_name][0]}")
-        command = getattr(module, cmd_name.replace("exec", "exec_").replace("compile", "compile_"))
-        assert isinstance(command, click.Command)
-        return command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command to its last written byte; the reader's end (head, less) is no error of ours.
-
-        click's own way would be status 1, which `whesl check` keeps for errors in a specification.
-        """
-        try:
-            result = super().invoke(ctx)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-        except BrokenPipeError:
-            from whesl.cli import display
-
-            display.drop(sys.stdout)
-            raise click.exceptions.Exit(display.READER_GONE) from None
-        return result
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, with the nearest names for a misspelling."""
-        unknown = bool(args) and args[0] not in COMMANDS and not args[0].startswith("-")
-        if unknown and not ctx.resilient_parsing:
-            import difflib  # rarely needed, and heavy
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=2)
-            hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(
-    cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Documentation: docs/tutorial.md, docs/esl-reference.md. Exit status: 0 done, 1 failed, 2 usage.",
-)
-@click.version_option(__version__, prog_name="whesl")
-def cli() -> None:
-    """Recover HPC jobs in place: detect log lines, exits, silences and lost nodes, and act once."""
-
-
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line; errors of ours are shown without a traceback.
+    """Run the command line.
 
     Args:
         arguments: what follows the program's name; None for the process's own.
     """
-    try:
-        result: Any = cli.main(args=arguments, prog_name="whesl", standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("whesl: interrupted", err=True)
-        sys.exit(130)
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except WheslError as error:
-        click.echo(f"whesl: {error}", err=True)
-        sys.exit(error.exit_code)
-    except OSError as error:
-        # A full disk behind standard output, a directory that may not be read: a reason, not a defect.
-        from whesl.cli import display
+    from whesl.cli import group
 
-        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        click.echo(f"whesl: {where}{error.strerror or error}", err=True)
-        display.settle()
-        sys.exit(1)
-    sys.exit(result if isinstance(result, int) else 0)
+    group.run(arguments)

@@ -22,7 +22,7 @@ def completion(shell: str) -> None:
     zsh   eval "$(whesl completion zsh)"       in ~/.zshrc, after compinit
     fish  whesl completion fish | source       in ~/.config/fish/config.fish
     """
-    from whesl.cli import cli
+    from whesl.cli.group import cli
 
     found = get_completion_class(shell)
     if found is None:
