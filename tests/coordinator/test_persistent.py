@@ -79,7 +79,7 @@ def test_a_change_copies_a_small_part() -> None:
 
 @given(CHANGES)
 def test_what_is_built_in_place_is_the_same(changes: list) -> None:  # type: ignore[type-arg]  # of three shapes
-    builder: Builder[int, int] = Builder()
+    builder: Builder[int, int] = Builder([])
     present: Map[int, int] = Map()
     for what, key, value in changes:
         if what == "with":

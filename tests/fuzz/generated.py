@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from tests.esl.corpus import specifications
-from whesl.coordinator import records
+from whesl.coordinator import changes
 from whesl.isolator import state
 from whesl.wire import messages
 
@@ -106,7 +106,7 @@ def _record_lines(kinds: list[str]) -> st.SearchStrategy[bytes]:
     )
 
 
-_KINDS = sorted({*records._CHANGES, *state._CHANGES})
+_KINDS = sorted({*changes.CHANGES, *state._CHANGES})
 STRATEGIES: dict[str, tuple[st.SearchStrategy[bytes], ...]] = {
     "language": (specifications().map(lambda text: text.encode("utf-8", "surrogatepass")),),
     "coordinator": (_message_lines(),),

@@ -164,18 +164,22 @@ class Builder(Map[K, V]):
 
     A journal's records are applied to it one after the other; ``built`` gives the map that came of them. A
     record that turns out to be damaged in the middle of it is taken back.
+
+    Args:
+        undo: where what is changed is noted, for all maps of one state; its owner clears it.
+        content: what is in it; copied.
     """
 
     __slots__ = ("_undo",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._undo: list[tuple[K, V]] = []
+    def __init__(self, undo: Undo, content: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        super().__init__(content)
+        self._undo = undo
 
     def with_(self, key: K, value: V) -> Builder[K, V]:
         """Put a value under a key, and return this map itself."""
         content = self._layers[0]
-        self._undo.append((key, content.get(key, _MISSING)))
+        self._undo.append((self, key, content.get(key, _MISSING)))
         content[key] = value
         self._length = len(content)
         return self
@@ -190,23 +194,16 @@ class Builder(Map[K, V]):
         """Take a key out, if it is there, and return this map itself."""
         content = self._layers[0]
         if key in content:
-            self._undo.append((key, content.pop(key)))
+            self._undo.append((self, key, content.pop(key)))
             self._length = len(content)
         return self
 
-    def keep(self) -> None:
-        """Take nothing back of what was changed so far."""
-        self._undo.clear()
-
-    def take_back(self) -> None:
-        """Undo what was changed since ``keep``; a key that had been taken out comes last then."""
+    def _put_back(self, key: K, before: V) -> None:
         content = self._layers[0]
-        while self._undo:
-            key, before = self._undo.pop()
-            if before is _MISSING:
-                del content[key]
-            else:
-                content[key] = before
+        if before is _MISSING:
+            del content[key]
+        else:
+            content[key] = before
         self._length = len(content)
 
     def built(self) -> Map[K, V]:
@@ -214,6 +211,17 @@ class Builder(Map[K, V]):
         made: Map[K, V] = Map.__new__(Map)
         made._begin(self._layers[0])
         return made
+
+
+# What was changed in which builder, and what was there before.
+Undo = list[tuple[Builder[Any, Any], Any, Any]]
+
+
+def take_back(undo: Undo) -> None:
+    """Undo changes, the last one first; a key that had been taken out comes last then."""
+    while undo:
+        builder, key, before = undo.pop()
+        builder._put_back(key, before)
 
 
 def _merged(base: dict[K, V], changes: dict[K, V]) -> dict[K, V]:

@@ -16,6 +16,7 @@ import tempfile
 import time as _time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -43,6 +44,10 @@ _REFILL = 30.0
 _LOOK = 64
 # Numbers that are asked for one by one when a damaged table cannot be read through.
 _MOST_SINGLE = 200_000
+# Decoders made once; the second one looks over an object and keeps nothing of it.
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
+_ANY_OBJECT = msgspec.json.Decoder(msgspec.defstruct("_AnyObject", ()))
+_NO_RECORD = (TypeError, ValueError, *UNDECODABLE)
 # More frames than any log has.
 _UNCOUNTED = 1 << 40
 _SCHEMA = """
@@ -310,7 +315,7 @@ class Journal:
                 record = _record(row)
                 if record is None:
                     raise JournalError(
-                        f"the record after {previous} of the journal {self.path} is damaged",
+                        self._damaged_after(previous),
                         reason="damaged",
                         hint="start its daemon again: it keeps what is readable and reports the rest",
                     )
@@ -318,6 +323,9 @@ class Journal:
                 previous = record.seq
         except UNREADABLE as error:
             raise translated(error, self.path, "read") from error
+
+    def _damaged_after(self, previous: int | str) -> str:
+        return f"the record after {previous} of the journal {self.path} is damaged"
 
     def _check(self) -> str:
         """Return what is wrong with the file, or an empty string."""
@@ -328,14 +336,13 @@ class Journal:
                 return f"SQLite says: {'no answer' if verdict is None else verdict[0]}"
             if self._log and files.unread(self._log, self._frames(db)):
                 return "the end of its log is damaged"
-            for _ in self._rows("SELECT * FROM journal ORDER BY seq"):
-                pass
+            previous: int | str = "the start"
+            for row in db.execute("SELECT * FROM journal ORDER BY seq"):
+                if not _sound(row):
+                    return self._damaged_after(previous)
+                previous = row[0]
         except UNREADABLE as error:
             raise translated(error, self.path, "read") from error
-        except JournalError as error:
-            if error.reason != "damaged":
-                raise
-            return error.message
         return ""
 
     def _frames(self, db: sqlite3.Connection) -> int:
@@ -418,6 +425,7 @@ class Journal:
         return found
 
 
+@lru_cache(maxsize=1024)
 def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
@@ -479,9 +487,19 @@ def _record(row: tuple[Any, ...]) -> Record | None:
         seq, time, kind, content, crc = row
         if _checksum(seq, time, kind, content) != crc:
             return None
-        return Record(seq=seq, time=time, kind=kind, data=msgspec.json.decode(content, type=dict[str, Any]))
-    except (TypeError, ValueError, *UNDECODABLE):
+        return Record(seq=seq, time=time, kind=kind, data=_OBJECT.decode(content))
+    except _NO_RECORD:
         return None
+
+
+def _sound(row: tuple[Any, ...]) -> bool:
+    """Whether ``_record`` would return one; what is in it is not made."""
+    try:
+        seq, time, kind, content, crc = row
+        _ANY_OBJECT.decode(content)
+        return crc == _checksum(seq, time, kind, content) and seq.__class__ is int and kind.__class__ is str
+    except _NO_RECORD:
+        return False
 
 
 def file_system_type(directory: Path) -> str:

@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from whesl.model.decoding import FOREIGN
 from whesl.model.evidence import Evidence, Raised, explain, kept
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
@@ -178,7 +179,7 @@ class Summary:
             fold = self._folds[item.task] = _Fold(Task(id=item.task, step=step), self._submitted)
         try:
             fold.take(item)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except FOREIGN as error:
             # Of another version, or damaged: the others still tell their story.
             self._not_understood.append(f"{item.task}: a record of kind {item.kind} ({error})")
 

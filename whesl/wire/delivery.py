@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
+from collections.abc import Iterable
 
 import msgspec
 
@@ -137,6 +138,10 @@ class Outbox:
         return msgspec.structs.replace(envelope, floor=next(iter(self._waiting), envelope.number))
 
 
+# Of one sender: its name, its incarnation, up to which number all were seen, and which above.
+Remembered = tuple[str, str, int, tuple[int, ...]]
+
+
 class _Stream(msgspec.Struct):
     below: int = 0  # every number up to this one was seen
     above: set[int] | None = None  # most never have any: an empty set takes 200 bytes
@@ -170,23 +175,44 @@ class Inbox:
 
     def remember(self, envelope: Envelope) -> None:
         """Note that a message has been taken in."""
-        if envelope.number == 0:
+        self.note(envelope.sender, envelope.incarnation, envelope.number, envelope.floor)
+
+    def note(self, sender: str, incarnation: str, number: int, floor: int) -> None:
+        """Note that a message has been taken in, given what its envelope says of it."""
+        if number == 0:
             return
-        key = (envelope.sender, envelope.incarnation)
-        stream = self._streams.setdefault(key, _Stream())
-        self._streams.move_to_end(key)
+        key = (sender, incarnation)
+        stream = self._streams.get(key)
+        if stream is None:
+            stream = self._streams[key] = _Stream()
+        else:
+            self._streams.move_to_end(key)
         above = stream.above or set()
-        if envelope.floor - 1 > stream.below:
-            stream.below = envelope.floor - 1
-            above = {number for number in above if number > stream.below}
-        if envelope.number > stream.below:
-            above.add(envelope.number)
+        if floor - 1 > stream.below:
+            stream.below = floor - 1
+            above = {each for each in above if each > stream.below}
+        if number > stream.below:
+            above.add(number)
         while stream.below + 1 in above:
             stream.below += 1
             above.remove(stream.below)
         stream.above = above or None
         while len(self._streams) > self._senders:
             self._streams.popitem(last=False)
+
+    def memory(self) -> list[Remembered]:
+        """Return what is remembered, the longest silent sender first, to be kept for ``restore``."""
+        return [
+            (sender, incarnation, stream.below, tuple(sorted(stream.above or ())))
+            for (sender, incarnation), stream in self._streams.items()
+        ]
+
+    def restore(self, memory: Iterable[Remembered]) -> None:
+        """Remember this, and nothing else."""
+        self._streams = OrderedDict(
+            ((sender, incarnation), _Stream(below, set(above) or None))
+            for sender, incarnation, below, above in memory
+        )
 
     def accept(self, envelope: Envelope) -> bool:
         """Take a message in: True exactly once for each number."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import zmq
 
-from whesl.wire.delivery import SENDERS, Inbox, Outbox
+from whesl.wire.delivery import SENDERS, Inbox, Outbox, Remembered
 from whesl.wire.keys import UserKeys
 from whesl.wire.messages import (
     WIRE_VERSION,
@@ -147,9 +147,15 @@ class CoordinatorServer:
 
     def recall(self, origin: Origin) -> None:
         """Take a message as known that an earlier start of the coordinator wrote down."""
-        sender, incarnation, number, floor = origin
-        known = Ack(number=number)  # the content does not matter to the inbox
-        self._inbox.remember(Envelope(WIRE_VERSION, sender, incarnation, number, known, floor))
+        self._inbox.note(*origin)
+
+    def memory(self) -> list[Remembered]:
+        """Return which messages have been taken in, to be kept for ``restore``."""
+        return self._inbox.memory()
+
+    def restore(self, memory: Iterable[Remembered]) -> None:
+        """Take the messages as known that an earlier start of the coordinator had taken in."""
+        self._inbox.restore(memory)
 
     def send(self, peer: str, message: AnyMessage) -> None:
         """Send to a peer, repeated until acknowledged or until the peer is forgotten."""
