@@ -19,7 +19,7 @@ from whesl.coordinator.observing import known_state
 from whesl.isolator import takeup, taskdir
 from whesl.isolator.link import LinkFile
 from whesl.isolator.taskdir import Job, Owner, Result, TaskDir
-from whesl.journal import Journal, JournalError
+from whesl.journal import Clock, Journal, JournalError
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.report.happenings import gather
@@ -151,7 +151,7 @@ def history(data: bytes) -> None:
         job = Job(setup=msgspec.structs.replace(_SETUP, task=DIAMOND.tasks[0], workflow="w"))
         (task / "job.json").write_bytes(msgspec.json.encode(job))
         with Journal(task / "journal.db") as opened:
-            takeup.state_of(opened, TaskDir(task), job, NOW)
+            takeup.state_of(opened, TaskDir(task), job, Clock(lambda: NOW))
         assert summarise(gather(home, "w")) is not None
     finally:
         shutil.rmtree(home)

@@ -51,7 +51,7 @@ from whesl.coordinator.ports import Ports
 from whesl.coordinator.records import RecordError, Replay
 from whesl.coordinator.state import Settings, State
 from whesl.coordinator.workers import Workers
-from whesl.journal import Journal, JournalError
+from whesl.journal import Clock, Journal, JournalError
 from whesl.model.errors import WheslError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
@@ -100,6 +100,7 @@ class Daemon:
         log: IO[Any] | int,
     ) -> None:
         self._home = home
+        self._clock = Clock()
         self._ports = ports
         self._idle = idle
         self._log = log
@@ -144,7 +145,7 @@ class Daemon:
         garbage.spare()
         write_endpoint(self._home, self._endpoint)
         own = {"pid": self._endpoint.pid, "host": self._endpoint.host}
-        self._journal.append("coordinator-started", own, _now())
+        self._journal.append("coordinator-started", own, self._clock())
         avoid.publish(self._home, self._state.bad_nodes.values())
         LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
         if self._most_connections < descriptors.FEW:
@@ -248,7 +249,7 @@ class Daemon:
         Their records share one write: a thousand isolators that register at once wait for one fsync, not
         for a thousand.
         """
-        now = _now()
+        now = self._clock()
         state = self._state
         records: list[tuple[str, dict[str, Any]]] = []
         commands: list[Command] = []
@@ -408,7 +409,7 @@ class Daemon:
         if query.what == "status":
             body = views.status_view(self._state, query.workflow)
         elif query.what == "nodes":
-            body = views.nodes_view(self._state, _now())
+            body = views.nodes_view(self._state, self._clock())
         elif query.what == "health":
             body = views.health_view(self._state, dict(self._server.counters), self._server.waiting())
             body.update(pid=self._endpoint.pid, host=self._endpoint.host, port=self._endpoint.port)
@@ -442,7 +443,7 @@ class Daemon:
                 connected=self._server.connected(),
                 waiting=self._server.waiting(),
                 counters=self._server.counters,
-                now=_now(),
+                now=self._clock(),
             )
             self._metrics.publish(snapshot)
 
@@ -463,7 +464,7 @@ class Daemon:
             endpoint_file(self._home).unlink(missing_ok=True)
         with contextlib.suppress(JournalError):
             # Only a remark for people; the state does not need it.
-            self._journal.append("coordinator-stopped", {}, _now())
+            self._journal.append("coordinator-stopped", {}, self._clock())
         self._journal.close()
         self._server.close()
         if self._metrics is not None:
@@ -473,10 +474,6 @@ class Daemon:
 
 def _unseen(looks: Sequence[LookAtJob], why: str) -> list[Event]:
     return [JobSeen(task=look.task, job_id=look.job_id, unseen=why) for look in looks]
-
-
-def _now() -> float:
-    return time.time()
 
 
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {

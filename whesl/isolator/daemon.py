@@ -61,8 +61,8 @@ from whesl.isolator.starting import Starter
 from whesl.isolator.steps import Steps
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
+from whesl.journal import Clock, JournalError
 from whesl.journal import Journal as JournalFile
-from whesl.journal import JournalError
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 from whesl.rjms.port import Allocation
@@ -107,12 +107,13 @@ class Daemon:
         self._client = client
         self._journal = JournalFile(directory.journal, reserve=RESERVE, begin_anew=True)
         self._unwritten: list[tuple[str, dict[str, Any], float]] = []
-        self._state = takeup.state_of(self._journal, directory, job, time.time())
+        self._clock = Clock()
+        self._state = takeup.state_of(self._journal, directory, job, self._clock)
         self._worker = Worker()
         self._asker = Worker()
         self._starter = Starter(directory, job, allocation)
         self._steps = Steps(directory, job, os.environ)
-        self._outlook = Outlook(directory, job, self._worker)
+        self._outlook = Outlook(directory, job, self._worker, self._clock)
         self._nodes = Nodes(directory, job, allocation, self._worker, self._asker, self._feed_nodes)
         listen = matter(job.setup)
         self._news = News(allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen)
@@ -166,7 +167,7 @@ class Daemon:
 
     def _wait(self) -> None:
         now = time.monotonic()
-        wall = time.time()
+        wall = self._clock()
         times = [now + LONGEST_WAIT]
         times += [time - wall + now for time in (self._alarm, self._outlook.next_deadline(wall)) if time]
         deadlines = (self._nodes.next_deadline(now), self._news.next_deadline(now))
@@ -205,7 +206,7 @@ class Daemon:
         self._nodes.poll(time.monotonic())
         self._news.poll(time.monotonic())
         self._look()
-        now = time.time()
+        now = self._clock()
         if self._alarm is not None and now >= self._alarm:
             self._alarm = None
             self._feed(Tick())
@@ -265,7 +266,7 @@ class Daemon:
     def _feed(self, event: Event) -> None:
         if self._finish is not None:
             return
-        now = time.time()
+        now = self._clock()
         self._state, commands = core.step(self._state, event, now)
         self._write([command for command in commands if isinstance(command, Journal)], now)
         for command in commands:
@@ -401,7 +402,7 @@ class Daemon:
         finish = self._finish
         assert finish is not None
         if self._unwritten:
-            self._write([], time.time())
+            self._write([], self._clock())
         self._summarise()
         self._journal.close()
         self._news.finish()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from whesl.isolator import output, taskdir
 from whesl.isolator.events import Event, Found, JobExceptionSeen, NodeSeen
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
+from whesl.journal import Clock
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.workflow import Configuration
@@ -32,12 +32,14 @@ class Outlook:
         directory: the task's.
         job: the task.
         worker: where file systems are asked, since a dead one does not answer.
+        clock: the isolator's.
     """
 
-    def __init__(self, directory: TaskDir, job: Job, worker: Worker) -> None:
+    def __init__(self, directory: TaskDir, job: Job, worker: Worker, clock: Clock) -> None:
         self._directory = directory
         self._job = job
         self._worker = worker
+        self._clock = clock
         self._watch: Watch | None = None
         self._number = 0
         self._disk_at = 0.0
@@ -54,7 +56,7 @@ class Outlook:
         if spec is None:
             return
         sources = output.sources(self._directory, self._job, number, configuration)
-        now = time.time()
+        now = self._clock()
         if self._watch is None:
             self._watch = self._new(sources, now, self._begun(number))
         else:
@@ -73,7 +75,7 @@ class Outlook:
             # Reading all of it again raises at worst what was there before the attempt; reading from the end
             # would miss what was printed while nobody looked.
             offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
-        now = time.time()
+        now = self._clock()
         self._watch = self._new(sources, now, offsets)
         if state is not None:
             self._watch.restore(state, now)
@@ -107,7 +109,7 @@ class Outlook:
         """Return what the output so far and the disks mean."""
         if self._watch is None:
             return []
-        now = time.time()
+        now = self._clock()
         self._measure(now)
         found = self._watch.poll(now)
         usages, self._usages = self._usages, []
@@ -118,24 +120,24 @@ class Outlook:
 
     def drain(self) -> list[Found]:
         """Read to the end of the output, and return what it means."""
-        return words(self._watch.drain(time.time())) if self._watch else []
+        return words(self._watch.drain(self._clock())) if self._watch else []
 
     def exited(self, code: int) -> list[Found]:
         """Return what an exit status means."""
-        return words(self._watch.exit(code, None, time.time())) if self._watch else []
+        return words(self._watch.exit(code, None, self._clock())) if self._watch else []
 
     def lost_words(self) -> list[Found]:
         """Return what it means that a failed task's log could not be written."""
         if self._watch is None:
             return []
         outputs = output.present(self._directory, self._job, self._number)
-        return output.lost_words(self._job, outputs, time.time())
+        return output.lost_words(self._job, outputs, self._clock())
 
     def with_detections(self, event: Event) -> Event:
         """Return the resource manager's word with what detectors make of it; other events as they are."""
         if self._watch is None:
             return event
-        now = time.time()
+        now = self._clock()
         if isinstance(event, NodeSeen):
             found = self._watch.node(event.node, event.state, event.reason, now)
             return msgspec.structs.replace(event, found=tuple(words(found)))
@@ -168,7 +170,7 @@ class Outlook:
 
         def then(usages: list[Usage]) -> None:
             self._measuring = False
-            self._disk_at = time.time() + DISK_EVERY
+            self._disk_at = self._clock() + DISK_EVERY
             self._usages = usages
 
         self._worker.submit(measure, then)

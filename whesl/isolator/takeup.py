@@ -17,7 +17,7 @@ import msgspec
 from whesl.isolator.setup import token
 from whesl.isolator.state import State, apply
 from whesl.isolator.taskdir import Job, TaskDir
-from whesl.journal import Journal, JournalError
+from whesl.journal import Clock, Journal, JournalError
 
 LOG = logging.getLogger(__name__)
 # What a record that is not as it was written, or is another version's, makes ``apply`` raise.
@@ -25,20 +25,21 @@ FOREIGN = (LookupError, TypeError, ValueError, AttributeError, AssertionError, m
 _Records = list[tuple[str, dict[str, Any]]]
 
 
-def state_of(journal: Journal, directory: TaskDir, job: Job, now: float) -> State:
+def state_of(journal: Journal, directory: TaskDir, job: Job, clock: Clock) -> State:
     """Return the state to go on from; what the journal has lost of attempts is written into it again.
 
     Args:
         journal: the task's.
         directory: the task's.
         job: the task.
-        now: seconds since the epoch.
+        clock: the isolator's; it goes on from the last record's time.
     """
     damage = journal.damage
     if damage is not None:
         LOG.error("%s", damage)
     state = State(setup=job.setup)
     for record in journal.read():
+        clock.follow(record.time)
         try:
             state = apply(state, record.kind, record.data, record.time)
         except FOREIGN as error:
@@ -50,6 +51,7 @@ def state_of(journal: Journal, directory: TaskDir, job: Job, now: float) -> Stat
     if not lost:
         return state
     LOG.error("the journal does not know of attempt %d, which was started: it is taken up", newest)
+    now = clock()
     try:
         journal.append_many(lost, now)
     except JournalError as error:
