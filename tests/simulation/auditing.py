@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from tests.simulation.world import InvariantError
+from whesl.coordinator.state import State
+from whesl.model.evidence import Raised
 
 Data = dict[str, Any]
 
@@ -234,6 +236,7 @@ class CoordinatorAudit:
         self._refused: set[str] = set()
         self.done: dict[str, int] = {}
         self.escalated: set[tuple[str, int]] = set()
+        self.too_late: set[tuple[str, int]] = set()  # escalations heard after their task had given up
         self.taken: set[tuple[str, int]] = set()  # recoveries of which it was heard how they ended
         self.wanted: dict[str, dict[str, str]] = {}  # by token: the environment of the job that runs again
         self._changed: dict[str, dict[str, str]] = {}
@@ -295,6 +298,12 @@ class CoordinatorAudit:
                 "no step skipped",
                 f"{recovery} granted after {self.done[recovery]} of {self._steps[recovery]} steps",
             )
+
+    def escalation(self, state: State, raised: Raised) -> None:
+        """An isolator's escalation arrives: nothing can come of it once its last words were heard."""
+        entry = state.tasks.get(raised.task)
+        if entry is not None and entry.state.final:
+            self.too_late.add((entry.id, raised.ordinal))
 
     def on_recovery_done(self, data: Data, _now: float) -> None:
         key = (data["task"], data["ordinal"])

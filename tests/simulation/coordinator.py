@@ -36,7 +36,7 @@ from whesl.esl.spec import RecoveryStep
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Workflow
-from whesl.wire.messages import Register, Welcome, decode
+from whesl.wire.messages import Escalate, Register, Welcome, decode
 
 if TYPE_CHECKING:
     from tests.simulation.system import System
@@ -233,6 +233,8 @@ class Coordinator:
                 text = repr(event)
                 if "Report(" not in text and "Heartbeat(" not in text:
                     world.note("coordinator", f"[{place.turns}] {text[:260]}")
+            if isinstance(event, Arrived) and isinstance(event.message, Escalate):
+                self.system.watch.coordinator.escalation(state, event.message.raised)
             state, more = core.step(state, event, world.now)
             own = [(command.kind, command.data) for command in more if isinstance(command, Journal)]
             if own and delivery is not None and delivery.origin is not None:

@@ -168,7 +168,8 @@ class Watch:
             for ordinal in audit.escalated:
                 unheard = any(isinstance(message, Escalate) for message in site.unheard)
                 wanted = ended is not None and ended["state"] != "cancelled" and not unheard
-                if wanted and (site.id, ordinal) not in self.coordinator.escalated:
+                known = self.coordinator.escalated | self.coordinator.too_late
+                if wanted and (site.id, ordinal) not in known:
                     raise InvariantError(
                         "every exception ends", f"{site.id}: the escalation of {ordinal} was never taken"
                     )
