@@ -19,7 +19,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.journal import CAUGHT_UP, CaughtUp, Journal, JournalConsumer, JournalError, Record, errors, store
+from whesl.journal import (
+    CAUGHT_UP,
+    CaughtUp,
+    Journal,
+    JournalConsumer,
+    JournalError,
+    Record,
+    errors,
+    files,
+)
 from whesl.model.workflow import BadNode
 
 NOW = 1_000_000.0
@@ -163,7 +172,7 @@ def test_export_is_json_lines(tmp_path: Path) -> None:
 
 
 def test_remote_file_systems_get_no_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "file_system_type", lambda _: "nfs4")
+    monkeypatch.setattr(files, "file_system_type", lambda _: "nfs4")
     with Journal(tmp_path / "j.db") as journal:
         journal.append("a", {}, NOW)
         assert journal._connected().execute("PRAGMA journal_mode").fetchone()[0] == "persist"
@@ -171,7 +180,7 @@ def test_remote_file_systems_get_no_shared_memory(tmp_path: Path, monkeypatch: p
 
 
 def test_the_mount_table_names_the_file_system() -> None:
-    assert store.file_system_type(Path("/proc/self")) == "proc"
+    assert files.file_system_type(Path("/proc/self")) == "proc"
 
 
 class TestDamage:

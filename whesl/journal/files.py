@@ -14,12 +14,17 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 # https://sqlite.org/fileformat2.html, sections 1.3 and 4.1.
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 PAGE = 4096
 SIDES = ("-wal", "-shm", "-journal")
+# SQLite's write-ahead log needs memory shared by all processes that open the file, which only a file
+# system of this machine gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
+LOCAL_FILE_SYSTEMS = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"})
 
 
 def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
@@ -90,6 +95,15 @@ def flaw(path: Path) -> str:
         # SQLite would take it for one of a newer version, that may be read at most.
         return "its header names a format that there is not"
     return ""
+
+
+def sync_directory(directory: Path) -> None:
+    """Have a directory's names on the disk. Raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class _Frame(NamedTuple):
@@ -168,3 +182,15 @@ def mended(path: Path, whole: Path, into: Path) -> None:
     page[32:40] = bytes(8)  # no free pages: nothing is written to the copy
     content[:PAGE] = page
     into.write_bytes(content)
+
+
+def file_system_type(directory: Path) -> str:
+    """Return the type of the file system that holds a directory, as the mount table names it."""
+    place = directory.resolve()
+    best, kind = -1, ""
+    for mount in psutil.disk_partitions(all=True):
+        point = Path(mount.mountpoint)
+        # Later entries are mounted over earlier ones.
+        if (place == point or point in place.parents) and len(point.parts) >= best:
+            best, kind = len(point.parts), mount.fstype
+    return kind

@@ -7,63 +7,39 @@ a record (kind ``journal-damaged``).
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import shutil
 import sqlite3
 import tempfile
 import time as _time
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
-import psutil
 
-from whesl.journal import files
+from whesl.journal import files, history
 from whesl.journal.errors import DAMAGED, FULL, UNREADABLE, JournalError, translated
-from whesl.model.decoding import UNDECODABLE
+from whesl.journal.history import Record
+from whesl.journal.rows import SCHEMA, Anchor, checksum, insert, record_of, records_in, row_of, sound, text
 
 if TYPE_CHECKING:
     from whesl.journal.consumer import CaughtUp
 
-__all__ = ["Damage", "Journal", "JournalError", "Record"]
+__all__ = ["Anchor", "Damage", "Journal", "JournalError", "Record"]
 
 Data = dict[str, Any] | msgspec.Struct
 
-# SQLite's write-ahead log needs memory shared by all processes that open the file, which only a file
-# system of this machine gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
-_LOCAL_FILE_SYSTEMS = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"})
 _BUSY_TIMEOUT = 10.0
 # Seconds between attempts to have a reserve again that was used up.
 _REFILL = 30.0
 # Records between looks at how much of the reserve is left.
 _LOOK = 64
-# Numbers that are asked for one by one when a damaged table cannot be read through.
-_MOST_SINGLE = 200_000
-# Decoders made once; the second one looks over an object and keeps nothing of it.
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
-_ANY_OBJECT = msgspec.json.Decoder(msgspec.defstruct("_AnyObject", ()))
-_NO_RECORD = (TypeError, ValueError, *UNDECODABLE)
+# Rows that are read at once.
+_ROWS = 500
 # More frames than any log has.
 _UNCOUNTED = 1 << 40
-_SCHEMA = """
-CREATE TABLE journal (
-  seq INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL, crc INTEGER NOT NULL
-)
-"""
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One journalled fact: its number (from 1), when (seconds since the epoch), its kind, its content."""
-
-    seq: int
-    time: float
-    kind: str
-    data: dict[str, Any]
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +68,8 @@ class Journal:
             files, where nobody else can take them.
         begin_anew: when nothing of a damaged file can be read, put it aside and go on with an empty one,
             whose first record says so; for callers who know from elsewhere what goes on.
+        after: a number that is known from elsewhere to have been given; when a damaged file does not know of
+            it any more, the next records come after it all the same.
 
     ``damage`` is set when the file was found damaged: the readable part was kept. ``tight`` is set while
     records go into the reserve.
@@ -100,13 +78,20 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, *, read_only: bool = False, reserve: int = 0, begin_anew: bool = False
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        reserve: int = 0,
+        begin_anew: bool = False,
+        after: int = 0,
     ) -> None:
         self.path = Path(path)
         self.read_only = read_only
         self.tight = False
         self._reserve = reserve
         self._begin_anew = begin_anew
+        self._after = after
         self._look_in = _LOOK
         self._refill_at = 0.0
         self.damage: Damage | None = None
@@ -157,16 +142,16 @@ class Journal:
         for offset, (kind, data) in enumerate(records):
             content = msgspec.json.encode(data)
             number = self._last + 1 + offset
-            rows.append((number, time, kind, content, _checksum(number, time, kind, content)))
+            rows.append((number, time, kind, content, checksum(number, time, kind, content)))
         try:
             try:
-                _insert(db, rows)
+                insert(db, rows)
             except sqlite3.OperationalError:
                 if not self._reserve:
                     raise
                 # Into the reserve: a log that was taken over whole is written again from its beginning.
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-                _insert(db, rows)
+                insert(db, rows)
                 self.tight = True
         except sqlite3.IntegrityError as error:
             raise JournalError(
@@ -210,7 +195,10 @@ class Journal:
             return 0
 
     def read(self, since: int = 0, kinds: Iterable[str] | None = None) -> Iterator[Record]:
-        """Yield the records with a number above ``since``, in order.
+        """Yield the records with a number above ``since``, in order; old ones that were moved out too.
+
+        Nothing is locked between two of them, however long the caller takes: a reader must not keep the
+        daemon from writing.
 
         Args:
             since: the last number already seen, 0 for all.
@@ -219,7 +207,13 @@ class Journal:
         Raises JournalError at the first record that cannot be read, after all before it were yielded.
         """
         wanted = None if kinds is None else frozenset(kinds)
-        for record in self._rows("SELECT * FROM journal WHERE seq > ? ORDER BY seq", (since,)):
+        seen = since
+        for record in self._rows(since):
+            if record.seq > seen + 1:
+                for old in history.between(self.path, self._origin(), seen, record.seq):
+                    if wanted is None or old.kind in wanted:
+                        yield old
+            seen = record.seq
             if wanted is None or record.kind in wanted:
                 yield record
 
@@ -245,6 +239,60 @@ class Journal:
         except UNREADABLE as error:
             raise translated(error, self.path, "read") from error
         return int(row[0] or 0)
+
+    def anchor(self, seq: int) -> Anchor | None:
+        """Return what tells a record from all others, None when there is none of that number."""
+        try:
+            found = self._connected().execute("SELECT seq, time, crc FROM journal WHERE seq = ?", (seq,))
+            row = found.fetchone()
+        except UNREADABLE as error:
+            raise translated(error, self.path, "read") from error
+        return Anchor(*row) if row is not None else None
+
+    def put_away(self, last: int, *, breathe: Callable[[], None] = lambda: None) -> None:
+        """Copy the records up to a number to a file of old records; ``forget`` removes them here.
+
+        May be called on a journal that was opened for reading, while its writer goes on.
+
+        Args:
+            last: the number.
+            breathe: called now and then, for a thread that others should not wait for.
+
+        Raises JournalError; the records are where they were.
+        """
+        origin = self._origin()
+        known = history.segments(self.path, origin)
+        after = max(1, known[-1].last if known else 0)
+        if origin:
+            rows = itertools.takewhile(lambda record: record.seq <= last, self._rows(after))
+            history.put_away(self.path, origin, rows, breathe=breathe)
+
+    def put_away_up_to(self) -> int:
+        """Return the number up to which records are in files of old records, 0 for none."""
+        known = history.segments(self.path, self._origin())
+        return known[-1].last if known else 0
+
+    def forget(self, most: int) -> bool:
+        """Remove some records that are in files of old records; whether there may be more of them.
+
+        The first record stays: it tells whose files these are.
+
+        Raises JournalError.
+        """
+        db = self._writable()
+        last = self.put_away_up_to()
+        try:
+            row = db.execute("SELECT min(seq) FROM journal WHERE seq > 1").fetchone()
+            if row[0] is None or row[0] > last:
+                return False
+            db.execute("DELETE FROM journal WHERE seq > 1 AND seq <= ?", (min(row[0] + most - 1, last),))
+        except sqlite3.Error as error:
+            raise translated(error, self.path, "write to") from error
+        return True
+
+    def go_on_after(self, seq: int) -> None:
+        """Give the next record a number after this one, which is known to have been given."""
+        self._last = max(self._last, seq)
 
     def close(self) -> None:
         """Close the file; everything appended is already on disk. Closing twice is no error."""
@@ -272,9 +320,9 @@ class Journal:
         """Connect, choose the journal mode for the file system, make the table."""
         try:
             if not self.read_only:
-                self._wal = file_system_type(self.path.parent) in _LOCAL_FILE_SYSTEMS
+                self._wal = files.file_system_type(self.path.parent) in files.LOCAL_FILE_SYSTEMS
             if not self.read_only and not self.path.exists():
-                files.create(self.path, _SCHEMA, wal=self._wal, spare=self._reserve)
+                files.create(self.path, SCHEMA, wal=self._wal, spare=self._reserve)
             wrong = files.flaw(self.path)
             if wrong:
                 raise JournalError(
@@ -297,7 +345,7 @@ class Journal:
             ) from error
         try:
             # What is no text was not written here: its checksum will say so.
-            db.text_factory = _text
+            db.text_factory = text
             if not self.read_only:
                 # PERSIST: the rollback journal keeps its room on a disk that fills up.
                 db.execute(f"PRAGMA journal_mode={'WAL' if self._wal else 'PERSIST'}")
@@ -307,12 +355,11 @@ class Journal:
             raise translated(error, self.path, "open") from error
         return db
 
-    def _rows(self, query: str, arguments: tuple[int, ...] = ()) -> Iterator[Record]:
-        db = self._connected()
+    def _rows(self, since: int) -> Iterator[Record]:
         previous: int | str = "the start"
-        try:
-            for row in db.execute(query, arguments):
-                record = _record(row)
+        while rows := self._some(since):
+            for row in rows:
+                record = record_of(row)
                 if record is None:
                     raise JournalError(
                         self._damaged_after(previous),
@@ -320,9 +367,24 @@ class Journal:
                         hint="start its daemon again: it keeps what is readable and reports the rest",
                     )
                 yield record
-                previous = record.seq
+                since = previous = record.seq
+
+    def _some(self, since: int) -> list[tuple[Any, ...]]:
+        """Return the next rows; where they cannot be read to the last, those before it."""
+        query = "SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ?"
+        rows: list[tuple[Any, ...]] = []
+        try:
+            for row in self._connected().execute(query, (since, _ROWS)):
+                rows.append(row)
         except UNREADABLE as error:
-            raise translated(error, self.path, "read") from error
+            if not rows:
+                raise translated(error, self.path, "read") from error
+        return rows
+
+    def _origin(self) -> int:
+        """Return the checksum of the first record, which stays when others are moved out; 0 without it."""
+        first = self.anchor(1)
+        return first.crc if first is not None else 0
 
     def _damaged_after(self, previous: int | str) -> str:
         return f"the record after {previous} of the journal {self.path} is damaged"
@@ -338,7 +400,7 @@ class Journal:
                 return "the end of its log is damaged"
             previous: int | str = "the start"
             for row in db.execute("SELECT * FROM journal ORDER BY seq"):
-                if not _sound(row):
+                if not sound(row):
                     return self._damaged_after(previous)
                 previous = row[0]
         except UNREADABLE as error:
@@ -387,10 +449,13 @@ class Journal:
                 hint=f"look at what still runs, then move {self.path} away to start afresh",
             )
         last = max(readable, default=0)
-        missing = tuple(sorted(set(range(1, last + 1)) - set(readable)))
+        if readable:
+            last = max(last, self._after)
+        elsewhere = self._elsewhere(readable)
+        missing = tuple(sorted(set(range(1, last + 1)) - set(readable) - elsewhere))
         damage = Damage(file=str(aside), reason=reason, kept=len(readable), missing=missing)
         db = rescued._connected()
-        _insert(db, [_row(readable[number]) for number in sorted(readable)])
+        insert(db, [row_of(readable[number]) for number in sorted(readable)])
         rescued._last = last
         rescued.append("journal-damaged", damage, now)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -405,6 +470,14 @@ class Journal:
                     old.unlink()
         fresh.replace(self.path)
         self.damage = damage
+
+    def _elsewhere(self, readable: dict[int, Record]) -> set[int]:
+        """Return the numbers that need not be readable here, since they are in files of old records."""
+        first = readable.get(1)
+        if first is None:
+            return set()
+        known = history.segments(self.path, row_of(first)[4])
+        return {number for segment in known for number in range(segment.first, segment.last + 1)}
 
     def _readable(self, whole: Path) -> dict[int, Record]:
         """Return every record that can still be read, of a copy: SQLite changes what it opens.
@@ -421,94 +494,5 @@ class Journal:
                     shutil.copyfile(old, f"{copies[0]}{suffix}")
             files.mended(self.path, whole, copies[1])
             for copy in copies:
-                found = {**_records_in(copy), **found}
+                found = {**records_in(copy), **found}
         return found
-
-
-@lru_cache(maxsize=1024)
-def _text(content: bytes) -> str:
-    return content.decode("utf-8", "replace")
-
-
-def _insert(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, all or none. Raises sqlite3.Error."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        db.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
-        db.execute("COMMIT")
-    except BaseException:
-        # A full disk may have ended the transaction already.
-        with contextlib.suppress(sqlite3.Error):
-            db.execute("ROLLBACK")
-        raise
-
-
-def _records_in(path: Path) -> dict[int, Record]:
-    """Return the sound records of a damaged file: from the front, from the back, then one by one between."""
-    found: dict[int, Record] = {}
-    try:
-        db = sqlite3.connect(path, isolation_level=None)
-    except sqlite3.Error:
-        return found
-    with contextlib.closing(db):
-        db.text_factory = _text
-        for order in ("", " DESC"):
-            # The damage was reached; what lies on its other side is read from the other end.
-            with contextlib.suppress(*UNREADABLE):
-                _take(found, db.execute(f"SELECT * FROM journal ORDER BY seq{order}"))  # noqa: S608 - a constant
-        for number in itertools.islice(
-            (number for number in range(1, max(found, default=0)) if number not in found), _MOST_SINGLE
-        ):
-            with contextlib.suppress(*UNREADABLE):
-                _take(found, db.execute("SELECT * FROM journal WHERE seq = ?", (number,)))
-    return found
-
-
-def _take(found: dict[int, Record], rows: Iterable[tuple[Any, ...]]) -> None:
-    for row in rows:
-        record = _record(row)
-        if record is not None and record.seq > 0:
-            found[record.seq] = record
-
-
-def _row(record: Record) -> tuple[int, float, str, bytes, int]:
-    content = msgspec.json.encode(record.data)
-    crc = _checksum(record.seq, record.time, record.kind, content)
-    return (record.seq, record.time, record.kind, content, crc)
-
-
-def _checksum(seq: int, time: float, kind: str, content: bytes) -> int:
-    return zlib.crc32(f"{seq}|{time!r}|{kind}|".encode() + content)
-
-
-def _record(row: tuple[Any, ...]) -> Record | None:
-    """Return a row as a record, None when its content is not what was written."""
-    try:
-        seq, time, kind, content, crc = row
-        if _checksum(seq, time, kind, content) != crc:
-            return None
-        return Record(seq=seq, time=time, kind=kind, data=_OBJECT.decode(content))
-    except _NO_RECORD:
-        return None
-
-
-def _sound(row: tuple[Any, ...]) -> bool:
-    """Whether ``_record`` would return one; what is in it is not made."""
-    try:
-        seq, time, kind, content, crc = row
-        _ANY_OBJECT.decode(content)
-        return crc == _checksum(seq, time, kind, content) and seq.__class__ is int and kind.__class__ is str
-    except _NO_RECORD:
-        return False
-
-
-def file_system_type(directory: Path) -> str:
-    """Return the type of the file system that holds a directory, as the mount table names it."""
-    place = directory.resolve()
-    best, kind = -1, ""
-    for mount in psutil.disk_partitions(all=True):
-        point = Path(mount.mountpoint)
-        # Later entries are mounted over earlier ones.
-        if (place == point or point in place.parents) and len(point.parts) >= best:
-            best, kind = len(point.parts), mount.fstype
-    return kind
