@@ -347,3 +347,33 @@ def test_lines_of_a_running_workflow(tmp_path: Path) -> None:
     assert list(feed.lines()) == []
     assert feed.settled()
     feed.close()
+
+
+@pytest.mark.parametrize("skew", [-4000.0, 4000.0])
+def test_a_task_on_a_host_with_a_wrong_clock_stands_where_the_coordinator_saw_it(
+    tmp_path: Path, skew: float
+) -> None:
+    made = home(tmp_path, coordinator=False)
+    directory = made / "tasks" / "w" / "run_N.1"
+    (directory / "journal.db").unlink()
+    claim = ""
+    with Journal(directory / "journal.db") as journal:
+        for kind, time, data in RECOVERED:
+            claim = claim or str(data.get("claim", ""))
+            journal.append(kind, data, time + skew)
+    (made / "coordinator").mkdir()
+    with Journal(made / "coordinator" / "journal.db") as journal:
+        journal.append("clock", {"task": TASK, "claim": claim, "behind": -skew}, RECOVERED[1][1])
+    right, found = summarise(told(RECOVERED)), summarise(gather(made, "w"))
+    assert found.tasks == right.tasks
+    assert [row.time for row in found.exceptions] == [row.time for row in right.exceptions]
+
+
+def test_a_clock_that_was_set_back_does_not_change_the_order_of_what_a_daemon_wrote(tmp_path: Path) -> None:
+    made = home(tmp_path, coordinator=False)
+    directory = made / "tasks" / "w" / "run_N.1"
+    (directory / "journal.db").unlink()
+    with Journal(directory / "journal.db") as journal:
+        for number, (kind, time, data) in enumerate(RECOVERED):
+            journal.append(kind, data, time if number < 4 else time - 5000.0)
+    assert [item.kind for item in gather(made, "w").happenings] == [kind for kind, _, _ in RECOVERED]

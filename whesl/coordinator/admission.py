@@ -7,7 +7,7 @@ refused while the task has a living owner, and admitted once it has ended (its m
 
 from __future__ import annotations
 
-from whesl.coordinator import escalation, recovery
+from whesl.coordinator import clocks, escalation, recovery
 from whesl.coordinator.events import AllowRequeue, RequeueEnded
 from whesl.coordinator.hierarchy import identify
 from whesl.coordinator.state import TaskEntry
@@ -27,6 +27,8 @@ def on_register(turn: Turn, peer: str, message: Register) -> None:
         _refuse(turn, entry, peer, message, reason)
         return
     again = entry is not None and entry.claim == message.claim
+    if not again:
+        clocks.forget(turn, task)
     if entry is None or not again or entry.peer != peer or entry.told_by == "scheduler":
         _admit(turn, entry, task, peer, message)
     heard(turn, task)

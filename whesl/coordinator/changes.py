@@ -119,6 +119,8 @@ def _registered(state: State, data: Data, time: float) -> State:
         # Its isolator begins with an empty journal: its exceptions are numbered from 1 again.
         before = msgspec.structs.replace(before, outcomes={}, exceptions=0, recovered=0)
         state = _forgotten(state, task, data["peer"])
+    if data["claim"] != before.claim:
+        before = msgspec.structs.replace(before, said=0.0, behind=0.0)
     own = TaskState(data["state"])
     new = TaskState.RUNNING if own is TaskState.REGISTERED else own
     entry = msgspec.structs.replace(
@@ -170,8 +172,11 @@ def _fenced(state: State, data: Data, _time: float) -> State:
     )
 
 
-def _report(state: State, data: Data, _time: float) -> State:
-    """What an isolator wrote down; an older record than the state at hand changes nothing."""
+def _report(state: State, data: Data, time: float) -> State:
+    """What an isolator wrote down; a record older than what it has said since changes no state.
+
+    That is seen by its own clock alone: hosts' clocks differ.
+    """
     entry = state.tasks.get(data["task"])
     if entry is None or not data.get("current", True):
         return state
@@ -184,18 +189,18 @@ def _report(state: State, data: Data, _time: float) -> State:
                 state,
                 entry.id,
                 exception=str(raised.get("exception", "")),
-                exception_time=when,
+                exception_time=entry.ours(when, time),
                 exceptions=ordinal,
             )
     if data["kind"] == "finished":
         return _task(state, entry.id, reason=str(inner.get("reason", "")))
     new = _REPORTED_STATES.get(data["kind"])
-    if new is None or when < entry.state_time or entry.state is TaskState.REGISTERED:
+    if new is None or when < entry.said or entry.state is TaskState.REGISTERED:
         return state
     changes: Data = {"reason": str(inner.get("reason", ""))} if new in (TaskState.PAUSED,) else {}
     if data["kind"] == "attempt":
         changes["attempt"] = max(entry.attempt, _whole(inner.get("attempt")))
-    return _moved(state, entry.id, new, when, **changes)
+    return _moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
 
 
 def _whole(value: Any) -> int:
@@ -205,9 +210,13 @@ def _whole(value: Any) -> int:
 
 def _state(state: State, data: Data, time: float) -> State:
     entry = state.tasks[data["task"]]
-    return _moved(
-        state, data["task"], TaskState(data["state"]), time, attempt=max(entry.attempt, data["attempt"])
-    )
+    attempt = max(entry.attempt, data["attempt"])
+    said = max(entry.said, data.get("said", 0.0))
+    return _moved(state, entry.id, TaskState(data["state"]), time, attempt=attempt, said=said)
+
+
+def _clock(state: State, data: Data, _time: float) -> State:
+    return _task(state, data["task"], behind=data["behind"])
 
 
 def _unobserved(state: State, data: Data, time: float) -> State:
@@ -246,7 +255,15 @@ def _requested(state: State, data: Data, time: float) -> State:
         ),
     )
     waits = {"request": TaskState.RECOVERING, "escalation": TaskState.ESCALATED}.get(recovery.origin)
-    return state if waits is None else _moved(state, recovery.task, waits, time)
+    if waits is None:
+        return state
+    return _moved(_said(state, recovery.task, recovery.raised.time), recovery.task, waits, time)
+
+
+def _said(state: State, task: str, when: float) -> State:
+    """Note when an isolator spoke of its task's state, by its own clock."""
+    entry = state.tasks.get(task)
+    return state if entry is None or when <= entry.said else _task(state, task, said=when)
 
 
 def _step_begun(state: State, data: Data, _time: float) -> State:
@@ -289,6 +306,7 @@ def _recovery_done(state: State, data: Data, time: float) -> State:
     recovered = sum(outcome.word == "relaunched" for outcome in outcomes.values())
     state = _task(state, entry.id, outcomes=outcomes, recovered=recovered)
     if data["outcome"] == "relaunched" and entry.state in (TaskState.RECOVERING, TaskState.PAUSED):
+        state = _said(state, entry.id, outcome.raised + data.get("seconds", 0.0))
         state = _moved(state, entry.id, TaskState.RUNNING, time)
     if data["outcome"] == "paused":
         return state
@@ -419,6 +437,7 @@ CHANGES: dict[str, Callable[[State, Data, float], State]] = {
     "fenced": _fenced,
     "report": _report,
     "state": _state,
+    "clock": _clock,
     "unobserved": _unobserved,
     "counted": _counted,
     "requested": _requested,

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator import admission, commands, configuring, escalation, recovery
+from whesl.coordinator import admission, clocks, commands, configuring, escalation, recovery
 from whesl.coordinator.events import (
     Arrived,
     CancelJob,
@@ -109,12 +109,13 @@ def _on_heartbeat(turn: Turn, peer: str, message: Heartbeat) -> None:
     entry = _owner(turn, peer, message)
     if entry is None or not entry.live or message.attempt < entry.attempt:
         return
+    clocks.note(turn, entry, message.time)
     if escalation.pending_requeue(turn, entry) is not None:
         return
     said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
     if said.final or (said is entry.state and message.attempt == entry.attempt):
         return
-    turn.record("state", task=entry.id, state=said, attempt=message.attempt)
+    turn.record("state", task=entry.id, state=said, attempt=message.attempt, said=message.time)
 
 
 def _on_report(turn: Turn, peer: str, message: Report) -> None:
@@ -175,6 +176,10 @@ def _on_finished(turn: Turn, peer: str, message: Finished) -> None:
 
 def _on_node(turn: Turn, _peer: str, message: NodeSuspect) -> None:
     bad = message.bad_node
+    entry = turn.task(bad.task)
+    if entry is not None and entry.behind:
+        moved = {"time": bad.time + entry.behind, "expires": bad.expires + entry.behind}
+        bad = msgspec.structs.replace(bad, **moved)
     known = turn.state.bad_nodes.get(bad.node)
     if known is None or known.time < bad.time:
         turn.record("bad-node", bad_node=bad, task=bad.task)

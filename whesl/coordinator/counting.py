@@ -31,7 +31,7 @@ def counted(turn: Turn, raised: Raised) -> str:
         return raised.exception
     first = raised.transformed_from[0] if raised.transformed_from else raised.exception
     task = Task(id=entry.id, step=entry.step, instance=entry.instance)
-    became = transform(workflow.spec, task, workflow.history, first, raised.time)
+    became = transform(workflow.spec, task, workflow.history, first, entry.ours(raised.time, turn.now))
     own = became.exception in (raised.exception, *raised.transformed_from)
     turn.record(
         "counted",

@@ -59,7 +59,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A task as the coordinator knows it. ``configuration`` is what the coordinator adds to the task's own.
 
     ``claim`` owns the task; ``fenced`` claims never do again. ``alias`` is what its isolator calls it, where
-    that is not its id. ``told_by``: isolator or scheduler, who said how it ended.
+    that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is when, by its
+    isolator's clock, its state was last told of; ``behind``: how far that clock is behind the coordinator's.
     """
 
     id: str
@@ -70,6 +71,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
     alias: str = ""
     state: TaskState = TaskState.REGISTERED
     state_time: float = 0.0
+    said: float = 0.0
+    behind: float = 0.0
     attempt: int = 0
     claim: str = ""
     fenced: tuple[str, ...] = ()
@@ -90,6 +93,10 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
     recovered: int = 0
     outcomes: dict[int, Outcome] = {}
     cancelled: bool = False
+
+    def ours(self, time: float, now: float) -> float:
+        """Return a time that its isolator said by the coordinator's clock; nothing happens later than now."""
+        return min(time + self.behind, now)
 
     def outdated(self, peer: str, claim: str) -> bool:
         """Whether words come from a claim that was replaced; a late one may never have registered."""
@@ -194,6 +201,7 @@ class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     ended: Map[str, float] = Map()  # since when the scheduler says that a task's job has ended
     retry_at: Map[str, float] = Map()  # by recovery id or requeue token
     retries: Map[str, int] = Map()
+    late: Map[str, float] = Map()  # by task: how late the quickest of its heartbeats came, by both clocks
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

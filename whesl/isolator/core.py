@@ -428,7 +428,8 @@ def _on_job_exception(turn: Turn, event: JobExceptionSeen) -> None:
 def _on_tick(turn: Turn, _event: Event) -> None:
     state = turn.state
     if state.setup.coordinator and state.connected and turn.now >= state.next_heartbeat:
-        turn.send(Heartbeat(task=state.setup.task.id, state=state.task_state, attempt=state.attempt))
+        own = state.setup.task.id
+        turn.send(Heartbeat(task=own, state=state.task_state, attempt=state.attempt, time=turn.now))
         turn.volatile(next_heartbeat=turn.now + state.heartbeat)
     if state.connected:
         turn.wake(turn.state.next_heartbeat)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,23 +74,63 @@ def gather(home: Path, workflow_id: str) -> Gathered:
     workflow = _workflow(home, workflow_id, directories)
     found: list[Happening] = []
     reported: dict[str, list[Happening]] = {task.id: [] for task, _ in directories}
+    clocks: dict[str, dict[str, float]] = {}  # by task and claim: how far its clock was behind
     for item in _from_coordinator(home, damaged):
         if item.task.startswith(f"{workflow_id}/"):
+            if item.kind == "coordinator:clock":
+                clocks.setdefault(item.task, {}).update(_behind(item.data))
             relayed = not item.kind.startswith("coordinator:")
             (reported.setdefault(item.task, []) if relayed else found).append(item)
     own: dict[str, list[Happening]] = {}
     for task, directory in directories:
         own.setdefault(task.id, []).extend(_from_isolator(task.id, directory, damaged))
     # A coordinator that was away has missed some; an isolator's own record may be gone or damaged.
+    sources = [found]
     for name, relayed_items in reported.items():
         written = own.get(name, [])
-        found += written if len(written) >= len(relayed_items) else relayed_items
+        items = written if len(written) >= len(relayed_items) else relayed_items
+        sources.append(_by_coordinators_clock(items, clocks.get(name, {})))
     return Gathered(
         workflow=workflow,
-        happenings=tuple(sorted(found, key=lambda item: item.time)),
+        happenings=_merged(sources),
         submitted=_submissions(home / "workflows" / workflow_id / "submissions"),
         damaged=tuple(damaged),
     )
+
+
+def _behind(data: dict[str, Any]) -> dict[str, float]:
+    claim, behind = data.get("claim"), data.get("behind")
+    if isinstance(claim, str) and isinstance(behind, (int, float)) and math.isfinite(behind):
+        return {claim: float(behind)}
+    return {}
+
+
+def _by_coordinators_clock(items: list[Happening], behind: dict[str, float]) -> list[Happening]:
+    """Return a task's records as the coordinator's clock would have dated them.
+
+    Args:
+        items: in their order; each start of the task's job, maybe on another host, begins with ``begun``.
+        behind: by the claim of a start, how far its host's clock was behind, s.
+    """
+    if not behind:
+        return items
+    moved, by = [], 0.0
+    for item in items:
+        if item.kind == "begun":
+            by = behind.get(str(item.data.get("claim")), 0.0)
+        moved.append(msgspec.structs.replace(item, time=item.time + by))
+    return moved
+
+
+def _merged(sources: list[list[Happening]]) -> tuple[Happening, ...]:
+    """Return all in the order of time; what one daemon wrote stays in the order in which it wrote it."""
+    dated: list[tuple[float, Happening]] = []
+    for source in sources:
+        latest = -math.inf
+        for item in source:
+            latest = max(latest, item.time)
+            dated.append((latest, item))
+    return tuple(item for _, item in sorted(dated, key=lambda pair: pair[0]))
 
 
 def _workflow(home: Path, workflow_id: str, directories: list[tuple[Task, Path]]) -> Workflow:

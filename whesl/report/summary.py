@@ -334,12 +334,12 @@ class _Fold:
             exception=raised.exception,
             ordinal=raised.ordinal,
             attempt=raised.attempt,
-            time=raised.time,
+            time=time,
             transformed_from=raised.transformed_from,
         )
         _explain(row, raised.evidence)
         if self._attempt_started is not None:
-            row.lost_work = max(0.0, raised.time - self._attempt_started)
+            row.lost_work = max(0.0, time - self._attempt_started)
         self.rows[raised.ordinal] = row
         for other in self.rows.values():
             # What was raised in its place (ESCALATE to a named exception) goes on with the recovery.

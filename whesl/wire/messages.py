@@ -49,11 +49,12 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
 
 
 class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
-    """Alive. Not acknowledged one by one."""
+    """Alive. Not acknowledged one by one. ``time``: when it was sent, by the sender's clock; 0: not said."""
 
     task: str
     state: TaskState
     attempt: int
+    time: float = 0.0
 
 
 class Report(Message, frozen=True, kw_only=True, tag="report"):
