@@ -15,15 +15,19 @@ from pathlib import Path
 import msgspec
 
 from whesl.model.decoding import UNDECODABLE
-from whesl.model.errors import WheslError
-from whesl.model.planted import planted
+from whesl.wire.home import HOME_VARIABLE, HomeError, make_private
 
-HOME_VARIABLE = "WHESL_HOME"
-_PRIVATE = 0o700
-
-
-class HomeError(WheslError):
-    """``WHESL_HOME`` cannot be used: it is not private, not ours, or cannot be made."""
+__all__ = [
+    "HOME_VARIABLE",
+    "HomeError",
+    "KeyPair",
+    "LinkKeys",
+    "UserKeys",
+    "home",
+    "private_directory",
+    "user_keys",
+    "write_private",
+]
 
 
 class KeyPair(msgspec.Struct, frozen=True):
@@ -73,46 +77,12 @@ def home() -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """Return ``path`` after making it (mode 0700) or checking that it is ours and private.
-
-    Directories above it that do not exist are made private too: in one that others may write into, they
-    could put a directory of theirs in its place.
+    """Return ``path`` after making it, or checking that it is ours and private (``make_private``).
 
     Raises HomeError.
     """
-    stranger = planted(str(path.absolute()), os.geteuid(), os.lstat, os.readlink)
-    if stranger is not None:
-        raise HomeError(
-            f"{path} leads through {stranger}, which another user has put there",
-            hint=f"set {HOME_VARIABLE} to a directory of your own",
-        )
-    try:
-        make_directories(path)
-        found = path.stat()
-    except OSError as error:
-        raise HomeError(
-            f"{path} cannot be used as a directory: {error.strerror}",
-            hint=f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share",
-        ) from error
-    if found.st_uid != os.geteuid():
-        raise HomeError(
-            f"{path} belongs to uid {found.st_uid}, not to you (uid {os.geteuid()})",
-            hint=f"set {HOME_VARIABLE} to a directory of your own",
-        )
-    mode = stat.S_IMODE(found.st_mode)
-    if mode & 0o077:
-        raise HomeError(
-            f"{path} is open to others (mode {mode:04o}); keys are kept below it",
-            hint=f"chmod 700 {path}",
-        )
+    make_private(str(path.absolute()))
     return path
-
-
-def make_directories(path: Path) -> None:
-    """Make a directory and what is missing above it, all of mode 0700 whatever the umask. Raises OSError."""
-    if not path.is_dir():
-        make_directories(path.parent)
-        path.mkdir(mode=_PRIVATE, exist_ok=True)
 
 
 def user_keys(directory: Path) -> UserKeys:

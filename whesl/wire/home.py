@@ -1,0 +1,75 @@
+"""Where a user's WHESL lives: a directory that is private, or refused.
+
+Standard library only, and little of it: what starts a task loads this before the task runs.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from whesl.model.errors import WheslError
+from whesl.model.planted import planted
+
+HOME_VARIABLE = "WHESL_HOME"
+_PRIVATE = 0o700
+
+
+class HomeError(WheslError):
+    """``WHESL_HOME`` cannot be used: it is not private, not ours, or cannot be made."""
+
+
+def make_private(path: str) -> None:
+    """Make a directory (mode 0700), or check that it is ours and private.
+
+    Directories above it that do not exist are made private too: in one that others may write into, they
+    could put a directory of theirs in its place.
+
+    Args:
+        path: absolute.
+
+    Raises HomeError.
+    """
+    stranger = planted(path, os.geteuid(), os.lstat, os.readlink)
+    if stranger is not None:
+        raise HomeError(
+            f"{path} leads through {stranger}, which another user has put there",
+            hint=f"set {HOME_VARIABLE} to a directory of your own",
+        )
+    try:
+        make_directories(path)
+        found = os.stat(path)  # noqa: PTH116  # pathlib costs milliseconds
+    except OSError as error:
+        raise HomeError(
+            f"{path} cannot be used as a directory: {error.strerror}",
+            hint=f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share",
+        ) from error
+    if found.st_uid != os.geteuid():
+        raise HomeError(
+            f"{path} belongs to uid {found.st_uid}, not to you (uid {os.geteuid()})",
+            hint=f"set {HOME_VARIABLE} to a directory of your own",
+        )
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o077:
+        raise HomeError(
+            f"{path} is open to others (mode {mode:04o}); keys are kept below it",
+            hint=f"chmod 700 {path}",
+        )
+
+
+def make_directories(path: str) -> None:
+    """Make a directory and what is missing above it, all of mode 0700 whatever the umask. Raises OSError.
+
+    Args:
+        path: absolute.
+    """
+    if os.path.isdir(path):  # noqa: PTH112  # as above
+        return
+    above = os.path.dirname(path)  # noqa: PTH120
+    if above != path:
+        make_directories(above)
+    try:
+        os.mkdir(path, _PRIVATE)  # noqa: PTH102
+    except FileExistsError:
+        if not os.path.isdir(path):  # noqa: PTH112
+            raise
