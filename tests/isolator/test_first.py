@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.isolator import core, first, keeper, launching, processes, taskdir
+from whesl.isolator import core, first, keeper, processes, runner, taskdir
 from whesl.isolator.events import StartAttempt, Started
 from whesl.isolator.setup import Setup, split, token
 from whesl.isolator.starting import Starter
@@ -60,7 +60,7 @@ def job(tmp_path: Path, script: str, **changes: object) -> Job:
     return Job(
         setup=msgspec.structs.replace(setup, **changes),
         script=script,
-        interpreter=launching.interpreter(script),
+        interpreter=runner.interpreter(script),
         workdir=str(tmp_path),
         stdin=os.devnull,
         stdout=taskdir.Stream(str(tmp_path / "out")),

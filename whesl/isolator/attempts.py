@@ -12,25 +12,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from whesl.isolator import output, processes, taskdir
+from whesl.isolator import output, processes, runner, taskdir
 from whesl.isolator.launching import Launch
 from whesl.isolator.taskdir import Job, TaskDir
 
-# The traps keep the shell alive when a signal is meant for the command: its status has still to be written.
-# Traps are undone in the command itself. What the shell would say of a killed command goes nowhere (hence
-# the parentheses: dash says it where the command's own errors go), since the task's files hold its output
-# only. The status file is overwritten in place (taskdir.read_status).
-RUNNER = """\
-exec 3>&2 2>/dev/null
-trap : HUP INT QUIT USR1 USR2 ALRM TERM
-status=$1
-shift
-printf '%-15s\\n' run 1<>"$status"
-( exec "$@" 2>&3 3>&- )
-code=$?
-printf '%-15s\\n' "$code" 1<>"$status"
-exit "$code"
-"""
 UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
 
 
@@ -100,36 +85,22 @@ class Attempt:
         place = directory.attempt(number)
         status = directory.status(number)
         taskdir.replace(place / "claim", job.setup.claim.encode())
-        taskdir.replace(status, taskdir.STATUS_PENDING)
+        taskdir.replace(status, runner.STATUS_PENDING)
         outputs = output.present(directory, job, number)
         if launch.script is not None:
             script = place / "script"
             script.write_text(launch.script)
             script.chmod(0o700)
-        with contextlib.ExitStack() as files:
-
-            def opened(path: Path | str, flags: int) -> int:
-                descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
-                files.callback(os.close, descriptor)
-                return descriptor
-
-            append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-            out = opened(outputs.stdout, append)
-            err = out if outputs.stderr == outputs.stdout else opened(outputs.stderr, append)
-            source = 0
-            if job.stdin:
-                source = opened(job.stdin, os.O_RDONLY)
-                with contextlib.suppress(OSError):  # a device has no place to return to
-                    os.lseek(source, job.stdin_offset, os.SEEK_SET)
-            child = subprocess.Popen(
-                ["/bin/sh", "-c", RUNNER, "whesl-runner", str(status), *launch.command],
-                stdin=source,
-                stdout=out,
-                stderr=err,
-                cwd=launch.workdir,
-                env=launch.environment,
-                start_new_session=True,
-            )
+        child = runner.start(
+            launch.command,
+            status=str(status),
+            stdin=job.stdin,
+            stdin_offset=job.stdin_offset,
+            stdout=outputs.stdout,
+            stderr=outputs.stderr,
+            workdir=launch.workdir,
+            environment=launch.environment,
+        )
         attempt = cls(number, token, child.pid, status)
         attempt._child = child
         return attempt
@@ -143,10 +114,10 @@ class Attempt:
         """
         status = directory.status(number)
         found = processes.of_attempt(token)
-        runner = next((process for process in found if process.pid == process.session), None)
-        if runner is not None and taskdir.read_status(status) is None:
-            return cls(number, token, runner.pid, status)
+        leader = next((process for process in found if process.pid == process.session), None)
+        if leader is not None and taskdir.read_status(status) is None:
+            return cls(number, token, leader.pid, status)
         with contextlib.suppress(OSError):
-            if found or status.read_bytes() != taskdir.STATUS_PENDING:
+            if found or status.read_bytes() != runner.STATUS_PENDING:
                 return cls(number, token, 0, status)
         return None

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from whesl.isolator.processes import TOKEN_VARIABLE
+from whesl.isolator import runner
+from whesl.isolator.runner import interpreter as interpreter
 from whesl.isolator.taskdir import Job
 from whesl.model.allocation import NodeSet
 from whesl.model.pathmap import PathMap
@@ -52,17 +53,6 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     shims: str = ""
 
 
-def interpreter(script: str) -> tuple[str, ...]:
-    """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
-    first = script.split("\n", 1)[0].rstrip("\r")
-    if first.startswith("#!"):
-        # The kernel passes everything after the first word as one argument.
-        words = first[2:].strip().split(None, 1)
-        if words:
-            return tuple(words)
-    return ("/bin/bash",)
-
-
 def compose(
     job: Job,
     configuration: Configuration,
@@ -103,23 +93,20 @@ def compose(
             environment[name] = value
         else:
             environment.pop(name, None)
-    environment.update(
-        {
-            "WHESL_TASK": job.setup.task.id,
-            "WHESL_WORKFLOW": job.setup.workflow,
-            "WHESL_RESTART_COUNT": str(attempt - 1),
-            TOKEN_VARIABLE: token,
-            "WHESL_NODELIST": ",".join(nodes.active),
-            # For the launchers' shims: who took whose place, and whether a lost node's step may linger.
-            "WHESL_SWAPPED": msgspec.json.encode(nodes.swapped).decode(),
-            "WHESL_LOST_NODES": ",".join(nodes.lost),
-            "WHESL_HOSTFILE": places.hosts,
-            "WHESL_RECONFIGURE": places.reconfigure,
-            "PWD": workdir,
-        }
+    environment |= runner.told(
+        task=job.setup.task.id,
+        workflow=job.setup.workflow,
+        attempt=attempt,
+        token=token,
+        active=nodes.active,
+        swapped=msgspec.json.encode(nodes.swapped).decode(),
+        lost=nodes.lost,
+        hosts=places.hosts,
+        reconfigure=places.reconfigure,
+        workdir=workdir,
     )
     if places.shims:
-        environment["PATH"] = f"{places.shims}:{environment.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
+        environment["PATH"] = runner.with_shims(environment.get("PATH"), places.shims)
     return Launch(command=tuple(command), environment=environment, workdir=workdir, script=script)
 
 

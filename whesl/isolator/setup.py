@@ -8,8 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from whesl.esl.spec import Spec
+from whesl.isolator import identity
 from whesl.model.allocation import NodeSet
-from whesl.model.digest import hexdigest
 from whesl.model.workflow import Task
 
 
@@ -17,7 +17,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """What the isolator is told once and what never changes. Times in seconds.
 
     ``claim`` is new for each start of the job's script by the resource manager. ``nodes`` are the
-    allocation's, in its order; ``active`` of them are used, the others are spares.
+    allocation's, in its order; ``active`` of them are used, the others are spares. ``requeue_allowed``: the
+    resource manager runs the job again by itself when it loses it, until the coordinator knows of it.
     """
 
     task: Task
@@ -32,6 +33,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     active: int | None = None
     own_node: str = ""
     use_own_node: bool = True
+    requeue_allowed: bool = False
     salt: str = ""
     welcome_wait: float = 10.0
     coordinator_wait: float = 120.0
@@ -40,8 +42,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 def token_prefix(setup: Setup) -> str:
     """Return what the tokens of all attempts of a task begin with: what its agents fence by."""
-    identity = f"{setup.salt}/{setup.task.id}"
-    return hexdigest(identity.encode(), 16) + "."
+    return identity.token_prefix(setup.salt, setup.task.id)
 
 
 def token(setup: Setup, attempt: int) -> str:
@@ -57,26 +58,13 @@ def split(setup: Setup, *, wanted: int | None = None, avoid: frozenset[str] = fr
         wanted: how many are used, where a configuration says so.
         avoid: suspected nodes.
     """
-    last = frozenset() if setup.use_own_node else frozenset((setup.own_node,))
-    everything = len(setup.nodes) - len(last & set(setup.nodes))
-    return choose(setup.nodes, wanted or setup.active or max(everything, 1), avoid, last)
+    most, last = identity.usual(setup.nodes, setup.own_node, use_own=setup.use_own_node)
+    return choose(setup.nodes, wanted or setup.active or most, avoid, last)
 
 
 def choose(
     nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
 ) -> NodeSet:
-    """Return the first ``wanted`` nodes in use and the rest as spares.
-
-    Args:
-        nodes: the allocation's, in its order.
-        wanted: how many are used; all there are, when it is more.
-        avoid: suspected nodes: used only when there are too few others, and the last among the spares.
-        last: nodes that are used only when nothing else is left (the isolator's own, on request).
-    """
-    rank = {node: (node in avoid, node in last) for node in nodes}
-    preferred = sorted(nodes, key=lambda node: rank[node])
-    chosen = frozenset(preferred[:wanted])
-    return NodeSet(
-        active=tuple(node for node in nodes if node in chosen),
-        spares=tuple(node for node in preferred if node not in chosen),
-    )
+    """Return the first ``wanted`` nodes in use and the rest as spares; the arguments are ``divided``'s."""
+    active, spares = identity.divided(nodes, wanted, avoid, last)
+    return NodeSet(active=active, spares=spares)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from whesl.isolator import files, runner
 from whesl.isolator.processes import Process
 from whesl.isolator.setup import Setup
 from whesl.model.decoding import UNDECODABLE
@@ -18,7 +19,6 @@ from whesl.model.states import TaskState
 from whesl.wire.keys import private_directory
 
 S = TypeVar("S", bound=msgspec.Struct)
-STATUS_PENDING = b"-" * 15 + b"\n"
 
 
 class TaskDirError(WheslError):
@@ -158,12 +158,9 @@ class TaskDir:
 
         Raises LockedError when another isolator holds it.
         """
-        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            raise LockedError(f"another isolator holds {self.lock_file}") from error
+        descriptor = files.lock(str(self.lock_file))
+        if descriptor is None:
+            raise LockedError(f"another isolator holds {self.lock_file}")
         return descriptor
 
     def owner(self) -> Owner | None:
@@ -207,15 +204,7 @@ def load(path: Path, kind: type[S]) -> S | None:
 
 def replace(path: Path, content: bytes) -> None:
     """Replace a file's content in one piece; it is private to the user."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
+    files.replace(str(path), content)
 
 
 def read_status(path: Path) -> int | None:
@@ -229,7 +218,7 @@ def read_status(path: Path) -> int | None:
         content = path.read_bytes()
     except OSError:
         return None
-    if len(content) != len(STATUS_PENDING) or not content.endswith(b"\n"):
+    if len(content) != len(runner.STATUS_PENDING) or not content.endswith(b"\n"):
         return None
     text = content.strip()
     return int(text) if text.isdigit() else None

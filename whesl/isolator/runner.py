@@ -1,0 +1,146 @@
+"""The shell under which an attempt runs, and what a task is told in its environment.
+
+Apart from the rest, and standard library only: ``whesl exec`` starts a first attempt with this before
+anything of the isolator is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
+STATUS_PENDING = b"-" * 15 + b"\n"
+# The traps keep the shell alive when a signal is meant for the command: its status has still to be written.
+# Traps are undone in the command itself. What the shell would say of a killed command goes nowhere (hence
+# the parentheses: dash says it where the command's own errors go), since the task's files hold its output
+# only. The status file is overwritten in place (taskdir.read_status).
+RUNNER = """\
+exec 3>&2 2>/dev/null
+trap : HUP INT QUIT USR1 USR2 ALRM TERM
+status=$1
+shift
+printf '%-15s\\n' run 1<>"$status"
+( exec "$@" 2>&3 3>&- )
+code=$?
+printf '%-15s\\n' "$code" 1<>"$status"
+exit "$code"
+"""
+
+
+def interpreter(script: str) -> tuple[str, ...]:
+    """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
+    first = script.split("\n", 1)[0].rstrip("\r")
+    if first.startswith("#!"):
+        # The kernel passes everything after the first word as one argument.
+        words = first[2:].strip().split(None, 1)
+        if words:
+            return tuple(words)
+    return ("/bin/bash",)
+
+
+def told(
+    *,
+    task: str,
+    workflow: str,
+    attempt: int,
+    token: str,
+    active: Sequence[str],
+    swapped: str,
+    lost: Sequence[str],
+    hosts: str,
+    reconfigure: str,
+    workdir: str,
+) -> dict[str, str]:
+    """Return the variables that tell a task about itself (docs/architecture.md, "What a task sees").
+
+    Args:
+        task, workflow: ids.
+        attempt: its number, from 1.
+        token: the attempt's.
+        active: nodes in use.
+        swapped: which node took whose place, as JSON.
+        lost: lost nodes.
+        hosts, reconfigure: files.
+        workdir: the working directory.
+    """
+    return {
+        "WHESL_TASK": task,
+        "WHESL_WORKFLOW": workflow,
+        "WHESL_RESTART_COUNT": str(attempt - 1),
+        TOKEN_VARIABLE: token,
+        "WHESL_NODELIST": ",".join(active),
+        # For the launchers' shims: who took whose place, and whether a lost node's step may linger.
+        "WHESL_SWAPPED": swapped,
+        "WHESL_LOST_NODES": ",".join(lost),
+        "WHESL_HOSTFILE": hosts,
+        "WHESL_RECONFIGURE": reconfigure,
+        "PWD": workdir,
+    }
+
+
+def with_shims(path: str | None, shims: str) -> str:
+    """Return PATH with the directory of our launchers in front.
+
+    Args:
+        path: the caller's, None for none.
+        shims: the directory.
+    """
+    return f"{shims}:{'/usr/local/bin:/usr/bin:/bin' if path is None else path}"
+
+
+def start(
+    command: Sequence[str],
+    *,
+    status: str,
+    stdin: str,
+    stdin_offset: int,
+    stdout: str,
+    stderr: str,
+    workdir: str,
+    environment: Mapping[str, str],
+) -> subprocess.Popen[bytes]:
+    """Start a command under its runner, in a session of its own, and return that.
+
+    Args:
+        command: what to run.
+        status: the file for its exit status, made beforehand.
+        stdin: a file to be read from ``stdin_offset``; empty for the caller's own standard input.
+        stdin_offset: bytes.
+        stdout, stderr: files to be appended to; the same for both when they are to be one.
+        workdir: where it runs.
+        environment: all of it.
+
+    Raises OSError when a file cannot be opened or the working directory does not exist.
+    """
+    opened: list[int] = []
+    try:
+        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        out = err = os.open(stdout, append, 0o666)
+        opened.append(out)
+        if stderr != stdout:
+            err = os.open(stderr, append, 0o666)
+            opened.append(err)
+        source = 0
+        if stdin:
+            source = os.open(stdin, os.O_RDONLY | os.O_CLOEXEC)
+            opened.append(source)
+            with contextlib.suppress(OSError):  # a device has no place to return to
+                os.lseek(source, stdin_offset, os.SEEK_SET)
+        return subprocess.Popen(
+            ["/bin/sh", "-c", RUNNER, "whesl-runner", status, *command],
+            stdin=source,
+            stdout=out,
+            stderr=err,
+            cwd=workdir,
+            env=environment,
+            start_new_session=True,
+        )
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
