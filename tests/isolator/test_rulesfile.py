@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from whesl import esl
+from whesl.isolator import verdicts
 from whesl.isolator.rulesfile import load_rules
 from whesl.model.errors import UsageError
 
@@ -71,3 +73,57 @@ def test_two_files_may_not_define_the_same(rules: Path, tmp_path: Path) -> None:
     second.write_text(RULES)
     with pytest.raises(UsageError, match=r"site\.esl:2: exception FLAP is also in"):
         load_rules([str(rules), str(second)], tmp_path / "cache", any_job=False)
+
+
+ALONE = """\
+INCLUDE "disk"
+DECLARE ENTITY JOB
+DECLARE RESOURCE NODE[REPLACE]
+EXCEPTION RECOVERY STEP DISK_FULL JOB NODE.REPLACE
+"""
+
+
+def test_the_same_rules_elsewhere_are_not_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rules.esl").write_text(ALONE)
+    first = load_rules([str(tmp_path / "one" / "rules.esl")], tmp_path / "cache", any_job=False)
+    monkeypatch.setattr(esl, "load_all", None)
+    second = load_rules([str(tmp_path / "two" / "rules.esl")], tmp_path / "cache", any_job=False)
+    assert first is not None and second is not None
+    assert (first.file, second.file) == tuple(str(tmp_path / name / "rules.esl") for name in ("one", "two"))
+    assert msgspec.structs.replace(second, file=first.file) == first
+
+
+def test_a_compiled_file_is_recalled_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "rules.esl").write_text(ALONE)
+    whole = load_rules([str(tmp_path / "rules.esl")], tmp_path / "cache", any_job=False)
+    compiled = tmp_path / "elsewhere.json"
+    compiled.write_bytes(msgspec.json.encode(whole))
+    for _ in range(2):
+        assert load_rules([str(compiled)], tmp_path / "cache", any_job=False) == whole
+    known = verdicts.recall(str(tmp_path / "cache"), str(compiled), compiled.read_bytes())
+    assert known is not None and known["file"] == str(tmp_path / "rules.esl")
+
+
+def test_a_damaged_verdict_is_no_verdict(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.esl"
+    rules.write_text(ALONE)
+    cache = tmp_path / "cache"
+    whole = load_rules([str(rules)], cache, any_job=False)
+    (place,) = cache.iterdir()
+    content = place.read_bytes()
+    assert verdicts.recall(str(cache), str(rules), rules.read_bytes()) is not None
+    for damaged in (content[:-9], content.replace(b"DISK_FULL", b"DISK_FALL", 1), b"", b"{}"):
+        place.write_bytes(damaged)
+        assert verdicts.recall(str(cache), str(rules), rules.read_bytes()) is None
+        assert load_rules([str(rules)], cache, any_job=False) == whole
+
+
+def test_rules_are_checked_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.esl"
+    rules.write_text(ALONE)
+    (tmp_path / "cache").write_text("no directory")
+    assert load_rules([str(rules)], tmp_path / "cache", any_job=False) is not None

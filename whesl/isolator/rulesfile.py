@@ -6,16 +6,15 @@ pay for it thousands of times.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from whesl import __version__
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
-from whesl.isolator import taskdir
+from whesl.isolator import verdicts
 from whesl.model.decoding import UNDECODABLE
-from whesl.model.digest import hexdigest
 from whesl.model.errors import UsageError, WheslError
 
 
@@ -44,49 +43,33 @@ def _load(path: Path, cache: Path) -> Spec:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"the rules {path} cannot be read: {error.strerror}") from error
-    if content.lstrip().startswith(b"{"):
-        try:
-            return msgspec.json.decode(content, type=Spec)
-        except UNDECODABLE as error:
-            raise UsageError(
-                f"{path} is not a compiled specification: {error}", hint="whesl compile RULES.esl makes one"
-            ) from error
-    key = hexdigest(f"{__version__}\0{path.absolute()}\0{path}\0".encode() + content, 20)
-    place = cache / f"{key}.rules"
-    known = taskdir.load(place, _Compiled)
-    if known is not None and all(_digest(Path(name)) == digest for name, digest in known.included.items()):
-        return known.spec
-    compiled = _compiled(path)
-    cache.mkdir(mode=0o700, exist_ok=True)
-    taskdir.replace(place, msgspec.json.encode(compiled))
-    return compiled.spec
+    known = verdicts.recall(str(cache), str(path), content)
+    if known is not None:
+        with contextlib.suppress(msgspec.ValidationError):  # another make's
+            return msgspec.convert(known, Spec)
+    spec, included = _decoded(path, content) if verdicts.is_compiled(content) else _compiled(path)
+    with contextlib.suppress(OSError):  # the next call checks again
+        verdicts.remember(str(cache), str(path), content, msgspec.to_builtins(spec), included)
+    return spec
 
 
-class _Compiled(msgspec.Struct, frozen=True, kw_only=True):
-    """A specification, and the files it includes as they were: real paths, and the digests of their bytes."""
-
-    spec: Spec
-    included: dict[str, str] = {}
-
-
-def _digest(path: Path) -> str:
-    """Return the digest of an included file as it is now, "" when it cannot be read."""
+def _decoded(path: Path, content: bytes) -> tuple[Spec, dict[str, str]]:
     try:
-        # Not from a pipe, which could keep us waiting.
-        return hexdigest(path.read_bytes(), 20) if path.is_file() else ""
-    except OSError:
-        return ""
+        return msgspec.json.decode(content, type=Spec), {}
+    except UNDECODABLE as error:
+        raise UsageError(
+            f"{path} is not a compiled specification: {error}", hint="whesl compile RULES.esl makes one"
+        ) from error
 
 
-def _compiled(path: Path) -> _Compiled:
+def _compiled(path: Path) -> tuple[Spec, dict[str, str]]:
     # Only here: the parser is the heaviest import of all, and a compiled file needs none of it.
     from whesl.esl import load_all
 
     try:
-        spec, included = load_all(path)
+        return load_all(path)
     except WheslError as error:
         raise UsageError(error.message, hint=error.hint) from error
-    return _Compiled(spec=spec, included=included)
 
 
 def _merged(specs: Sequence[Spec]) -> Spec:
