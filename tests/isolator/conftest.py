@@ -44,6 +44,7 @@ from whesl.isolator.events import (
     Event,
     EvidenceCollected,
     Finish,
+    ForbidRequeue,
     Found,
     JobExceptionRaised,
     Journal,
@@ -251,7 +252,10 @@ class World:
         elif isinstance(command, Finish):
             self.finished = command
         else:
-            assert isinstance(command, (SignalAttempt, WriteReconfigure)) or type(command).__name__ == "Say"
+            assert (
+                isinstance(command, (ForbidRequeue, SignalAttempt, WriteReconfigure))
+                or type(command).__name__ == "Say"
+            )
 
     def advance(self, seconds: float) -> World:
         """Let time pass, with the ticks that were asked for."""

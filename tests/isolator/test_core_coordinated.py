@@ -21,6 +21,7 @@ from whesl.isolator.events import (
     ConfigurationRead,
     CoordinatorFound,
     CoordinatorLost,
+    ForbidRequeue,
     ReadConfiguration,
     RunStep,
     SignalAttempt,
@@ -57,6 +58,44 @@ def test_the_first_attempt_waits_for_its_configuration(world: Make) -> None:
     moved = Configuration(version=3, path_map=PathMap().with_rule("/old", "/new"))
     welcome(made, configuration=moved)
     assert made.asked(StartAttempt)[0].configuration.path_map == moved.path_map
+
+
+def test_a_job_is_taken_over_from_its_scheduler_once_with_its_first_welcome() -> None:
+    made = World(make_setup(coordinator=True, requeue_allowed=True)).start()
+    assert made.asked(ForbidRequeue) == [], "nobody knows of this run yet: the scheduler is to run it again"
+    welcome(made)
+    assert len(made.asked(ForbidRequeue)) == 1
+    # A restarted isolator is welcomed again; what the coordinator has allowed meanwhile is its own decision.
+    welcome(made.restart())
+    welcome(made)
+    assert len(made.asked(ForbidRequeue)) == 1
+
+
+def test_a_job_that_was_lost_before_its_first_welcome_begins_as_another_run_of_it() -> None:
+    made = World(make_setup(coordinator=True, requeue_allowed=True)).start()
+    # Its node died; the scheduler has run the job again, and the directory has what the first run wrote down.
+    made.restart(make_setup(coordinator=True, requeue_allowed=True, claim="c2"))
+    assert made.sent(Register)[-1].claim == "c2"
+    welcome(made)
+    assert [start.attempt for start in made.asked(StartAttempt)] == [1]
+    assert len(made.asked(ForbidRequeue)) == 1
+
+
+def test_an_attempt_that_was_written_down_and_lost_with_its_node_is_not_taken_for_a_run() -> None:
+    made = World(make_setup(coordinator=True, requeue_allowed=True)).start()
+    made.hold = (StartAttempt, ForbidRequeue)
+    welcome(made)
+    made.hold = ()
+    made.restart(make_setup(coordinator=True, requeue_allowed=True, claim="c2"))
+    welcome(made)
+    assert [start.attempt for start in made.asked(StartAttempt)] == [1, 2]
+    assert made.ever == {2}
+
+
+def test_a_job_that_its_scheduler_may_not_run_again_is_left_alone() -> None:
+    made = World(make_setup(coordinator=True)).start()
+    welcome(made)
+    assert made.asked(ForbidRequeue) == []
 
 
 def test_without_an_answer_the_task_starts_all_the_same(world: Make) -> None:

@@ -19,7 +19,7 @@ from whesl.rjms.port import JobRecord
 from whesl.workflows import wrap
 from whesl.workflows.submit import once
 from whesl.workflows.submit.options import parse_call, parse_header
-from whesl.workflows.submit.rewrite import original_comment, rewrite
+from whesl.workflows.submit.rewrite import OURS, original_comment, rewrite
 
 HEADER = """\
 #!/bin/bash
@@ -107,10 +107,46 @@ def test_flags_and_comment() -> None:
     words = rewritten(script(spares=0), "-D", "/w")
     assert words[:2] == ["-D", "/w"]
     assert words[-1] == "run.slurm.sh"
-    assert {"--no-kill", "--no-requeue", "--comment=whesl:w/run#1"} <= set(words)
+    assert {"--no-kill", "--requeue", "--comment=whesl:w/run#1"} <= set(words)
     assert not any(word.startswith("--nodes") for word in words)
     assert original_comment(parse_call(["a"]), script()) == "what Maestro says"
     assert original_comment(parse_call(["--comment=mine", "a"]), script()) == "mine"
+
+
+@pytest.mark.parametrize(
+    ("header", "environment", "arguments", "allowed"),
+    [
+        ("", {}, [], True),
+        ("", {"SBATCH_NO_REQUEUE": OURS}, [], True),
+        ("", {"SBATCH_NO_REQUEUE": "1"}, [], False),
+        ("", {"SBATCH_NO_REQUEUE": "1"}, ["--requeue"], True),
+        ("#SBATCH --no-requeue", {}, [], False),
+        ("#SBATCH --no-requeue", {"SBATCH_REQUEUE": "1"}, [], True),
+        ("#SBATCH --requeue", {}, ["--no-requeue"], False),
+        ("#SBATCH --no-requeue", {}, ["--requeue"], True),
+    ],
+)
+def test_a_lost_start_is_slurm_s_unless_the_user_says_no(
+    header: str, environment: dict[str, str], arguments: list[str], allowed: bool
+) -> None:
+    text = script(more=header)
+    wrapped = wrap.read_wrapped(text)
+    assert wrapped is not None
+    result = rewrite(parse_call([*arguments, "a.sh"]), text, wrapped, "c", environment)
+    assert result.requeue is allowed
+    assert [word for word in result.words if "requeue" in word][-1] == (
+        "--requeue" if allowed else "--no-requeue"
+    )
+
+
+def test_who_only_observes_leaves_nothing_to_slurm_that_is_not_withdrawn() -> None:
+    call = wrap.TaskCall(program=("w",), workflow="w", step="s", spec="/r", observe=True)
+    text = "#!/bin/sh\n" + wrap.wrap(call, "x\n", interpreter="/bin/sh")
+    wrapped = wrap.read_wrapped(text)
+    assert wrapped is not None
+    result = rewrite(parse_call(["a.sh"]), text, wrapped, "c")
+    assert not result.requeue
+    assert "--no-requeue" in result.words
 
 
 @pytest.mark.parametrize(
@@ -268,7 +304,12 @@ def test_a_refusal_is_told_and_may_be_tried_again(tmp_path: Path) -> None:
 
     with pytest.raises(RefusedError):
         submit(tmp_path, scheduler, refuse)
+    ledger = once.Ledger(tmp_path, "w/a task")
+    refused = ledger.read()
+    assert refused is not None and (refused.refused, refused.job) == ("invalid partition", "")
     assert submit(tmp_path, scheduler) == "100"
+    accepted = ledger.read()
+    assert accepted is not None and (accepted.refused, accepted.job) == ("", "100")
 
 
 @settings(deadline=None)  # files are written, and machines are busy

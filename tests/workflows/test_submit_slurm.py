@@ -16,6 +16,7 @@ from whesl.testing.slurmbed import SlurmBed
 from whesl.workflows import wrap
 from whesl.workflows.submit import avoid
 from whesl.workflows.submit.install import install
+from whesl.workflows.submit.rewrite import OURS
 
 pytestmark = pytest.mark.slurm
 
@@ -35,7 +36,7 @@ class Front:
             "WHESL_HOME": str(home),
             "WHESL_RJMS": "slurm",
             "SBATCH_NO_KILL": "set",
-            "SBATCH_NO_REQUEUE": "1",
+            "SBATCH_NO_REQUEUE": OURS,
         }
         program = directory / "whesl"
         program.write_text(
@@ -85,11 +86,12 @@ def test_what_the_job_is(front: Front, slurm: SlurmBed) -> None:
     record = front.record(job)
     assert record["NumNodes"].split("-")[0] == "3"
     assert record["NumTasks"] == "6"
-    assert record["Requeue"] == "0"
+    assert record["Requeue"] == "1", "Slurm may run it again until its isolator was heard"
     assert record["Comment"].strip() == "whesl:w/a%20step#1 its own words"
     seen = front.directory / "seen"
     slurm.wait_for(seen.exists, "the job runs")
     variables = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
+    assert variables["WHESL_REQUEUE_ALLOWED"] == "w/a step"
     assert variables["SLURM_NNODES"] == "3", "Slurm really granted the spare"
     assert variables["SLURM_NTASKS"] == variables["SLURM_NPROCS"] == "4", "the script's own number"
 

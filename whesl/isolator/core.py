@@ -24,6 +24,7 @@ from whesl.isolator.events import (
     Detections,
     Event,
     EvidenceCollected,
+    ForbidRequeue,
     JobExceptionRaised,
     JobExceptionSeen,
     KillConfirmed,
@@ -201,6 +202,9 @@ def _on_welcome(turn: Turn, welcome: Welcome) -> None:
         return
     _take(turn, welcome)
     if turn.state.phase is Phase.NEW and turn.state.waits_for_welcome:
+        if turn.state.setup.requeue_allowed:
+            # Never later: the coordinator may have allowed it again for a reason.
+            turn.do(ForbidRequeue())
         _begin(turn)
     else:
         _ask_again(turn)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import zmq
 
-from whesl.isolator import core, processes, room, summary, takeup, taskdir
+from whesl.isolator import core, ownership, processes, room, summary, takeup, taskdir
 from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
 from whesl.isolator.escalation import EXIT_TEMPORARY
 from whesl.isolator.events import (
@@ -37,6 +37,7 @@ from whesl.isolator.events import (
     Detections,
     Event,
     Finish,
+    ForbidRequeue,
     Journal,
     KillAttempt,
     RaiseJobException,
@@ -394,6 +395,9 @@ class Daemon:
     def _end(self, command: Finish) -> None:
         self._finish = command
 
+    def _forbid_requeue(self, _command: ForbidRequeue) -> None:
+        ownership.take_over(self._allocation)
+
     def _close(self) -> None:
         """Say goodbye: what the coordinator has not acknowledged is repeated for a short while, then left.
 
@@ -474,3 +478,4 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     Schedule: Daemon._schedule,
     Finish: Daemon._end,
 }
+    ForbidRequeue: Daemon._forbid_requeue,

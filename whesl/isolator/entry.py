@@ -19,7 +19,7 @@ from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
 from whesl.isolator.taskdir import Job, LockedError, Owner, Result, Stream, TaskDir
 from whesl.model.errors import RefusedError, UsageError, WheslError
-from whesl.model.workflow import Task, spares_granted
+from whesl.model.workflow import Task, requeue_allowed, spares_granted
 from whesl.rjms import current_allocation
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
@@ -174,6 +174,7 @@ def _setup(request: Request, spec: Spec | None, info: AllocationInfo, here: Path
         active=_active(request, info),
         own_node=info.batch_host,
         use_own_node=not request.no_own_node,
+        requeue_allowed=requeue_allowed(os.environ, request.workflow, request.step),
         salt=os.urandom(16).hex(),
         coordinator_wait=request.coordinator_wait,
         term_grace=request.term_grace,

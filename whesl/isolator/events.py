@@ -264,6 +264,10 @@ class ReadConfiguration(Command, frozen=True, kw_only=True):
     register: Register
 
 
+class ForbidRequeue(Command, frozen=True, kw_only=True):
+    """The task is about to start: its resource manager is not to run the job again by itself any more."""
+
+
 class WriteReconfigure(Command, frozen=True, kw_only=True):
     """Replace the file that WHESL_RECONFIGURE names."""
 

@@ -110,6 +110,19 @@ class Scheduler(Protocol):
         ...
 
 
+@runtime_checkable
+class RequeuesLost(Protocol):
+    """What a scheduler also offers that may run a job again by itself, if its submission said so."""
+
+    def requeue_lost(self, job_id: str) -> bool:
+        """Run a job again whose script is lost; False when its submission (or its owner since) forbids it."""
+        ...
+
+    def lift_hold(self, record: JobRecord) -> None:
+        """Let a job start now that waits only because it was requeued; any other is left alone."""
+        ...
+
+
 class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What a job was given. ``end_time`` is when the time limit ends it (seconds since the epoch)."""
 
@@ -204,6 +217,18 @@ class Newsgiver(Protocol):
 
     def raise_exception(self, kind: str, severity: int, note: str) -> bool:
         """Raise an exception on the job that this allocation is. False when there is no such job."""
+        ...
+
+
+@runtime_checkable
+class ForbidsRequeue(Protocol):
+    """What an allocation also offers when its resource manager may run the job again by itself."""
+
+    def forbid_requeue(self) -> None:
+        """Say that from now on nobody but the job's owner has it run again. May wait for an answer.
+
+        Raises as the scheduler's calls do.
+        """
         ...
 
 

@@ -20,6 +20,7 @@ from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spare
 from whesl.workflows.submit.bindings import OUTER
 from whesl.workflows.submit.flux import python_directory
 from whesl.workflows.submit.install import install
+from whesl.workflows.submit.rewrite import OURS
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +169,7 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
         places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
         own = {"PYTHONPATH": os.pathsep.join(place for place in places if place), OUTER: places[1]}
     else:
-        own = {"SBATCH_NO_KILL": "set", "SBATCH_NO_REQUEUE": "1"}
+        own = {"SBATCH_NO_KILL": "set", "SBATCH_NO_REQUEUE": base.get("SBATCH_NO_REQUEUE", OURS)}
     return {
         # Maestro asks `squeue -u $USER` and, without it, for ever.
         "USER": getpass.getuser(),

@@ -176,6 +176,7 @@ class WrappedScript(msgspec.Struct, frozen=True, kw_only=True):
     instance: str = ""
     nodes: int = 0
     spares: int = 0
+    observe: bool = False
     home: str = ""
     tasks: str = ""
     gpus: str = ""
@@ -208,6 +209,7 @@ def read_wrapped(text: str) -> WrappedScript | None:
         instance="" if "$" in instance else instance,
         nodes=_number(values.get("--nodes", "")),
         spares=_number(values.get("--spares", "")),
+        observe="--observe" in words,
         home=variables.get("WHESL_HOME", ""),
         tasks=variables.get("SLURM_NTASKS", ""),
         gpus=variables.get("SLURM_GPUS", ""),

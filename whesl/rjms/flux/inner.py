@@ -22,7 +22,15 @@ from typing import Protocol
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.flux.instance import Instance, find_flux, started
-from whesl.rjms.port import Allocation, AllocationInfo, JobException, NodeEvent, Step, StepRequest
+from whesl.rjms.port import (
+    Allocation,
+    AllocationInfo,
+    ForbidsRequeue,
+    JobException,
+    NodeEvent,
+    Step,
+    StepRequest,
+)
 from whesl.rjms.shims.flux_rewriting import INSTANCE
 from whesl.rjms.shims.instance import DIRECTORY
 
@@ -169,6 +177,11 @@ class InnerFlux:
     def release(self, node: str) -> bool:
         """Give a lost node back, where the owner may."""
         return self._outer.release(node)
+
+    def forbid_requeue(self) -> None:
+        """Tell the outer resource manager, whose job it is."""
+        if isinstance(self._outer, ForbidsRequeue):
+            self._outer.forbid_requeue()
 
     # Both -------------------------------------------------------------------------------------------
 

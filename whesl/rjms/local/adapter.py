@@ -102,6 +102,21 @@ class LocalScheduler:
         """Run the same job again under its id, without the hold of a requeued job."""
         self._ask(protocol.Requeue(job=job_id, at_once=True), protocol.Done)
 
+    def requeue_lost(self, job_id: str) -> bool:
+        """Run a job again that was submitted with --requeue, if that was not withdrawn since."""
+        try:
+            self._ask(protocol.Requeue(job=job_id), protocol.Done)
+        except RefusedError as error:
+            if "disabled" in error.message:
+                return False
+            raise
+        return True
+
+    def lift_hold(self, record: JobRecord) -> None:
+        """Let a job start now that waits only because it was requeued."""
+        if record.state is JobState.PENDING and record.restarts and record.reason.startswith("BeginTime"):
+            self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
+
     def annotate(self, job_id: str, comment: str) -> None:
         """Write a comment behind the token's mark."""
         found = self._ask(protocol.ListJobs(jobs=(job_id,)), protocol.Jobs).jobs
@@ -290,6 +305,11 @@ class LocalAllocation:
         except WheslError:
             return False
         return True
+
+    def forbid_requeue(self) -> None:
+        """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on."""
+        message = protocol.UpdateJob(job=self._job_id, requeue=False)
+        _expect(self._cluster.call(message, patience=self._patience), protocol.Done)
 
     def _job(self) -> Job:
         answer = self._cluster.call(protocol.ListJobs(jobs=(self._job_id,)), patience=self._patience)

@@ -160,6 +160,10 @@ class SlurmAllocation:
             for node in self._nodes
         }
 
+    def forbid_requeue(self) -> None:
+        """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on."""
+        self._commands.run("scontrol", "update", f"JobId={self._job_id}", "Requeue=0")
+
     def _kept(self) -> tuple[str, ...]:
         """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""
         text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%N").strip()

@@ -145,6 +145,16 @@ class SlurmScheduler:
         # The requeue is done: without the rest it starts by itself, two minutes later.
         self._lift_hold(job_id)
 
+    def requeue_lost(self, job_id: str) -> bool:
+        """Run a job again that was submitted with --requeue, if that was not withdrawn since."""
+        try:
+            self._commands.run("scontrol", "requeue", job_id)
+        except RefusedError as error:
+            if "disabled" in error.message:
+                return False
+            raise
+        return True
+
     def allow_requeue(self, job_id: str, allowed: bool) -> None:
         """Allow that a job is run again, or take that back.
 

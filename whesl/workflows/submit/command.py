@@ -12,7 +12,7 @@ from pathlib import Path
 
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
-from whesl.model.workflow import GRANTED_SPARES, granted
+from whesl.model.workflow import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import wrap
@@ -91,9 +91,12 @@ def _submit(
                     reason = reason or refusal
                     continue
             # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
-            said_inside = granted(rewritten.spares, wrapped.workflow, wrapped.step)
+            said_inside = {
+                GRANTED_SPARES: granted(rewritten.spares, wrapped.workflow, wrapped.step),
+                REQUEUE_ALLOWED: f"{wrapped.workflow}/{wrapped.step}" if rewritten.requeue else "",
+            }
             try:
-                job = _call(real, rewritten.words, {**environment, GRANTED_SPARES: said_inside})
+                job = _call(real, rewritten.words, {**environment, **said_inside})
             except RefusedError as error:
                 if (spares, avoided) == variants[-1]:
                     raise

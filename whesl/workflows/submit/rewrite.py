@@ -11,15 +11,21 @@ from whesl.workflows.submit.options import Call, parse_header
 from whesl.workflows.wrap import WrappedScript
 
 
+# The value of SBATCH_NO_REQUEUE where it is not the user's (sbatch looks only whether it is set).
+OURS = "whesl"
+
+
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
     """The words after ``sbatch``, and what has to be said to the user, a sentence each.
 
     ``spares`` is the number of spare nodes that were asked for; it may be less than the script's own
-    number when the call does not say how many nodes the job needs.
+    number when the call does not say how many nodes the job needs. ``requeue``: the scheduler may run the job
+    again by itself as long as nothing of it has been heard.
     """
 
     words: tuple[str, ...]
     spares: int
+    requeue: bool = False
     notices: tuple[str, ...] = ()
 
 
@@ -33,7 +39,10 @@ def rewrite(
     spares: bool = True,
     avoid: Sequence[str] = (),
 ) -> Rewritten:
-    """Return the call with ``--no-kill --no-requeue``, the comment, and nodes for the spares.
+    """Return the call with ``--no-kill --requeue``, the comment, and nodes for the spares.
+
+    A node may be lost before the isolator on it has been heard: then nobody but Slurm knows that the job has
+    to run again, and it does so for ``--requeue`` alone. Who asked for ``--no-requeue`` keeps that.
 
     Precedence is sbatch's own: command line, then ``SBATCH_*``/``SLURM_*`` variables, then the script.
     With spares, ``--nodes=N`` becomes N + k and everything that counts over the whole job (``--ntasks``,
@@ -51,7 +60,8 @@ def rewrite(
     """
     asked = _effective(call, script_text, environment or {})
     words = list(call.words)
-    words += ["--no-kill", "--no-requeue", f"--comment={comment}"]
+    requeue = not wrapped.observe and _may_requeue(call, script_text, environment or {})
+    words += ["--no-kill", "--requeue" if requeue else "--no-requeue", f"--comment={comment}"]
     notices: list[str] = []
     if avoid:
         words.append(f"--exclude={','.join(filter(None, (asked.get('exclude', ''), *avoid)))}")
@@ -71,7 +81,7 @@ def rewrite(
             words += grown
     if call.script:
         words += ["--", call.script] if call.script.startswith("-") else [call.script]
-    return Rewritten(words=(*words, *call.arguments), spares=count, notices=tuple(notices))
+    return Rewritten(words=(*words, *call.arguments), spares=count, requeue=requeue, notices=tuple(notices))
 
 
 def original_comment(call: Call, script_text: str) -> str:
@@ -81,6 +91,18 @@ def original_comment(call: Call, script_text: str) -> str:
         return given
     found = [value or "" for name, value in parse_header(script_text) if name == "comment"]
     return found[-1] if found else ""
+
+
+def _may_requeue(call: Call, script_text: str, environment: Mapping[str, str]) -> bool:
+    """Whether the user has not asked that the job be never run again; each word overrides those before it."""
+    words = [name for name, _ in parse_header(script_text)]
+    if environment.get("SBATCH_NO_REQUEUE", OURS) != OURS:
+        words.append("no-requeue")
+    elif "SBATCH_REQUEUE" in environment:
+        words.append("requeue")
+    words += [name for name, _ in call.options]
+    said = [word for word in words if word in ("requeue", "no-requeue")]
+    return said[-1:] != ["no-requeue"]
 
 
 def _effective(call: Call, script_text: str, environment: Mapping[str, str]) -> dict[str, str]:
