@@ -1,0 +1,103 @@
+"""Jobs that are lost before anybody but their scheduler knows of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.coordinator.world import World
+from whesl.cli import lost_starts
+from whesl.cli.lost_starts import LostStarts
+from whesl.coordinator.observing import Known
+from whesl.model.states import JobState
+from whesl.rjms.port import JobRecord
+from whesl.workflows.submit.once import Ledger, Submission
+
+
+class Scheduler:
+    """A scheduler with job 42; ``allowed``: it may be run again."""
+
+    def __init__(self, allowed: bool = True) -> None:
+        self.allowed = allowed
+        self.record = JobRecord(id="42", state=JobState.RUNNING, batch_host="n1")
+        self.again: list[str] = []
+        self.lifted: list[str] = []
+
+    def jobs(self, ids: list[str]) -> dict[str, JobRecord]:
+        return {job: self.record for job in ids if job == "42"}
+
+    def requeue_lost(self, job_id: str) -> bool:
+        self.again += [job_id] * self.allowed
+        return self.allowed
+
+    def lift_hold(self, record: JobRecord) -> None:
+        self.lifted.append(record.id)
+
+
+class Site:
+    """A home in which task w/a is job 42."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+        self.coordinator = World()
+        self.coordinator.workflow()
+        directory = home / "workflows" / "w" / "submissions"
+        directory.mkdir(parents=True)
+        Ledger(directory, "w/a").write(Submission(number=1, job="42"))
+        known = lambda _home, _since: Known(state=self.coordinator.state)  # noqa: E731 - a stand-in
+        monkeypatch.setattr(lost_starts, "known_state", known)
+        self.scheduler = Scheduler(**options)
+        self.starts = LostStarts(home, "w", self.scheduler, 60)  # type: ignore[arg-type]  # what is used of it
+
+    def lose(self) -> None:
+        self.scheduler.record = JobRecord(
+            id="42", state=JobState.RUNNING, batch_host="n1", batch_host_lost=True
+        )
+
+
+def test_a_job_without_its_batch_host_is_run_again_once_that_was_seen_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path, monkeypatch)
+    site.starts.look()
+    site.lose()
+    site.starts.look()
+    assert site.scheduler.again == []
+    site.starts.look()
+    assert site.scheduler.again == ["42"]
+    (line,) = site.starts.lines()
+    assert "w/a: job 42 lost n1 before it began" in line
+
+
+def test_a_doubt_that_was_cleared_up_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site(tmp_path, monkeypatch)
+    whole = site.scheduler.record
+    for record_lost in (True, False, True):
+        if record_lost:
+            site.lose()
+        else:
+            site.scheduler.record = whole
+        site.starts.look()
+    assert site.scheduler.again == []
+
+
+def test_a_job_whose_isolator_was_heard_is_the_coordinator_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path, monkeypatch)
+    site.lose()
+    site.starts.look()
+    site.coordinator.register("a", job="42")
+    site.starts.look()
+    assert site.scheduler.again == []
+    assert site.scheduler.lifted == ["42"], "and its hold is the coordinator's too"
+
+
+def test_who_forbids_a_second_run_is_obeyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site(tmp_path, monkeypatch, allowed=False)
+    site.lose()
+    for _ in range(3):
+        site.starts.look()
+    assert site.scheduler.again == []
+    assert site.starts.lines() == []
