@@ -11,9 +11,10 @@ from tests.coordinator.world import World
 from whesl.cli import unheard
 from whesl.coordinator.observing import Known
 from whesl.model.errors import TransientError
-from whesl.model.states import JobState
+from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import Task, Workflow
 from whesl.rjms.port import JobRecord
-from whesl.wire.messages import Command, Reply
+from whesl.wire.messages import Command, Reply, Welcome
 from whesl.workflows.submit.once import Ledger, Submission
 
 
@@ -30,7 +31,7 @@ def test_what_was_heard_or_has_ended_is_not_asked_about() -> None:
     assert unheard.unheard(world.state, "other") == ()
 
 
-def test_only_sure_ends_of_what_has_run_are_told() -> None:
+def test_only_sure_ends_are_told() -> None:
     jobs = {f"w/{number}": str(number) for number in range(6)}
     records = {
         "0": record("0", JobState.NODE_FAIL),
@@ -43,7 +44,60 @@ def test_only_sure_ends_of_what_has_run_are_told() -> None:
     assert told == {
         "w/0": {"job": "0", "state": "NODE_FAIL", "word": "NODE_FAIL", "exit_code": "-1"},
         "w/4": {"job": "4", "state": "CANCELLED", "word": "CANCELLED", "exit_code": "15"},
+        "w/3": {
+            "job": "",
+            "state": "CANCELLED",
+            "word": "its job 3 was cancelled before it began",
+            "exit_code": "-1",
+        },
     }
+
+
+def test_what_has_no_job_has_ended_with_its_manager() -> None:
+    submissions = {
+        "w/refused": Submission(number=1, refused="sbatch: invalid partition specified: debug"),
+        "w/never": None,
+        "w/unclear": Submission(number=1),
+        "w/again": Submission(number=2, job="8", refused="sbatch: not now"),
+    }
+    told = {
+        command.target: (command.arguments["state"], command.arguments["word"])
+        for command in unheard.never_submitted(submissions)
+    }
+    assert told == {
+        "w/refused": ("FAILED", "it was not submitted: sbatch: invalid partition specified: debug"),
+        "w/never": ("CANCELLED", "it was never submitted: its manager has ended"),
+    }
+
+
+def test_tasks_without_a_job_do_not_stay_registered_for_ever() -> None:
+    world = World()
+    world.workflow()
+    for command in unheard.never_submitted(
+        {"w/a": Submission(number=1, refused="no such partition"), "w/b": None}
+    ):
+        world.tell("cli-9", command)
+    assert (world.task("a").state, world.task("a").reason) == (
+        TaskState.FAILED,
+        "it was not submitted: no such partition",
+    )
+    assert world.task("b").state is TaskState.CANCELLED
+    peer = world.register("b", job="8")
+    assert world.told(peer, Welcome)[-1].admitted, "somebody submitted it all the same"
+
+
+WORKFLOW = Workflow(
+    id="w",
+    name="w",
+    wms="batch",
+    root="/",
+    tasks=(
+        Task(id="w/a", step="a"),
+        Task(id="w/b", step="b"),
+        Task(id="w/c_3", step="c", instance="3"),
+        Task(id="w/here", step="here"),
+    ),
+)
 
 
 class Manager:
@@ -63,11 +117,13 @@ def test_the_record_of_submissions_names_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool
 ) -> None:
     world = World()
-    world.workflow()
+    world.workflow(workflow=WORKFLOW)
     directory = tmp_path / "workflows" / "w" / "submissions"
     directory.mkdir(parents=True)
     Ledger(directory, "w/a").write(Submission(number=1, job="42"))
     (directory / "w%2Fb.json").write_text("damaged")
+    # The elements of a job array are one submission.
+    Ledger(directory, "w/c").write(Submission(number=1, job="43"))
     said: list[Command] = []
 
     def request(_home: Path, message: Command, _timeout: float) -> Reply:
@@ -78,5 +134,6 @@ def test_the_record_of_submissions_names_the_job(
     monkeypatch.setattr(unheard, "scheduler", lambda _name: Manager(answers))
     monkeypatch.setattr(unheard, "ensure_running", lambda _home: None)
     monkeypatch.setattr(unheard, "request", request)
-    unheard.tell(tmp_path, "w", "slurm")
-    assert [(command.target, command.arguments["job"]) for command in said] == [("w/a", "42")] * answers
+    unheard.tell(tmp_path, WORKFLOW, "slurm", {"w/a", "w/b", "w/c_3"})
+    ended = [(command.target, command.arguments["job"]) for command in said]
+    assert ended == [("w/a", "42"), ("w/c_3", "43_3")] * answers

@@ -171,6 +171,44 @@ def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
     assert task.run_again == ["its batch host n01 is lost: refused: no"]
 
 
+def test_why_tasks_have_not_completed_is_told_once_for_each_reason() -> None:
+    """A study whose partition does not exist: nothing ran, and nothing else could tell why."""
+
+    def end(task: str, state: str, reason: str) -> tuple[str, float, dict[str, Any]]:
+        data = {"task": task, "state": state, "exit_code": -1, "reason": reason, "told_by": "scheduler"}
+        return ("coordinator:finished", 42.0, data)
+
+    tasks = tuple(Task(id=f"w/run_{number}", step="run", instance=str(number)) for number in range(7))
+    last = Task(id="w/end", step="end")
+    records = [
+        *(end(task.id, "failed", "it was not submitted: no [such] partition") for task in tasks),
+        end(last.id, "cancelled", "it was never submitted: its manager has ended"),
+    ]
+    happenings = [
+        Happening(task=data["task"], kind=kind, time=time, data=data) for kind, time, data in records
+    ]
+    workflow = Workflow(id="w", name="w", wms="maestro", root="/r", tasks=(*tasks, last))
+    report = summarise(Gathered(workflow=workflow, happenings=tuple(happenings)))
+    assert (report.totals.failed, report.totals.cancelled) == (7, 1)
+    file = io.StringIO()
+    render.show(report, Console(file=file, width=400))
+    for text in (file.getvalue(), render.markdown(report).replace("\\", "")):
+        assert "0 of 8 tasks completed, 7 failed, 1 cancelled; 0 exceptions" in text
+        names = "run_0, run_1, run_2, run_3, run_4 and 2 more"
+        assert f"{names}: failed: it was not submitted: no [such] partition" in text
+        assert "end: cancelled: it was never submitted: its manager has ended" in text
+
+
+def test_what_a_failed_step_has_told_is_not_told_again() -> None:
+    told_before = "n02 is to be replaced, but no usable spare is left"
+    row = msgspec.structs.replace(
+        summarise(told(RECOVERED)).exceptions[0],
+        steps=[f"NODE.REPLACE of n02: failed: {told_before}"],
+        reason=f"spares-exhausted: {told_before}",
+    )
+    assert render.done(row) == f"NODE.REPLACE of n02: failed: {told_before} [spares-exhausted]"
+
+
 def test_observed_is_not_recovered() -> None:
     records = [
         *RECOVERED[:4],

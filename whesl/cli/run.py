@@ -145,8 +145,10 @@ def run(
         with _environment(ready.plan.environment):
             _scheduler_answers(name)
             _register(home, ready.workflow, spec, name, observe)
-            status = _watch(manager.start(ready.plan), home, ready.workflow, console)
-            unheard.tell(home, ready.workflow.id, name)
+            try:
+                status = _watch(manager.start(ready.plan), home, ready.workflow, console)
+            finally:
+                unheard.tell(home, ready.workflow, name, manager.submits(ready.plan))
     result = summarise(gather(home, ready.workflow.id))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections import deque
@@ -12,7 +13,7 @@ import click
 from rich.live import Live
 
 from whesl.cli.display import Screen
-from whesl.coordinator.observing import journal_file
+from whesl.coordinator.observing import Known, journal_file
 from whesl.coordinator.records import RecordError, apply
 from whesl.coordinator.state import State
 from whesl.coordinator.views import status_view
@@ -23,6 +24,8 @@ from whesl.report.happenings import happening
 
 _TURN = 0.5
 _KEPT = 20
+# Records among which the latest lines are looked for at the beginning: most say nothing for people.
+_BACK = 2000
 # Times on the screen go on while nothing happens; a picture each turn would be noise on a slow line.
 _REPAINT = 1.0
 
@@ -33,15 +36,18 @@ class Watcher:
     Args:
         home: the WHESL home.
         workflow: only this one, '' for all.
+        known: what was known a moment ago; None: nothing.
     """
 
-    def __init__(self, home: Path, workflow: str) -> None:
-        self.state = State()
+    def __init__(self, home: Path, workflow: str, known: Known | None = None) -> None:
+        self.state = State() if known is None else known.state
         self.said: deque[str] = deque(maxlen=_KEPT)
-        self._damage = ""
+        self._damage = "" if known is None else known.damage
         self._home = home
         self._workflow = workflow
-        self._seen = 0
+        self._seen = 0 if known is None else known.seq
+        if self._seen:
+            self._look_back()
 
     def look(self) -> bool:
         """Take in what was written since the last look; whether there was anything."""
@@ -62,6 +68,14 @@ class Watcher:
                 self._damage = error.message
                 self.said.append(visible(f"not read: {error.message}"))
         return self._seen != before
+
+    def _look_back(self) -> None:
+        """Have the latest lines of what happened before the first look."""
+        with contextlib.suppress(JournalError), Journal(journal_file(self._home), read_only=True) as journal:
+            for record in journal.read(max(0, self._seen - _BACK)):
+                if record.seq > self._seen:
+                    return
+                self._say(happening(record))
 
     def view(self) -> dict[str, Any]:
         """Return what ``whesl status --json`` prints."""
@@ -135,7 +149,8 @@ def row(task: dict[str, Any]) -> str:
 def cells(task: dict[str, Any]) -> list[str]:
     """Return a task's cells: its id, state, attempt, job, nodes, last exception, reason."""
     state = task["state"]
-    if task["exit_code"] not in (None, 0):
+    # -1: nobody knows its status, or nothing was started.
+    if task["exit_code"] not in (None, 0, -1):
         state = f"{state} ({task['exit_code']})"
     raised = task["exception"]
     if raised:
@@ -146,7 +161,7 @@ def cells(task: dict[str, Any]) -> list[str]:
         state,
         str(task["attempt"] or "-"),
         task["job_id"] or "-",
-        screen.nodes(task["nodes"]),
+        screen.nodes(task["nodes"]) or "-",
         raised or "-",
         visible(reason) or "-",
     ]

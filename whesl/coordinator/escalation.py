@@ -274,22 +274,23 @@ def ended_unheard(turn: Turn, entry: TaskEntry, job: str, state: JobState, word:
     Args:
         turn: the present one.
         entry: the task.
-        job: its job's id.
+        job: its job's id, '' when it never had one that began.
         state: the job's.
-        word: the scheduler's own word for that.
+        word: the scheduler's own word for that; without a job, why there is none.
         code: the job's exit status, -1 for none.
     """
     became = _STATES.get(state, TaskState.FAILED)
+    reason = f"job {job} ended without a word of its isolator: {word}" if job else word
     turn.record(
         "finished",
         task=entry.id,
         state=became,
         exit_code=code,
         attempts=entry.attempt,
-        reason=f"job {job} ended without a word of its isolator: {word}",
+        reason=reason,
         told_by="scheduler",
     )
-    turn.say(f"{entry.id}: {became.value}: job {job} ended ({word}), its isolator said nothing")
+    turn.say(f"{entry.id}: {became.value}: {reason}")
 
 
 def _batch_host_lost(turn: Turn, entry: TaskEntry, record: JobRecord) -> None:

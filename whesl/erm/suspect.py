@@ -179,7 +179,7 @@ def find_suspect(
 
     for item in evidence:
         if item.kind in ("heartbeat", "node") and item.node:
-            blame(LOST, item.node, f"{item.node} was lost ({item.kind})")
+            blame(LOST, item.node, f"{item.node} was lost")
         elif item.kind == "job-exception" and item.node:
             blame(FAILED, item.node, f"{item.node} is named by the resource manager: {item.detail[:120]}")
         elif item.kind == "stuck" and item.node:

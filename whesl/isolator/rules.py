@@ -111,7 +111,8 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
     allowed = state.budget.decide(spec, raised.ordinal, now)
     if not isinstance(allowed, Allowed):
         within = f" within {spec.limit_within:g} s" if spec.limit_within else ""
-        reason = f"budget-spent: {spec.limit} recoveries{within}"
+        noun = "recovery" if spec.limit == 1 else "recoveries"
+        reason = f"budget-spent: {spec.limit} {noun}{within}"
         return Decision(action=instead, reason=reason, steps=plan.steps)
     if plan.error:
         return Decision(action=instead, reason=plan.error)

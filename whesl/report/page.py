@@ -88,18 +88,20 @@ def _list(lines: Iterable[str]) -> Element:
 def _header(report: Report) -> Element:
     totals = report.totals
     moving = sum(not TaskState(row.state).final for row in report.tasks)
-    tone = "bad" if totals.failed else "calm" if moving else "good"
-    said = [f"{totals.completed} of {_count(totals.tasks, 'task')} completed"]
+    tone = "bad" if totals.failed else "calm" if moving or totals.cancelled else "good"
+    said = [f"{totals.completed} of {render.count(totals.tasks, 'task')} completed"]
     if totals.failed:
         said.append(f"{totals.failed} failed")
+    if totals.cancelled:
+        said.append(f"{totals.cancelled} cancelled")
     if moving:
         said.append(f"{moving} not ended yet")
     if not totals.exceptions:
         told = "No exception was raised."
     elif totals.recovered == totals.exceptions:
-        told = f"{_count(totals.exceptions, 'exception')}, all recovered in place."
+        told = f"{render.count(totals.exceptions, 'exception')}, all recovered in place."
     else:
-        told = f"{_count(totals.exceptions, 'exception')}, {totals.recovered} recovered in place."
+        told = f"{render.count(totals.exceptions, 'exception')}, {totals.recovered} recovered in place."
     facts = [report.wms, report.root]
     if report.began is not None and report.until is not None:
         facts.append(f"{stamp(report.began)}, for {seconds(report.until - report.began)}")
@@ -110,10 +112,6 @@ def _header(report: Report) -> Element:
         el("p", f"{', '.join(said)}. {told}", class_=f"verdict {tone}"),
         el("p", " · ".join(fact for fact in facts if fact), class_="facts"),
     )
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _tiles(report: Report) -> Element:
@@ -250,7 +248,9 @@ def _table(name: str, columns: Sequence[str], rows: Iterable[Sequence[Child]]) -
 def _method(report: Report) -> Iterable[Element]:
     given = report.assumptions
     measured = (
-        f"the mean of {_count(given.waits, 'wait')} measured in this workflow" if given.waits else "as given"
+        f"the mean of {render.count(given.waits, 'wait')} measured in this workflow"
+        if given.waits
+        else "as given"
     )
     poll = f"{seconds(given.poll_interval)}: how long a manager takes at most to see that a job has ended"
     words = {

@@ -15,6 +15,7 @@ from whesl.model.signs import visible
 from whesl.report.summary import ExceptionRow, Report, TaskRow
 
 _LINE = 160
+_NAMES = 5  # of tasks in one line
 _GOOD = frozenset({"relaunched", "completed", "skipped", "observed", "transformed"})
 _BAD = frozenset({"failed", "cancelled"})
 
@@ -53,16 +54,25 @@ def where(row: ExceptionRow) -> str:
 def done(row: ExceptionRow) -> str:
     """Return what was done about it, with the reason when it was not the rule's first word."""
     steps = visible("; ".join(row.steps) or row.action or "-")
+    word, _, told = visible(row.reason).partition(": ")
+    if told and told in steps:
+        # A step that failed has told it already.
+        return f"{steps} [{word}]"
     return f"{steps} [{visible(row.reason)}]" if row.reason else steps
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 task``, ``1,200 tasks``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def headline(report: Report) -> str:
     """Return the report in one sentence."""
     totals = report.totals
-    return (
-        f"{totals.completed} of {totals.tasks} tasks completed, {totals.failed} failed;"
-        f" {totals.exceptions} exceptions, {totals.recovered} recovered in place"
-    )
+    ended = f"{totals.completed} of {count(totals.tasks, 'task')} completed, {totals.failed} failed"
+    if totals.cancelled:
+        ended += f", {totals.cancelled} cancelled"
+    return f"{ended}; {count(totals.exceptions, 'exception')}, {totals.recovered} recovered in place"
 
 
 def worth(report: Report) -> list[str]:
@@ -71,7 +81,7 @@ def worth(report: Report) -> list[str]:
     if not totals.recovered:
         return []
     if given.waits:
-        wait = f"{seconds(given.queue_wait)} in the queue (mean of {given.waits} measured waits)"
+        wait = f"{seconds(given.queue_wait)} in the queue (mean of {count(given.waits, 'measured wait')})"
     else:
         wait = f"{seconds(given.queue_wait)} in the queue"
     return [
@@ -117,16 +127,19 @@ _TASK_COLUMNS = ("task", "state", "attempts", "nodes", "jobs", "queue wait", "ra
 
 def _task_cells(row: TaskRow) -> list[str]:
     ran = row.ended - row.started if row.started is not None and row.ended is not None else None
-    state = row.state if row.exit_code in (None, 0) else f"{row.state} ({row.exit_code})"
     return [
         row.task.partition("/")[2],
-        state,
+        _state(row),
         str(row.attempts),
         str(row.nodes),
         ", ".join(row.jobs) or "-",
         seconds(row.queue_wait),
         seconds(ran),
     ]
+
+
+def _state(row: TaskRow) -> str:
+    return row.state if row.exit_code in (None, 0) else f"{row.state} ({row.exit_code})"
 
 
 def bad_node_lines(report: Report) -> list[str]:
@@ -146,6 +159,20 @@ def again_lines(report: Report) -> list[str]:
     ]
 
 
+def reason_lines(report: Report) -> list[str]:
+    """Return why tasks have not completed, a line for each reason: ``a, b: failed (1): the reason``."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for row in report.tasks:
+        if row.state in _BAD and row.reason:
+            told.setdefault((_state(row), row.reason), []).append(row.task.partition("/")[2])
+    return [visible(f"{_names(names)}: {state}: {reason}") for (state, reason), names in told.items()]
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 def terminal(report: Report) -> RenderableType:
     """Return the report for a terminal."""
     parts: list[RenderableType] = [
@@ -156,6 +183,8 @@ def terminal(report: Report) -> RenderableType:
         parts += _block(row)
     parts += [Text(f"\n{line}") for line in again_lines(report)]
     parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, report.tasks)))
+    if reasons := reason_lines(report):
+        parts += [Text("\nNot completed", style="bold"), *(Text(line) for line in reasons)]
     if report.bad_nodes:
         parts += [Text("\nNodes to report", style="bold"), *(Text(line) for line in bad_node_lines(report))]
     parts += [Text(f"not read: {line}", style="red") for line in report.damaged]
@@ -209,6 +238,8 @@ def markdown(report: Report) -> str:
     lines += [f"\n{_plain(line)}" for line in again_lines(report)]
     tasks = (map(_plain, _task_cells(row)) for row in report.tasks)
     lines += ["", "## Tasks", "", *_markdown_table(_TASK_COLUMNS, tasks)]
+    if reasons := reason_lines(report):
+        lines += ["", "## Not completed", "", *(f"- {_plain(line)}" for line in reasons)]
     if report.bad_nodes:
         lines += ["", "## Nodes to report", "", *(f"- {_plain(line)}" for line in bad_node_lines(report))]
     if report.damaged:

@@ -104,6 +104,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
     completed: int
     failed: int
+    cancelled: int
     exceptions: int
     recovered: int
     recovery_seconds: float
@@ -221,7 +222,8 @@ def _totals(tasks: tuple[TaskRow, ...], rows: list[ExceptionRow]) -> Totals:
     return Totals(
         tasks=len(tasks),
         completed=sum(row.state in (TaskState.COMPLETED, TaskState.SKIPPED) for row in tasks),
-        failed=sum(row.state in (TaskState.FAILED, TaskState.CANCELLED) for row in tasks),
+        failed=sum(row.state == TaskState.FAILED for row in tasks),
+        cancelled=sum(row.state == TaskState.CANCELLED for row in tasks),
         exceptions=len(rows),
         recovered=len(recovered),
         recovery_seconds=sum(row.seconds or 0.0 for row in recovered),

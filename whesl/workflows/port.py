@@ -128,6 +128,13 @@ class WorkflowManager(Protocol):
         """Start the manager. Raises UsageError when its program is missing."""
         ...
 
+    def submits(self, plan: RunPlan) -> frozenset[str]:
+        """Return the ids of the tasks that it hands to the resource manager; the others it runs itself.
+
+        Of these, whoever ends without a record of a submission has never been asked for.
+        """
+        ...
+
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:

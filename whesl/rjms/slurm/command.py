@@ -75,7 +75,10 @@ def failure(command: str, status: int, stderr: str) -> WheslError:
     if status < 0 or not text:
         # Killed, or failed without a word: nobody knows how far it got.
         return CouldNotObserveError(f"{command} ended with status {status} and gave no reason: {text or '-'}")
-    message = f"{command}: {text}"
+    # Slurm's commands begin each line of theirs with their name and "error:"; once is enough.
+    lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
+    words = "; ".join(line.removeprefix(f"{command}: ").removeprefix("error: ") for line in lines)
+    message = f"{command}: {words}"
     kinds: dict[Reply, WheslError] = {
         Reply.NO_JOB: NoSuchJobError(message),
         Reply.DENIED: DeniedError(message),

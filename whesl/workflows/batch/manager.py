@@ -87,6 +87,10 @@ class Batch:
         """Submit the scripts, each after those it waits for."""
         return Chain.start(plan)
 
+    def submits(self, plan: RunPlan) -> frozenset[str]:
+        """Return all tasks: each is a job."""
+        return frozenset(task.id for task in plan.workflow.tasks)
+
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:

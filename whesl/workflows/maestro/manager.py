@@ -96,6 +96,11 @@ class Maestro:
         """Start ``maestro run`` in the foreground of a session of its own."""
         return Conductor(plan)
 
+    def submits(self, plan: RunPlan) -> frozenset[str]:
+        """Return the tasks of steps with nodes or processes; Maestro runs the others where it runs."""
+        scheduled = {step.name for step in study.load(Path(plan.files[0])).steps if step.scheduled}
+        return frozenset(task.id for task in plan.workflow.tasks if task.step in scheduled)
+
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:

@@ -28,7 +28,7 @@ from urllib.parse import quote
 import msgspec
 
 from whesl.model.decoding import UNDECODABLE
-from whesl.model.errors import CouldNotObserveError, TransientError, WheslError
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
 
@@ -48,17 +48,20 @@ class Lookup(Protocol):
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """What is written down for a task: the last number, and the job it became ('' when not known).
 
-    ``submitted`` keeps when each job was asked for (seconds since the epoch), for the report's queue waits.
+    ``submitted`` keeps when each job was asked for (seconds since the epoch), for the report's queue waits;
+    ``refused`` is what the scheduler said when it surely took none.
     """
 
     number: int
     job: str = ""
     asked: float = 0.0
     submitted: dict[str, float] = {}
+    refused: str = ""
 
     def became(self, job: str) -> Submission:
         """Return this with its job known."""
-        return msgspec.structs.replace(self, job=job, submitted={job: self.asked, **self.submitted})
+        submitted = {job: self.asked, **self.submitted}
+        return msgspec.structs.replace(self, job=job, submitted=submitted, refused="")
 
 
 class Ledger:
@@ -149,6 +152,9 @@ def submit_once(
         job = submit(token(task, number))
     except (TransientError, CouldNotObserveError) as error:
         job = _accepted(scheduler, token(task, number), sleep, error)
+    except RefusedError as error:
+        ledger.write(msgspec.structs.replace(asked, refused=error.message))
+        raise
     ledger.write(asked.became(job))
     return job
 
