@@ -29,6 +29,7 @@ class Agents:
         self.world = isolator.world
         setup = isolator.setup
         self.remote = tuple(node for node in setup.nodes if node != setup.own_node)
+        self.host = isolator.host
         self.silence = Silence(self.remote, self.world.scenario.lease)
         self.down: set[str] = set()
         self._connected: set[str] = set()
@@ -48,7 +49,7 @@ class Agents:
             return
         self._connected.add(node)
         self.isolator.site.has_contact(node)
-        if self.silence.heard(node, self.world.now):
+        if self.silence.heard(node, self.host.monotonic()):
             self.isolator.feed(NodeSeen(node=node, state=NodeState.UP, reason="", source="agent"))
             fence = self._fence
             if fence is not None and node in fence.waiting:
@@ -64,18 +65,18 @@ class Agents:
         """The connection closes."""
         self._refresh()
         self._connected.discard(node)
-        self.silence.closed(node, self.world.now)
-        self.world.after(GRACE + 0.001, self.check)
+        self.silence.closed(node, self.host.monotonic())
+        self.world.after(self.host.lasts(GRACE) + 0.001, self.check)
 
     def node_cut(self, node: str, *, closes: bool) -> None:
         """Nothing comes any more. Until now it was heard: an agent's lease begins with a beat that was."""
         if node in self._connected:
-            self.silence.heard(node, self.world.now)
+            self.silence.heard(node, self.host.monotonic())
             self._connected.discard(node)
             if closes:
-                self.silence.closed(node, self.world.now)
-                self.world.after(GRACE + 0.001, self.check)
-        self.world.after(self.world.scenario.lease + 0.001, self.check)
+                self.silence.closed(node, self.host.monotonic())
+                self.world.after(self.host.lasts(GRACE) + 0.001, self.check)
+        self.world.after(self.host.lasts(self.world.scenario.lease) + 0.001, self.check)
 
     def node_healed(self, node: str) -> None:
         """The agent comes back."""
@@ -94,7 +95,7 @@ class Agents:
             self.check()
 
     def _refresh(self) -> None:
-        now = self.world.now
+        now = self.host.monotonic()
         for node in self._connected:
             if self._reachable(node):
                 self.silence.heard(node, now)
@@ -104,12 +105,12 @@ class Agents:
         if self.isolator.dead:
             return
         self._refresh()
-        for lost in self.silence.lost(self.world.now, step_over=False):
+        for lost in self.silence.lost(self.host.monotonic(), step_over=False):
             self._seen_down(lost.node, "agent")
         fence = self._fence
         if fence is None or self.isolator.dead:
             return
-        fence.check(self.silence, self.down, self.world.now)
+        fence.check(self.silence, self.down, self.host.monotonic())
         if not fence.over:
             self.world.after(RETRY, self.check)
             return
@@ -122,7 +123,7 @@ class Agents:
             self.isolator.site.system.watch.fenced(self.isolator, fence.attempt)
             event = KillConfirmed(
                 attempt=fence.attempt,
-                seconds=self.world.now - fence.began,
+                seconds=self.host.monotonic() - fence.began,
                 killed=fence.killed,
                 unreachable=tuple(fence.unreachable),
             )
@@ -146,7 +147,7 @@ class Agents:
 
     def fence(self, command: KillAttempt, token: str) -> None:
         """End an attempt everywhere; KillConfirmed or KillUnconfirmed follows."""
-        fence = Fence(command.attempt, token, self.remote, self.world.now, self.world.scenario.lease)
+        fence = Fence(command.attempt, token, self.remote, self.host.monotonic(), self.world.scenario.lease)
         self._fence = fence
         self.world.after(0.02 + 0.3 * self._chance.random(), self._kill_here, fence)
         for node in self.remote:

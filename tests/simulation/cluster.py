@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tests.simulation.scenario import TaskPlan
-from tests.simulation.world import InvariantError, World
+from tests.simulation.world import Host, InvariantError, World
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord, NodeRecord
@@ -22,8 +22,9 @@ REQUEUES = 1
 class Node:
     """A node: ``cut`` off from all others, or dead; ``said`` once the scheduler calls it down."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, host: Host) -> None:
         self.name = name
+        self.host = host
         self.alive = True
         self.cut = False
         self.said = False
@@ -81,7 +82,9 @@ class Cluster:
 
     def __init__(self, world: World, size: int) -> None:
         self.world = world
-        self.nodes_by_name = {f"n{number}": Node(f"n{number}") for number in range(size)}
+        self.nodes_by_name = {
+            f"n{number}": Node(f"n{number}", world.host(number + 1)) for number in range(size)
+        }
         self.all_jobs: dict[str, Job] = {}
         self._waiting: list[Job] = []
         self._chance = world.chance("scheduler")

@@ -13,6 +13,7 @@ from tests.simulation.cluster import Cluster
 from tests.simulation.network import Delivery, Server
 from tests.simulation.rulebook import OLD
 from tests.simulation.scenario import struck
+from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
 from whesl.coordinator import absent, core, performing
 from whesl.coordinator.events import (
@@ -33,6 +34,7 @@ from whesl.coordinator.events import (
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Settings, State
 from whesl.esl.spec import RecoveryStep
+from whesl.journal import Clock
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Workflow
@@ -95,20 +97,21 @@ class Place:
         self.present: Coordinator | None = None
         self.ports = Ports(system)
         self.steps_run: dict[tuple[str, float, int], int] = {}
+        self.hearing = Hearing(self.settings)
 
     def read(self) -> list[tuple[str, dict[str, Any], float]]:
         """Return the journal as it is read from disk."""
         return [(kind, msgspec.json.decode(data), time) for kind, data, time in self.records]
 
-    def would_answer(self, register: Register) -> Welcome:
-        """Return what its files say to a task whose registration nobody answers."""
+    def would_answer(self, register: Register, now: float) -> Welcome:
+        """Return what its files say to a task whose registration nobody answers; ``now`` by its host."""
         left = [
             (f"{envelope.sender}#{envelope.incarnation}", envelope.message)
             for frames in self.system.spool
             for frame in frames
             if (envelope := decode(frame)) is not None
         ]
-        return absent.answer(rebuild(self.read(), self.settings), left, register, self.world.now)
+        return absent.answer(rebuild(self.read(), self.settings), left, register, now)
 
     def start(self) -> None:
         """Start a coordinator on it."""
@@ -136,6 +139,8 @@ class Coordinator:
         self.place = place
         self.system = place.system
         self.world = place.world
+        host = place.world.host(0)
+        self.clock = Clock(host.wall, host.monotonic)
         self.dead = False
         self.server = Server(place.system.network, f"c{number}", self._hear)
         records = place.read()
@@ -149,6 +154,7 @@ class Coordinator:
 
     def start(self) -> None:
         """Take up what is there, and beat."""
+        self.place.hearing.started(self.world.now)
         self.world.note("coordinator", f"starts, {len(self.state.tasks)} tasks known")
         self._line()
         self._collect()
@@ -225,6 +231,7 @@ class Coordinator:
         """One turn as the daemon does it; or it is killed in it."""
         world, place = self.world, self.place
         place.turns += 1
+        now = self.clock()
         state = self.state
         records: list[tuple[str, dict[str, Any]]] = []
         commands: list[Command] = []
@@ -235,7 +242,7 @@ class Coordinator:
                     world.note("coordinator", f"[{place.turns}] {text[:260]}")
             if isinstance(event, Arrived) and isinstance(event.message, Escalate):
                 self.system.watch.coordinator.escalation(state, event.message.raised)
-            state, more = core.step(state, event, world.now)
+            state, more = core.step(state, event, now)
             own = [(command.kind, command.data) for command in more if isinstance(command, Journal)]
             if own and delivery is not None and delivery.origin is not None:
                 own[0] = (own[0][0], {**own[0][1], "from": delivery.origin})
@@ -247,11 +254,18 @@ class Coordinator:
             return False
         if records and world.out("disk"):
             return False
+        for event, delivery in events:
+            if delivery is not None and isinstance(event, Arrived):
+                for entry in state.tasks.values():
+                    if entry.peer == event.peer:
+                        place.hearing.heard(entry.id, world.now)
         for kind, data in records:
+            if kind == "unobserved":
+                place.hearing.unobserved(data["task"], world.now)
             if world.tracing and kind != "report":
                 world.note("coordinator", f"  {kind} {str(data)[:200]}")
-            place.records.append((kind, msgspec.json.encode(data), world.now))
-            self.system.watch.coordinator.record(kind, data, world.now)
+            place.records.append((kind, msgspec.json.encode(data), now))
+            self.system.watch.coordinator.record(kind, data, now)
         self.state = state
         if crash is not None and crash.place == 1:
             self._crash(crash.back)

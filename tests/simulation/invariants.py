@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.auditing import CoordinatorAudit, TaskAudit
 from tests.simulation.rulebook import OLD
+from tests.simulation.timing import BackOffs
 from tests.simulation.world import InvariantError
 from whesl.coordinator.events import RunStep as CoordinatorStep
 from whesl.isolator.events import RunStep, StartAttempt
@@ -30,6 +31,7 @@ class Watch:
         self._rules = {rule["name"]: rule for rule in system.world.scenario.rules}
         self._audits: dict[tuple[str, int], TaskAudit] = {}
         self.coordinator = CoordinatorAudit(requeues=1)
+        self._back_offs = {plan.name: BackOffs(plan.name) for plan in system.world.scenario.tasks}
         self._ancestors: dict[str, tuple[str, ...]] = {}
         for plan in system.world.scenario.tasks:
             found = dict.fromkeys(plan.parents)
@@ -46,10 +48,12 @@ class Watch:
 
     # While it goes on --------------------------------------------------------------------------------------
 
-    def written(self, isolator: Isolator, kind: str, data: dict[str, Any], time: float) -> None:
-        """A record is on disk."""
+    def written(self, isolator: Isolator, kind: str, data: dict[str, Any], time: float, true: float) -> None:
+        """A record is on disk. ``time``: by the isolator's clock, ``true``: by the world's."""
+        name = isolator.site.name
+        self._back_offs[name].record(kind, data, time, true, isolator.number)
         self.audit(isolator.site, isolator.files).record(kind, data, time)
-        self._system.written(isolator.site.name, kind)
+        self._system.written(name, kind)
 
     def fenced(self, isolator: Isolator, attempt: int) -> None:
         """No process of an attempt is left, as far as anybody can know."""

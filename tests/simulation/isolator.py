@@ -42,6 +42,7 @@ from whesl.isolator.events import (
 )
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase, State
+from whesl.journal import Clock
 from whesl.model.evidence import Evidence
 from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
 from whesl.wire.spool import news
@@ -82,12 +83,17 @@ class Isolator:
         self.watching = False  # the present attempt's output is read, and its end waited for
         self.informed = False  # by the coordinator or by its files
         self.finish: Finish | None = None
-        self.state: State = core.rebuild(self.setup, self.files.read())
+        self.host = site.cluster.nodes_by_name[self.setup.own_node].host
+        self.clock = Clock(self.host.wall, self.host.monotonic)
+        records = self.files.read()
+        for _, _, time in records:
+            self.clock.follow(time)
+        self.state: State = core.rebuild(self.setup, records)
         self.client = Client(
             site.network, site.name, site.id, f"{self.setup.claim}-{number}", self._hear, self._contact
         )
         self.agents = Agents(self)
-        self.unwritten: list[tuple[str, bytes, float]] = []
+        self.unwritten: list[tuple[str, bytes, float, float]] = []  # kind, JSON, its own time, true time
         self._alarm: float | None = None
         self._collecting = False
         self._deferred: KillAttempt | None = None
@@ -183,7 +189,7 @@ class Isolator:
         site.turns += 1
         if world.tracing:
             world.note(site.name, f"[{site.turns}] {_short(event)} in {self.state.phase.value}")
-        state, commands = core.step(self.state, event, world.now)
+        state, commands = core.step(self.state, event, self.clock())
         records = [command for command in commands if isinstance(command, Journal)]
         crash = struck(site.crashes, site.turns, {record.kind for record in records})
         if crash is not None and crash.place == 0 and records and not self.unwritten:
@@ -215,15 +221,17 @@ class Isolator:
         for command in records:
             if self.world.tracing:
                 self.world.note(self.site.name, f"  {command.kind} {_brief(command.data)}")
-            self.unwritten.append((command.kind, msgspec.json.encode(command.data), self.world.now))
+            self.unwritten.append(
+                (command.kind, msgspec.json.encode(command.data), self.clock(), self.world.now)
+            )
         if not self.unwritten:
             return
         if self.world.out(f"disk {self.site.name}"):
-            self._schedule(self.world.now + 1.0)
+            self._schedule(self.clock() + 1.0)
             return
-        for kind, data, time in self.unwritten:
+        for kind, data, time, true in self.unwritten:
             self.files.records.append((kind, data, time))
-            self.site.system.watch.written(self, kind, msgspec.json.decode(data), time)
+            self.site.system.watch.written(self, kind, msgspec.json.decode(data), time, true)
         self.unwritten = []
 
     # What is done ------------------------------------------------------------------------------------------
@@ -260,14 +268,16 @@ class Isolator:
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
         if not self.dead:
-            welcome = self.site.system.place.would_answer(command.register)
+            welcome = self.site.system.place.would_answer(command.register, self.host.wall())
             self.informed = True
             self.feed(ConfigurationRead(welcome=welcome))
 
     def _schedule(self, time: float) -> None:
         if self._alarm is None or time < self._alarm:
             self._alarm = time
-            self.world.at(time, self._tick, time)
+            # As a poll does: a little late, never early.
+            wait = self.host.lasts(max(time - self.clock(), 0.0)) + 1e-6
+            self.world.after(wait, self._tick, time)
 
     def _start_attempt(self, command: StartAttempt) -> None:
         self.site.system.watch.attempt(self, command)

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import msgspec
 
+from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
 from whesl.coordinator import admission, configuring, escalation, performing
@@ -21,6 +22,7 @@ from whesl.isolator import escalation as isolator_escalation
 from whesl.isolator import recovery as isolator_recovery
 from whesl.isolator import state as isolator_state
 from whesl.isolator.silence import Silence
+from whesl.journal import Clock
 from whesl.wire.delivery import Outbox
 from whesl.wire.messages import Escalate, RecoveryDone, Welcome
 
@@ -224,6 +226,32 @@ def back_off_ignored() -> Any:
     return patch.object(isolator_recovery, "launch_when_due", due)
 
 
+def the_hosts_clock_followed() -> Any:
+    """Daemons ask their host's clock each time."""
+
+    class Wall:
+        def __init__(self, wall: Callable[[], float], _monotonic: Callable[[], float]) -> None:
+            self._wall = wall
+
+        def __call__(self) -> float:
+            return self._wall()
+
+        def follow(self, written: float) -> None:
+            pass
+
+    @contextmanager
+    def both() -> Iterator[None]:
+        with patch.object(sim_isolator, "Clock", Wall), patch.object(sim_coordinator, "Clock", Wall):
+            yield
+
+    return both()
+
+
+def set_back_by_a_restart() -> Any:
+    """A restarted isolator does not go on from its journal's last time."""
+    return patch.object(Clock, "follow", lambda _self, _written: None)
+
+
 def lost_nodes_not_raised() -> Any:
     """What is known of a lost node when nothing could be raised is forgotten."""
     return patch.object(isolator_recovery, "raise_lost", lambda _turn: False)
@@ -260,6 +288,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     escalation_swallowed_by_the_isolator,
     escalation_swallowed_by_the_coordinator,
     back_off_ignored,
+    the_hosts_clock_followed,
+    set_back_by_a_restart,
     lost_nodes_not_raised,
     drained_for_alive,
 )

@@ -119,6 +119,15 @@ class Word(msgspec.Struct, frozen=True):
     at: float
 
 
+class HostClock(msgspec.Struct, frozen=True):
+    """A host's clock: ``offset`` s ahead, gaining ``drift`` s a second, set by ``step`` s at ``at``."""
+
+    offset: float = 0.0
+    drift: float = 0.0
+    step: float = 0.0
+    at: float = 0.0
+
+
 class Network(msgspec.Struct, frozen=True):
     """Chances of a frame to be lost, to come twice; longest delay, s."""
 
@@ -150,6 +159,7 @@ class Scenario(msgspec.Struct, frozen=True):
     lease: float = 3.0
     coordinator_wait: float = 120.0
     patience: float = 90.0  # of the person who resumes what is paused
+    clocks: tuple[HostClock, ...] = ()  # of the coordinator's host, then of the nodes in turn
 
 
 def draw(seed: int) -> Scenario:
@@ -220,6 +230,22 @@ def draw(seed: int) -> Scenario:
         lease=rng.choice((1.0, 3.0)),
         coordinator_wait=rng.choice((60.0, 120.0)),
         patience=rng.choice((20.0, 90.0)),
+        clocks=_clocks(random.Random(f"{seed}/clocks"), late),
+    )
+
+
+def _clocks(rng: random.Random, late: float) -> tuple[HostClock, ...]:
+    """Half of the worlds have hosts that disagree: by seconds, by hours; NTP steps them or slews them."""
+    if rng.random() < 0.5:
+        return ()
+    return tuple(
+        HostClock(
+            offset=rng.choice((0.0, 0.0, 5.0, -5.0, 3600.0, -3600.0)),
+            drift=rng.choice((0.0, 5e-4, -5e-4)),  # the most that NTP slews a clock by
+            step=rng.choice((0.0, 0.0, 1.5, -1.5, 600.0, -600.0)),
+            at=late * rng.random(),
+        )
+        for _ in range(rng.choice((2, 3, 5)))
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tests.simulation.scenario import Act, Network, Scenario
+from tests.simulation.scenario import Act, HostClock, Network, Scenario
 from tests.simulation.system import play
 from tests.simulation.world import InvariantError
 
@@ -63,6 +63,12 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
         values = getattr(scenario, field)
         for index in range(len(values)):
             yield change(scenario, **{field: values[:index] + values[index + 1 :]})
+    if scenario.clocks:
+        yield change(scenario, clocks=())
+        for number, clock in enumerate(scenario.clocks):
+            if clock != HostClock():
+                rest = (*scenario.clocks[:number], HostClock(), *scenario.clocks[number + 1 :])
+                yield change(scenario, clocks=rest)
     if scenario.network != Network():
         yield change(scenario, network=Network())
     for field in ("unanswered", "deaf", "busy_manager", "failing_steps", "stuck"):
@@ -97,7 +103,16 @@ def told(scenario: Scenario) -> str:
         lines += [f"  {item}" for item in getattr(scenario, field)]
     rest = {
         name: getattr(scenario, name)
-        for name in ("network", "unanswered", "deaf", "busy_manager", "failing_steps", "stuck", "lease")
+        for name in (
+            "network",
+            "unanswered",
+            "deaf",
+            "busy_manager",
+            "failing_steps",
+            "stuck",
+            "lease",
+            "clocks",
+        )
         if getattr(scenario, name)
     }
     return "\n".join((*lines, f"  {rest}", ""))

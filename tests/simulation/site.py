@@ -234,7 +234,8 @@ class Site:
         """A node's agent does not hear the isolator from now on."""
         if node not in self.contact_lost:
             self.contact_lost[node] = self.world.now
-            self.world.after(self.world.scenario.lease, self._lease_over, node, self.world.now)
+            lease = self.cluster.nodes_by_name[node].host.lasts(self.world.scenario.lease)
+            self.world.after(lease, self._lease_over, node, self.world.now)
 
     def has_contact(self, node: str) -> None:
         """A node's agent hears the isolator."""

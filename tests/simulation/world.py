@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.simulation.rulebook import specification
-from tests.simulation.scenario import Scenario
+from tests.simulation.scenario import HostClock, Scenario
 
 START = 1_000_000.0
 # A world that has not come to rest by then never will: far beyond every limit of the cores.
 LONGEST = 12_000.0
 LOOK_EVERY = 16
+# For which every host has been up when a world begins, s.
+UPTIME = 1000.0
 
 
 class InvariantError(AssertionError):
@@ -24,6 +26,32 @@ class InvariantError(AssertionError):
         super().__init__(f"{invariant}: {text}")
         self.invariant = invariant
         self.lines: list[str] = []  # the trace of the world in which it happened
+
+
+class Host:
+    """A host's clocks as its daemons see them. ``true`` is the world's time.
+
+    Args:
+        clock: how it goes wrong.
+        true: returns the world's time.
+    """
+
+    def __init__(self, clock: HostClock, true: Callable[[], float]) -> None:
+        self._clock = clock
+        self._true = true
+
+    def monotonic(self) -> float:
+        """Seconds that go forward at the host's own pace."""
+        return UPTIME + (self._true() - START) * (1.0 + self._clock.drift)
+
+    def wall(self) -> float:
+        """Seconds since the epoch, as far as the host knows."""
+        stepped = self._clock.step if self._true() - START >= self._clock.at else 0.0
+        return START + self.monotonic() - UPTIME + self._clock.offset + stepped
+
+    def lasts(self, seconds: float) -> float:
+        """Return how long it really is until the host has counted so many seconds."""
+        return seconds / (1.0 + self._clock.drift)
 
 
 class World:
@@ -47,6 +75,11 @@ class World:
             self._outages.setdefault(outage.who, []).append((begin, begin + outage.length))
         self._numbers = itertools.count()
         self._agenda: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+
+    def host(self, number: int) -> Host:
+        """Return the clocks of a host: 0 is the coordinator's, ``number`` the node n``number - 1``."""
+        clocks = self.scenario.clocks
+        return Host(clocks[number % len(clocks)] if clocks else HostClock(), lambda: self.now)
 
     def chance(self, name: str) -> random.Random:
         """Return a source of chance of its own, so that one thing left out does not change all others."""
