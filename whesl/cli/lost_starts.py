@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from whesl.cli.unheard import unheard
@@ -35,16 +34,19 @@ class LostStarts:
         workflow: its id.
         scheduler: where the jobs are; one that never runs a job again has nothing to look after.
         every: seconds between two looks.
+        say: is told what was done, a sentence each, in that thread.
     """
 
-    def __init__(self, home: Path, workflow: str, scheduler: Scheduler, every: float) -> None:
+    def __init__(
+        self, home: Path, workflow: str, scheduler: Scheduler, every: float, say: Callable[[str], None]
+    ) -> None:
         self._home = home
         self._workflow = workflow
         self._scheduler = scheduler
         self._every = every
         self._known: Known | None = None
         self._suspects: dict[str, int] = {}
-        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._say = say
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lost-starts", daemon=True)
 
@@ -56,13 +58,6 @@ class LostStarts:
     def __exit__(self, *_: object) -> None:
         # A scheduler that does not answer holds up nobody: the thread ends with the process.
         self._over.set()
-
-    def lines(self) -> list[str]:
-        """Return what was done since the last call, a sentence each."""
-        found = []
-        while not self._lines.empty():
-            found.append(self._lines.get())
-        return found
 
     def _run(self) -> None:
         while not self._over.wait(self._every):
@@ -106,4 +101,4 @@ class LostStarts:
             self._suspects[record.id] = record.restarts
         elif scheduler.requeue_lost(record.id):
             host = record.batch_host or "its node"
-            self._lines.put(f"{task}: job {record.id} lost {host} before it began: it is run again")
+            self._say(f"{task}: job {record.id} lost {host} before it began: it is run again")

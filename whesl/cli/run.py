@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -19,6 +20,7 @@ from rich.live import Live
 
 from whesl import esl, workflows
 from whesl.cli import display, unheard
+from whesl.cli.lost_starts import LostStarts
 from whesl.coordinator.start import ensure_running
 from whesl.esl.spec import Spec
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
@@ -42,6 +44,7 @@ _SETTLE = 5.0  # seconds after the manager's end for the last words of isolators
 # scheduler is shared with others.
 _POLLS = {"local": 1.0}
 _POLL = 5.0
+_LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard of
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -145,6 +148,10 @@ def run(
         with _environment(ready.plan.environment):
             _scheduler_answers(name)
             _register(home, ready.workflow, spec, name, observe)
+            if not observe:
+                every = max(_LEAST_LOOK, ready.plan.poll)
+                say = partial(_plain, notices)
+                stack.enter_context(LostStarts(home, ready.workflow.id, scheduler(name), every, say))
             try:
                 status = _watch(manager.start(ready.plan), home, ready.workflow, console)
             finally:
