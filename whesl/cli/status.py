@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.cli.watch import Watcher, cells, row
 from whesl.cli.watch import watch as follow
+from whesl.coordinator.garbage import put_off
 from whesl.coordinator.hierarchy import AmbiguityError, resolve
 from whesl.coordinator.observing import Known, known_state
 from whesl.coordinator.start import running
@@ -30,7 +32,12 @@ from whesl.wire import keys
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(workflow: str, watch: bool, as_json: bool) -> None:
     """Show WORKFLOW, or all of them: each task's state, attempt, nodes and last exception."""
-    home = keys.home()
+    # What is made here is made once, and shown; a search for garbage in it would take most of the time.
+    with put_off():
+        _show(keys.home(), workflow, watch=watch, as_json=as_json)
+
+
+def _show(home: Path, workflow: str, *, watch: bool, as_json: bool) -> None:
     known = known_state(home)
     name = _workflow(known, workflow)
     if as_json:
@@ -40,7 +47,7 @@ def status(workflow: str, watch: bool, as_json: bool) -> None:
     if known.damage:
         click.echo(f"whesl: {known.damage}; what follows is what could be read", err=True)
     if watch:
-        follow(Watcher(home, name), Screen())
+        follow(Watcher(home, name, known), Screen())
         return
     _print(status_view(known.state, name))
     health = running(home)
@@ -67,9 +74,9 @@ def _print(view: dict[str, Any]) -> None:
     if Screen().is_terminal:
         Screen().print(_picture(view))
         return
-    for flow in view["workflows"]:
-        for task in flow["tasks"]:
-            click.echo(row(task))
+    lines = [row(task) for flow in view["workflows"] for task in flow["tasks"]]
+    if lines:
+        click.echo("\n".join(lines))
 
 
 def _picture(view: dict[str, Any]) -> RenderableType:

@@ -48,10 +48,12 @@ from whesl.coordinator.events import Journal as WriteDown
 from whesl.coordinator.figures import Figures
 from whesl.coordinator.metrics import MetricsServer
 from whesl.coordinator.ports import Ports
-from whesl.coordinator.records import RecordError, Replay
-from whesl.coordinator.state import Settings, State
+from whesl.coordinator.reopening import ORIGIN, reopen
+from whesl.coordinator.snapshots import Kept
+from whesl.coordinator.snapshotting import Snapshotter
+from whesl.coordinator.state import Settings
 from whesl.coordinator.workers import Workers
-from whesl.journal import Clock, Journal, JournalError
+from whesl.journal import Clock, Journal, JournalError, snapshot
 from whesl.model.errors import WheslError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
@@ -63,7 +65,6 @@ from whesl.wire.spool import collect, put_aside
 from whesl.workflows.submit import avoid
 
 LOG = logging.getLogger(__name__)
-ORIGIN = "from"
 _LONGEST_TICK = 1.0
 _FAREWELL = 2.0
 _BATCH = 256
@@ -105,7 +106,9 @@ class Daemon:
         self._idle = idle
         self._log = log
         self._directory = home / "coordinator"
-        self._journal = Journal(self._directory / "journal.db", reserve=_RESERVE)
+        journal = self._directory / "journal.db"
+        after = max(map(snapshot.number, snapshot.found(self._directory)), default=0)
+        self._journal = Journal(journal, reserve=_RESERVE, after=after)
         if self._journal.damage is not None:
             LOG.error("%s", self._journal.damage)
         self._incarnation = new_incarnation()
@@ -122,8 +125,11 @@ class Daemon:
             incarnation=self._incarnation,
         )
         self._figures = Figures()
-        with garbage.put_off():
-            self._state = self._rebuild(settings)
+        begun, kept = reopen(self._journal, settings)
+        self._state = kept.state
+        self._server.restore(kept.inbox)
+        self._figures.restore(kept.figures)
+        self._snapshotter = Snapshotter(self._journal, begun)
         self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
         self._looks: list[LookAtJob] = []
@@ -178,6 +184,7 @@ class Daemon:
             self._take([(Tick(), None)])
             self._count_connections()
             self._publish()
+            self._snapshotter.look(len(self._state.tasks), self._kept)
         self._server.tick()
         self._rest()
 
@@ -390,20 +397,9 @@ class Daemon:
                 raise
             return CoordinatorServer(bind, 0, keys, self._incarnation)
 
-    def _rebuild(self, settings: Settings) -> State:
-        replay = Replay(settings)
-        for record in self._journal.read():
-            origin = record.data.get(ORIGIN)
-            if origin:
-                with contextlib.suppress(msgspec.ValidationError):
-                    self._server.recall(msgspec.convert(origin, tuple[str, str, int, int]))
-            try:
-                replay.take(record.kind, record.data, record.time)
-            except RecordError as error:
-                LOG.error("the journal %s: %s", self._journal.path, error.message)
-            else:
-                self._figures.take(record.kind, record.data)
-        return replay.state()
+    def _kept(self) -> Kept:
+        """Return what all that is in the journal amounts to."""
+        return Kept(state=self._state.durable(), inbox=self._server.memory(), figures=self._figures.memory())
 
     def _answer(self, query: Query) -> Reply:
         if query.what == "status":
@@ -414,7 +410,7 @@ class Daemon:
             body = views.health_view(self._state, dict(self._server.counters), self._server.waiting())
             body.update(pid=self._endpoint.pid, host=self._endpoint.host, port=self._endpoint.port)
             body.update(metrics=self._metrics.where if self._metrics is not None else "")
-            body.update(journal=self._trouble)
+            body.update(journal=self._trouble or self._snapshotter.trouble)
         else:
             return Reply(ok=False, error=f"there is no query {query.what!r}")
         return Reply(ok=True, body=msgspec.json.encode(body))

@@ -42,6 +42,17 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     time: float
 
 
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """What was counted of a journal's records. ``recoveries``: exception, outcome, how many."""
+
+    names: tuple[str, ...] = ()
+    raised: dict[str, int] = {}
+    recoveries: list[tuple[str, str, int]] = []
+    requeues: dict[str, int] = {}
+    seconds: tuple[int, ...] = ()
+    seconds_sum: float = 0.0
+
+
 class Figures:
     """Counts that grow with each record and each heartbeat."""
 
@@ -94,6 +105,27 @@ class Figures:
             counters=dict(counters),
             time=now,
         )
+
+    def memory(self) -> Memory:
+        """Return what was counted of records, to be kept for ``restore``."""
+        return Memory(
+            names=tuple(sorted(self._names)),
+            raised=dict(self._raised),
+            recoveries=[(*key, count) for key, count in self._recoveries.items()],
+            requeues=dict(self._requeues),
+            seconds=tuple(self._seconds),
+            seconds_sum=self._sum,
+        )
+
+    def restore(self, memory: Memory) -> None:
+        """Go on from these counts; other bounds than these of today have nowhere to go."""
+        self._raised = Counter(memory.raised)
+        self._recoveries = Counter({(name, outcome): count for name, outcome, count in memory.recoveries})
+        self._requeues = Counter(memory.requeues)
+        self._names = set(memory.names)
+        if len(memory.seconds) == len(self._seconds):
+            self._seconds = list(memory.seconds)
+            self._sum = memory.seconds_sum
 
     def _took(self, seconds: float) -> None:
         place = next((n for n, bound in enumerate(BOUNDS) if seconds <= bound), len(BOUNDS))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.coordinator import snapshots
 from whesl.coordinator.garbage import put_off
 from whesl.coordinator.records import RecordError, Replay, apply
 from whesl.coordinator.state import State
@@ -34,8 +35,29 @@ def known_state(home: Path, since: Known | None = None) -> Known:
 
     A journal that was never begun is an empty state.
     """
-    if since is None:
-        return _from_the_beginning(home)
+    with put_off():
+        return _read(home) if since is None else _read_on(home, since)
+
+
+def _read(home: Path) -> Known:
+    replay, seq, damage = Replay(), 0, ""
+    try:
+        with Journal(journal_file(home), read_only=True) as journal:
+            begun = snapshots.begin(journal)
+            replay, seq = Replay(begun=begun.kept.state), begun.seq
+            for record in journal.read(seq):
+                seq = record.seq
+                try:
+                    replay.take(record.kind, record.data, record.time)
+                except RecordError as error:
+                    damage = _not_understood(journal, seq, error)
+    except JournalError as error:
+        if error.reason != "missing":
+            damage = error.message
+    return Known(state=replay.state(), seq=seq, damage=damage)
+
+
+def _read_on(home: Path, since: Known) -> Known:
     state, seq, damage = since.state, since.seq, since.damage
     try:
         with Journal(journal_file(home), read_only=True) as journal:
@@ -44,24 +66,12 @@ def known_state(home: Path, since: Known | None = None) -> Known:
                 try:
                     state = apply(state, record.kind, record.data, record.time)
                 except RecordError as error:
-                    damage = f"the journal {journal.path}: record {seq}: {error.message}"
+                    damage = _not_understood(journal, seq, error)
     except JournalError as error:
         if error.reason != "missing":
             damage = error.message
     return Known(state=state, seq=seq, damage=damage)
 
 
-def _from_the_beginning(home: Path) -> Known:
-    replay, seq, damage = Replay(), 0, ""
-    try:
-        with Journal(journal_file(home), read_only=True) as journal, put_off():
-            for record in journal.read():
-                seq = record.seq
-                try:
-                    replay.take(record.kind, record.data, record.time)
-                except RecordError as error:
-                    damage = f"the journal {journal.path}: record {seq}: {error.message}"
-    except JournalError as error:
-        if error.reason != "missing":
-            damage = error.message
-    return Known(state=replay.state(), seq=seq, damage=damage)
+def _not_understood(journal: Journal, seq: int, error: RecordError) -> str:
+    return f"the journal {journal.path}: record {seq}: {error.message}"

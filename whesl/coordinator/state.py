@@ -55,7 +55,7 @@ class Outcome(msgspec.Struct, frozen=True):
     raised: float = 0.0
 
 
-class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
+class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task as the coordinator knows it. ``configuration`` is what the coordinator adds to the task's own.
 
     ``claim`` owns the task; ``fenced`` claims never do again. ``alias`` is what its isolator calls it, where

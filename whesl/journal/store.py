@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from whesl.journal import files, history
-from whesl.journal.errors import DAMAGED, FULL, UNREADABLE, JournalError, translated
+from whesl.journal.errors import DAMAGED, FULL, UNREADABLE, Damage, JournalError, translated
 from whesl.journal.history import Record
 from whesl.journal.rows import SCHEMA, Anchor, checksum, insert, record_of, records_in, row_of, sound, text
 
@@ -31,6 +31,8 @@ __all__ = ["Anchor", "Damage", "Journal", "JournalError", "Record"]
 
 Data = dict[str, Any] | msgspec.Struct
 
+# The kind of the record that says what damage took.
+DAMAGE = "journal-damaged"
 _BUSY_TIMEOUT = 10.0
 # Seconds between attempts to have a reserve again that was used up.
 _REFILL = 30.0
@@ -40,22 +42,6 @@ _LOOK = 64
 _ROWS = 500
 # More frames than any log has.
 _UNCOUNTED = 1 << 40
-
-
-class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found when a damaged journal was opened: where it lies now and what could not be read."""
-
-    file: str
-    reason: str
-    kept: int
-    missing: tuple[int, ...]  # numbers known to have existed and not readable
-
-    def __str__(self) -> str:
-        """Say all of it in a line, for a daemon's log."""
-        return (
-            f"the journal was damaged ({self.reason}): {self.kept} records were kept, "
-            f"at least {len(self.missing)} are lost; it lies now at {self.file}"
-        )
 
 
 class Journal:
@@ -272,6 +258,19 @@ class Journal:
         known = history.segments(self.path, self._origin())
         return known[-1].last if known else 0
 
+    def complete(self) -> bool:
+        """Whether all records can be read, but for those that damage took, which a record says then."""
+        try:
+            row = self._connected().execute("SELECT min(seq) FROM journal WHERE seq > 1").fetchone()
+        except UNREADABLE as error:
+            raise translated(error, self.path, "read") from error
+        if row[0] is None or row[0] <= 2:
+            return True
+        known = history.segments(self.path, self._origin())
+        if known:
+            return known[0].first <= 2
+        return any(record.kind == DAMAGE for record in self._rows(0))
+
     def forget(self, most: int) -> bool:
         """Remove some records that are in files of old records; whether there may be more of them.
 
@@ -457,7 +456,7 @@ class Journal:
         db = rescued._connected()
         insert(db, [row_of(readable[number]) for number in sorted(readable)])
         rescued._last = last
-        rescued.append("journal-damaged", damage, now)
+        rescued.append(DAMAGE, damage, now)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         rescued.close()
         # Both copies are complete before the damaged file loses its name; its log goes with it, since SQLite
