@@ -386,6 +386,9 @@ class Daemon:
     def _raise_on_job(self, command: RaiseJobException) -> None:
         self._news.raise_on_job(command)
 
+    def _forbid_requeue(self, _command: ForbidRequeue) -> None:
+        ownership.take_over(self._allocation)
+
     def _say(self, command: Say) -> None:
         LOG.info("%s", command.text)
 
@@ -394,9 +397,6 @@ class Daemon:
 
     def _end(self, command: Finish) -> None:
         self._finish = command
-
-    def _forbid_requeue(self, _command: ForbidRequeue) -> None:
-        ownership.take_over(self._allocation)
 
     def _close(self) -> None:
         """Say goodbye: what the coordinator has not acknowledged is repeated for a short while, then left.
@@ -473,9 +473,9 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     RunStep: Daemon._step,
     Send: Daemon._send,
     ReadConfiguration: Daemon._read_configuration,
+    ForbidRequeue: Daemon._forbid_requeue,
     WriteReconfigure: Daemon._reconfigure,
     Say: Daemon._say,
     Schedule: Daemon._schedule,
     Finish: Daemon._end,
 }
-    ForbidRequeue: Daemon._forbid_requeue,
