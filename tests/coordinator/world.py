@@ -24,10 +24,12 @@ from whesl.coordinator.events import (
     RunStep,
     Send,
     Started,
+    Tell,
     Tick,
 )
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Settings, State, TaskEntry
+from whesl.coordinator.telling import Untold
 from whesl.esl.spec import (
     CountDetection,
     Entity,
@@ -233,6 +235,7 @@ class World:
         self.torn = torn
         self.work: deque[Any] = deque()
         self.sent: list[tuple[str, AnyMessage]] = []
+        self.untold = Untold()
         self.state = State(settings=self.settings)
         self.numbers: dict[str, int] = {}
         self.crashes = 0
@@ -262,17 +265,21 @@ class World:
         self.state = state
         for command in commands:
             if isinstance(command, Send):
-                self.sent.append((command.peer, command.message))
+                earlier = self.untold.before(state, command.peer)
+                self.sent += [(send.peer, send.message) for send in (earlier, command) if send is not None]
+            elif isinstance(command, Tell):
+                self.untold.add(state, command)
             elif not isinstance(command, Journal):
                 self.work.append(command)
 
     def settle(self) -> None:
         """Do the work that the core asked for, until there is none."""
-        while self.work:
-            command = self.work.popleft()
-            event = self.perform(command)
-            if event is not None:
-                self.feed(event)
+        while self.work or self.untold:
+            if self.work:
+                event = self.perform(self.work.popleft())
+                if event is not None:
+                    self.feed(event)
+            self.sent += [(send.peer, send.message) for send in self.untold.take(self.state, 1)]
 
     def perform(self, command: Any) -> Event | None:
         ports, null = self.ports, subprocess.DEVNULL
@@ -299,6 +306,7 @@ class World:
         while True:
             self.crashes += 1
             self.work.clear()
+            self.untold = Untold()
             self.state = rebuild(self.journal, self.settings)
             try:
                 self.feed(Started())

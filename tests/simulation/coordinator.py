@@ -29,10 +29,12 @@ from whesl.coordinator.events import (
     RunStep,
     Send,
     Started,
+    Tell,
     Tick,
 )
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Settings, State
+from whesl.coordinator.telling import Untold
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
 from whesl.model.errors import RefusedError, TransientError
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from tests.simulation.system import System
 
 TICK = 2.5
+# Seconds within which each of a few tasks has had its turn to be told its configuration.
+TELLING = 15.0
 
 
 class Manager:
@@ -150,6 +154,9 @@ class Coordinator:
         self.state: State = rebuild(records, place.settings)
         self._waiting: deque[Event] = deque([Started()])
         self._heard: list[Delivery] = []
+        self._untold = Untold()
+        self._told: dict[str, int] = {}  # the newest configuration that was sent to a peer
+        self._lacking: dict[tuple[str, str, int], float] = {}  # since when a peer has not been sent its own
         self._chance = self.world.chance(f"coordinator {number}")
 
     def start(self) -> None:
@@ -177,6 +184,7 @@ class Coordinator:
             self._line()
             self._collect()
             self._take([(Tick(), None)])
+            self._hold_to_telling()
             self.world.after(TICK, self._beat)
 
     def _hear(self, delivery: Delivery) -> None:
@@ -293,14 +301,58 @@ class Coordinator:
 
     def _perform(self, command: Command) -> None:
         if isinstance(command, Send):
-            if self.world.tracing:
-                self.world.note("coordinator", f"  to {command.peer}: {repr(command.message)[:200]}")
-            self.server.send(command.peer, command.message)
+            earlier = self._untold.before(self.state, command.peer)
+            if earlier is not None:
+                self._say(earlier)
+            self._say(command)
+            return
+        if isinstance(command, Tell):
+            if not self._untold:
+                self.world.after(0.0, self._tell_some)
+            self._untold.add(self.state, command)
             return
         call = _CALLS.get(type(command))
         if call is not None:
             state = self.state
             self.world.after(0.5 * self._chance.random(), self._work, call, state, command)
+
+    def _say(self, send: Send) -> None:
+        if self.world.tracing:
+            self.world.note("coordinator", f"  to {send.peer}: {repr(send.message)[:200]}")
+        new = getattr(send.message, "configuration", None)
+        if new is not None:
+            self._told[send.peer] = max(self._told.get(send.peer, 0), new.version)
+        self.server.send(send.peer, send.message)
+
+    def _hold_to_telling(self) -> None:
+        """Every running task is told its newest configuration, however many others are."""
+        lacking = {}
+        for task in self.state.live:
+            entry = self.state.tasks[task]
+            version = entry.configuration.version
+            if entry.peer and self._told.get(entry.peer, 0) < version:
+                one = (task, entry.peer, version)
+                since = lacking[one] = self._lacking.get(one, self.world.now)
+                if self.world.now - since > TELLING:
+                    raise InvariantError(
+                        "every running task is told", f"{task}: {entry.peer} never hears of version {version}"
+                    )
+        self._lacking = lacking
+
+    def _tell_some(self) -> None:
+        """Tell the next of those whose configuration has changed, one after the other; or be killed there."""
+        if self.dead:
+            return
+        self.place.turns += 1
+        crash = struck(self.place.crashes, self.place.turns, {"told"})
+        if crash is None or crash.place > 1:
+            for send in self._untold.take(self.state, 1):
+                self._say(send)
+        if crash is not None:
+            self._crash(crash.back)
+        elif self._untold:
+            # The pace is slow, that much may happen meanwhile: messages, an end, another run, a kill.
+            self.world.after(2.0 * self._chance.random() ** 4, self._tell_some)
 
     def _work(self, call: Callable[..., Event], state: State, command: Command) -> None:
         if self.dead and self._chance.random() < 0.5:

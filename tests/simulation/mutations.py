@@ -16,6 +16,7 @@ from whesl.coordinator import admission, configuring, escalation, performing
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
 from whesl.coordinator.state import TaskEntry
+from whesl.coordinator.telling import Untold
 from whesl.erm.budget import Budget
 from whesl.isolator import core as isolator_core
 from whesl.isolator import escalation as isolator_escalation
@@ -267,6 +268,11 @@ def drained_for_alive() -> Any:
     return patch.dict(isolator_state._CHANGES, {"node": node})
 
 
+def configurations_not_told() -> Any:
+    """Those who wait to be told a new configuration are forgotten."""
+    return patch.object(Untold, "take", lambda self, _state, _most: self._waiting.clear() or [])
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     lost_acknowledgement_accepted,
     restarts_not_compared,
@@ -292,4 +298,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     set_back_by_a_restart,
     lost_nodes_not_raised,
     drained_for_alive,
+    configurations_not_told,
 )

@@ -21,6 +21,7 @@ ISOLATOR_RECORDS = (
 COORDINATOR_RECORDS = (
     *("workflow", "registered", "counted", "requested", "step-begun", "step-done", "granted", "finished"),
     *("recovery-done", "configured", "decided", "requeue-decided", "requeue-begun", "requeue-done", "fenced"),
+    "told",  # no record: a configuration is about to be sent to the next of those that it concerns
 )
 
 # Before the first attempt, and in the middle of another recovery.

@@ -322,15 +322,22 @@ def _closed(state: State, data: Data, _time: float) -> State:
 
 
 def _configured(state: State, data: Data, _time: float) -> State:
-    changed = {}
-    made: dict[bytes, Configuration] = {}  # one for all that have the same: dependents come by the thousand
-    for task, content in data["tasks"].items():
+    """Tasks by the number of their configuration: dependents come by the thousand, and share one."""
+    changed, signal = {}, data["signal"]
+    shared = msgspec.convert(data.get("configurations", []), tuple[Configuration, ...])
+    made: dict[bytes, Configuration] = {}
+    for task, which in data["tasks"].items():
         entry = state.tasks.get(task)
         if entry is not None:
-            text = msgspec.json.encode(content)
-            configuration = made.get(text) or made.setdefault(text, msgspec.convert(content, Configuration))
-            changed[task] = msgspec.structs.replace(entry, configuration=configuration, signal=data["signal"])
+            new = shared[which] if isinstance(which, int) else _own(which, made)
+            changed[task] = msgspec.structs.replace(entry, configuration=new, signal=signal)
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
+
+
+def _own(content: Data, made: dict[bytes, Configuration]) -> Configuration:
+    """Return a configuration that a journal of an earlier version has for each task anew."""
+    text = msgspec.json.encode(content)
+    return made.get(text) or made.setdefault(text, msgspec.convert(content, Configuration))
 
 
 def _decided(state: State, data: Data, _time: float) -> State:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
+from whesl.coordinator.events import Tell
 from whesl.coordinator.hierarchy import added, dependents, rebased, running
 from whesl.coordinator.state import Recovery, TaskEntry
 from whesl.coordinator.turn import Turn
 from whesl.model.workflow import Configuration
-from whesl.wire.messages import Reconfigure
 
 
 def apply_changes(turn: Turn, recovery: Recovery, *, own: bool = True) -> None:
@@ -92,18 +94,32 @@ def configure(
             changed[task] = following
     if not changed:
         return
-    turn.record("configured", tasks=changed, because=because, signal=signal)
-    if tell:
-        for entry in running(turn.state, changed):
-            send_configuration(turn, entry)
-
-
-def send_configuration(turn: Turn, entry: TaskEntry) -> None:
-    """Tell a running task its configuration (again)."""
-    turn.send(
-        entry.peer,
-        Reconfigure(task=entry.alias or entry.id, configuration=entry.configuration, signal=entry.signal),
+    # Thousands of dependents share one configuration, and so they do in the record.
+    numbers: dict[int, int] = {}
+    turn.record(
+        "configured",
+        tasks={task: numbers.setdefault(id(new), len(numbers)) for task, new in changed.items()},
+        configurations=list({id(new): new for new in changed.values()}.values()),
+        because=because,
+        signal=signal,
     )
+    if tell:
+        told = tuple(entry.id for entry in running(turn.state, changed))
+        if told:
+            turn.do(Tell(tasks=told, signal=signal))
+
+
+def tell_again(turn: Turn, entries: Iterable[TaskEntry]) -> None:
+    """Tell running tasks their configurations: a coordinator before this one may not have come to that.
+
+    Before anything else that has them too: a task that knows a configuration ignores the signal with it.
+    """
+    by_signal: dict[int, list[str]] = {}
+    for entry in entries:
+        if entry.configuration.version:
+            by_signal.setdefault(entry.signal, []).append(entry.id)
+    for signal, tasks in by_signal.items():
+        turn.do(Tell(tasks=tuple(tasks), signal=signal))
 
 
 def _next(configuration: Configuration, present: Configuration) -> Configuration | None:

@@ -65,10 +65,10 @@ def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
 def _on_started(turn: Turn, _event: Started) -> None:
     """Take up what a coordinator before this one left: nothing is decided anew, only continued."""
     turn.volatile(started=turn.now)
-    for entry in [turn.state.tasks[task] for task in turn.state.live]:
+    live = [turn.state.tasks[task] for task in turn.state.live]
+    configuring.tell_again(turn, live)
+    for entry in live:
         admission.welcome(turn, entry)
-        if entry.configuration.version:
-            configuring.send_configuration(turn, entry)
     for known in list(turn.state.recoveries.values()):
         # An older claim's order may bear the same name: its successor numbers its exceptions anew.
         order = escalation.pending_requeue(turn, turn.state.tasks[known.task])

@@ -42,6 +42,7 @@ from whesl.coordinator.events import (
     Started,
     StepEnded,
     Stop,
+    Tell,
     Tick,
 )
 from whesl.coordinator.events import Journal as WriteDown
@@ -52,6 +53,7 @@ from whesl.coordinator.reopening import ORIGIN, reopen
 from whesl.coordinator.snapshots import Kept
 from whesl.coordinator.snapshotting import Snapshotter
 from whesl.coordinator.state import Settings
+from whesl.coordinator.telling import Untold
 from whesl.coordinator.workers import Workers
 from whesl.journal import Clock, Journal, JournalError, snapshot
 from whesl.model.errors import WheslError
@@ -70,6 +72,10 @@ _FAREWELL = 2.0
 _BATCH = 256
 _MOST_LOOKS = 500  # at jobs with one question: their ids are one argument of a command
 _JOURNAL_RETRY = 1.0
+# At most so many tasks are told a new configuration at once, one time after the other after so many seconds:
+# 10,000 in two seconds, a third of a processor, while others are answered.
+_SLICE = 25
+_PACE = 0.005
 # Room for some thousand records, when the journal's disk is full.
 _RESERVE = 2 * 1024 * 1024
 
@@ -133,6 +139,8 @@ class Daemon:
         self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
         self._looks: list[LookAtJob] = []
+        self._untold = Untold()
+        self._next_telling = 0.0
         self._events: deque[Event] = deque([Started()])
         self._stopping = False
         self._journal_failed = False
@@ -186,12 +194,14 @@ class Daemon:
             self._publish()
             self._snapshotter.look(len(self._state.tasks), self._kept)
         self._server.tick()
+        self._tell_some()
         self._rest()
 
     def _wait(self) -> float:
         if self._events:
             return _JOURNAL_RETRY if self._journal_failed else 0.0
-        wait = self._next_tick - time.monotonic()
+        next_turn = min(self._next_tick, self._next_telling) if self._untold else self._next_tick
+        wait = next_turn - time.monotonic()
         retry = self._server.next_deadline()
         if retry is not None:
             wait = min(wait, retry - time.monotonic())
@@ -311,7 +321,20 @@ class Daemon:
     # Commands -------------------------------------------------------------------------------------------
 
     def _send(self, command: Send) -> None:
+        earlier = self._untold.before(self._state, command.peer)
+        if earlier is not None:
+            self._server.send(earlier.peer, earlier.message)
         self._server.send(command.peer, command.message)
+
+    def _tell(self, command: Tell) -> None:
+        self._untold.add(self._state, command)
+
+    def _tell_some(self) -> None:
+        """Tell the next of those whose configuration has changed; first came what somebody waits for."""
+        if self._untold and time.monotonic() >= self._next_telling:
+            for send in self._untold.take(self._state, _SLICE):
+                self._server.send(send.peer, send.message)
+            self._next_telling = time.monotonic() + _PACE
 
     def _run_step(self, command: RunStep) -> None:
         state, ports, log = self._state, self._ports, self._log
@@ -451,6 +474,8 @@ class Daemon:
     def _close(self, poller: zmq.Poller) -> None:
         """Say goodbye: replies on their way are delivered, the endpoint file goes, the journal is closed."""
         deadline = time.monotonic() + _FAREWELL
+        for send in self._untold.take(self._state, len(self._untold)):
+            self._server.send(send.peer, send.message)
         while not self._server.idle() and time.monotonic() < deadline:
             poller.poll(20)
             self._server.receive()
@@ -474,6 +499,7 @@ def _unseen(looks: Sequence[LookAtJob], why: str) -> list[Event]:
 
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     Send: Daemon._send,
+    Tell: Daemon._tell,
     RunStep: Daemon._run_step,
     LookAtJob: Daemon._look,
     AskRequeue: Daemon._ask_requeue,

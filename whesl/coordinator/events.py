@@ -113,6 +113,16 @@ class Send(Command, frozen=True, kw_only=True):
     message: AnyMessage
 
 
+class Tell(Command, frozen=True, kw_only=True):
+    """Tell running tasks their present configurations, in order, a few at a time beside other work.
+
+    ``signal`` is sent to their programs, 0 for none.
+    """
+
+    tasks: tuple[str, ...]
+    signal: int = 0
+
+
 class RunStep(Command, frozen=True, kw_only=True):
     """Carry out one of the coordinator's own steps; it looks before it acts."""
 

@@ -1,0 +1,130 @@
+"""Thousands who are told a new configuration, a few at a time: in order, the newest, nobody left out."""
+
+from __future__ import annotations
+
+from tests.coordinator.world import World, done
+from whesl.coordinator import core
+from whesl.coordinator.events import Arrived, Journal, Send, Tell
+from whesl.coordinator.records import rebuild
+from whesl.coordinator.telling import Untold
+from whesl.model.pathmap import PathMap
+from whesl.model.states import TaskState
+from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.wire.messages import Finished, Reconfigure, Welcome
+
+COUNT = 300
+WIDE = Workflow(
+    id="w",
+    name="w",
+    wms="maestro",
+    root="/old/w",
+    tasks=(
+        Task(id="w/a", step="a", workspace="/old/w/a"),
+        *(
+            Task(id=f"w/n{number}", step=f"n{number}", workspace=f"/old/w/n{number}", parents=("w/a",))
+            for number in range(COUNT)
+        ),
+    ),
+)
+MOVED = Configuration(path_map=PathMap().with_rule("/old", "/new"))
+
+
+def wide() -> tuple[World, str, list[str]]:
+    """A workflow of one task and many dependents, all running."""
+    world = World()
+    world.workflow(workflow=WIDE)
+    first = world.register("a")
+    return world, first, [world.register(f"n{number}") for number in range(COUNT)]
+
+
+def test_one_record_and_one_command_stand_for_all() -> None:
+    world, first, _ = wide()
+    message = done("a", dependents_map=MOVED, signal=10)
+    _, commands = core.step(world.state, Arrived(peer=first, message=message), world.now)
+    (record,) = [c for c in commands if isinstance(c, Journal) and c.kind == "configured"]
+    assert len(record.data["tasks"]) == COUNT and len(record.data["configurations"]) == 1
+    assert [c.signal for c in commands if isinstance(c, Tell) and len(c.tasks) == COUNT] == [10]
+    assert not any(isinstance(c, Send) for c in commands)
+
+
+def test_a_journal_with_a_configuration_for_each_task_is_still_read() -> None:
+    world, first, _ = wide()
+    world.tell(first, done("a", dependents_map=MOVED, signal=10))
+    earlier = []
+    for kind, data, time in world.journal:
+        if kind == "configured":
+            given = data["configurations"]
+            data = {**data, "tasks": {task: given[n] for task, n in data["tasks"].items()}}
+            del data["configurations"]
+        earlier.append((kind, data, time))
+    assert rebuild(earlier, world.settings) == world.state.durable()
+
+
+def test_all_are_told_in_order_a_few_at_a_time() -> None:
+    world, first, peers = wide()
+    untold = Untold()
+    state, commands = core.step(
+        world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED, signal=10)), world.now
+    )
+    for command in commands:
+        if isinstance(command, Tell):
+            untold.add(state, command)
+    told: list[Send] = []
+    while untold:
+        some = untold.take(state, 7)
+        assert 0 < len(some) <= 7
+        told += some
+    assert [send.peer for send in told] == peers
+    for send in told:
+        assert isinstance(send.message, Reconfigure) and send.message.signal == 10
+        assert send.message.configuration.path_map == MOVED.path_map
+
+
+def test_who_was_replaced_or_has_ended_is_passed_over_and_the_rest_hears_the_newest() -> None:
+    world, first, peers = wide()
+    untold = Untold()
+
+    def change(ordinal: int, signal: int, variable: str) -> None:
+        dependents = Configuration(environment={variable: "1"})
+        message = done("a", ordinal, dependents_map=dependents, signal=signal)
+        world.state, commands = core.step(world.state, Arrived(peer=first, message=message), world.now)
+        for command in commands:
+            if isinstance(command, Tell):
+                untold.add(world.state, command)
+
+    change(1, 10, "ONE")
+    untold.take(world.state, 1)
+    world.tell(peers[1], Finished(task="w/n1", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+    world.register("n2", restarts=1)
+    change(2, 0, "TWO")
+    told = {send.peer: send.message for send in untold.take(world.state, len(untold))}
+    new = "w/n2#job-n2.1"
+    assert set(told) == {*peers, new} - {peers[1], peers[2]}
+    assert all(message.configuration.environment == {"ONE": "1", "TWO": "1"} for message in told.values())
+    # The first change's signal is not lost with the second one, where it was not sent.
+    assert told[peers[0]].signal == 0 and told[peers[3]].signal == 10
+
+
+def test_what_was_said_first_is_heard_first() -> None:
+    """An isolator that knows a configuration ignores the signal that comes with it."""
+    world, first, peers = wide()
+    world.tell(first, done("a", dependents_map=MOVED, signal=10))
+    world.sent.clear()
+    world.restart()
+    said = [message for peer, message in world.sent if peer == peers[-1]]
+    assert [type(message) for message in said] == [Reconfigure, Welcome]
+    assert said[0].signal == 10
+
+
+def test_one_who_waits_is_told_before_anything_newer() -> None:
+    world, first, peers = wide()
+    state, commands = core.step(
+        world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED)), world.now
+    )
+    untold = Untold()
+    for command in commands:
+        if isinstance(command, Tell):
+            untold.add(state, command)
+    send = untold.before(state, peers[-1])
+    assert send is not None and isinstance(send.message, Reconfigure)
+    assert untold.before(state, peers[-1]) is None and len(untold) == COUNT - 1
