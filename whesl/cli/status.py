@@ -32,23 +32,29 @@ from whesl.wire import keys
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(workflow: str, watch: bool, as_json: bool) -> None:
     """Show WORKFLOW, or all of them: each task's state, attempt, nodes and last exception."""
-    # What is made here is made once, and shown; a search for garbage in it would take most of the time.
-    with put_off():
-        _show(keys.home(), workflow, watch=watch, as_json=as_json)
-
-
-def _show(home: Path, workflow: str, *, watch: bool, as_json: bool) -> None:
+    home = keys.home()
     known = known_state(home)
     name = _workflow(known, workflow)
+    if watch and not as_json:
+        _say_damage(known)
+        follow(Watcher(home, name, known), Screen())
+        return
+    # What is made here is made once, and shown; a search for garbage in it would take most of the time.
+    with put_off():
+        _show(home, known, name, as_json=as_json)
+
+
+def _say_damage(known: Known) -> None:
+    if known.damage:
+        click.echo(f"whesl: {known.damage}; what follows is what could be read", err=True)
+
+
+def _show(home: Path, known: Known, name: str, *, as_json: bool) -> None:
     if as_json:
         body = {**status_view(known.state, name), "coordinator": {"running": running(home) is not None}}
         click.echo(msgspec.json.encode(body).decode())
         return
-    if known.damage:
-        click.echo(f"whesl: {known.damage}; what follows is what could be read", err=True)
-    if watch:
-        follow(Watcher(home, name, known), Screen())
-        return
+    _say_damage(known)
     _print(status_view(known.state, name))
     health = running(home)
     if health is None and any(task.live for task in known.state.tasks.values()):

@@ -238,6 +238,8 @@ class Journal:
     def put_away(self, last: int, *, breathe: Callable[[], None] = lambda: None) -> None:
         """Copy the records up to a number to a file of old records; ``forget`` removes them here.
 
+        The newest record stays in any case: the next one's number follows from it.
+
         May be called on a journal that was opened for reading, while its writer goes on.
 
         Args:
@@ -250,6 +252,7 @@ class Journal:
         known = history.segments(self.path, origin)
         after = max(1, known[-1].last if known else 0)
         if origin:
+            last = min(last, self.last - 1)
             rows = itertools.takewhile(lambda record: record.seq <= last, self._rows(after))
             history.put_away(self.path, origin, rows, breathe=breathe)
 
