@@ -104,6 +104,39 @@ class TestSilence:
         world.tell(a, Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=0))
         assert world.task("a").state is TaskState.RUNNING
 
+    def test_a_coordinator_that_is_restarted_all_the_time_notices_silence(self, world: World) -> None:
+        world.register("a")
+        b = world.register("b")
+        for _ in range(4):
+            world.wait(10, b)
+            world.restart()
+        world.wait(9, b)
+        assert world.task("a").state is TaskState.UNOBSERVED
+        assert world.task("b").state is TaskState.RUNNING
+        assert not world.task("b").quiet
+        assert len(world.kinds("quiet")) == 1
+
+    def test_a_coordinator_that_hears_for_less_than_a_heartbeat_calls_nobody_silent(
+        self, world: World
+    ) -> None:
+        world.register("a")
+        world.wait(10)
+        for _ in range(20):
+            world.now += 60.0
+            world.restart()
+            world.wait(5)
+        assert world.task("a").state is TaskState.RUNNING
+
+    def test_who_is_heard_again_is_not_quiet_any_more(self, world: World) -> None:
+        a = world.register("a")
+        world.wait(10)
+        assert world.task("a").quiet
+        world.wait(2, a)
+        assert not world.task("a").quiet
+        world.restart()
+        world.wait(10)
+        assert world.task("a").state is TaskState.RUNNING
+
     def test_no_answer_of_the_scheduler_is_no_end(self, world: World) -> None:
         world.register("a")
         world.ports.fake.records.clear()

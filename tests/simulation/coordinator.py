@@ -162,6 +162,9 @@ class Coordinator:
     def start(self) -> None:
         """Take up what is there, and beat."""
         self.place.hearing.started(self.world.now)
+        scenario = self.world.scenario
+        if scenario.restless:
+            self.world.after(scenario.restless * scenario.heartbeat, self._upset)
         self.world.note("coordinator", f"starts, {len(self.state.tasks)} tasks known")
         self._line()
         self._collect()
@@ -290,6 +293,10 @@ class Coordinator:
         if crash is not None:
             self._crash(crash.back)
         return True
+
+    def _upset(self) -> None:
+        if not self.dead:
+            self._crash(1.0)
 
     def _crash(self, back: float) -> None:
         self.world.note("coordinator", "is killed")

@@ -13,6 +13,7 @@ from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
 from whesl.coordinator import admission, configuring, escalation, performing
+from whesl.coordinator import changes as coordinator_changes
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
 from whesl.coordinator.state import TaskEntry
@@ -253,6 +254,11 @@ def set_back_by_a_restart() -> Any:
     return patch.object(Clock, "follow", lambda _self, _written: None)
 
 
+def silence_forgotten_by_a_restart() -> Any:
+    """Since when a task is quiet is not read by the next coordinator."""
+    return patch.dict(coordinator_changes.CHANGES, {"quiet": lambda state, _data, _time: state})
+
+
 def lost_nodes_not_raised() -> Any:
     """What is known of a lost node when nothing could be raised is forgotten."""
     return patch.object(isolator_recovery, "raise_lost", lambda _turn: False)
@@ -296,6 +302,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     back_off_ignored,
     the_hosts_clock_followed,
     set_back_by_a_restart,
+    silence_forgotten_by_a_restart,
     lost_nodes_not_raised,
     drained_for_alive,
     configurations_not_told,

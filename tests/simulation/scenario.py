@@ -160,6 +160,7 @@ class Scenario(msgspec.Struct, frozen=True):
     lease: float = 3.0
     coordinator_wait: float = 120.0
     patience: float = 90.0  # of the person who resumes what is paused
+    restless: float = 0.0  # after so many heartbeats the coordinator is killed, each time; 0: it is not
     clocks: tuple[HostClock, ...] = ()  # of the coordinator's host, then of the nodes in turn
 
 
@@ -231,8 +232,14 @@ def draw(seed: int) -> Scenario:
         lease=rng.choice((1.0, 3.0)),
         coordinator_wait=rng.choice((60.0, 120.0)),
         patience=rng.choice((20.0, 90.0)),
+        restless=_restless(random.Random(f"{seed}/restless")),
         clocks=_clocks(random.Random(f"{seed}/clocks"), late),
     )
+
+
+def _restless(rng: random.Random) -> float:
+    """Before its limit of silence, but not before it can miss a heartbeat (``Settings.doubt``)."""
+    return 0.0 if rng.random() < 0.9 else rng.choice((1.8, 2.5))
 
 
 def _clocks(rng: random.Random, late: float) -> tuple[HostClock, ...]:

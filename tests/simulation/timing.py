@@ -50,7 +50,7 @@ class Hearing:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._silence = settings.silence
+        self._settings = settings
         self._began = 0.0
         self._heard: dict[str, float] = {}
 
@@ -63,7 +63,10 @@ class Hearing:
         self._heard[task] = true
 
     def unobserved(self, task: str, true: float) -> None:
-        """A task is called silent."""
-        quiet = true - max(self._heard.get(task, 0.0), self._began)
-        if quiet < self._silence * (1 - PACE) - MOMENT:
-            raise InvariantError("no clock decides", f"{task} is called silent after {quiet:.2f} s")
+        """A task is called silent: it was for long enough, and this very start has missed a heartbeat."""
+        since = self._heard.get(task, 0.0)
+        quiet, missed = true - since, true - max(since, self._began)
+        enough = (1 - PACE) * self._settings.silence - MOMENT, (1 - PACE) * self._settings.doubt - MOMENT
+        if quiet < enough[0] or missed < enough[1]:
+            text = f"{task} is called silent after {quiet:.2f} s, of which this start has seen {missed:.2f} s"
+            raise InvariantError("no clock decides", text)

@@ -148,6 +148,8 @@ def welcome(turn: Turn, entry: TaskEntry) -> None:
 
 def heard(turn: Turn, task: str) -> None:
     """Note that a task's isolator lives."""
+    if turn.state.tasks[task].quiet:
+        turn.record("heard", task=task)
     volatile = turn.state.volatile
     turn.volatile(
         heard=volatile.heard.with_(task, turn.now),

@@ -136,6 +136,7 @@ def _registered(state: State, data: Data, time: float) -> State:
         rjms=data["rjms"],
         job_id=data["job_id"],
         nodes=tuple(data["nodes"]),
+        quiet=0.0,
         parted="",
     )
     aliases = state.aliases.with_(data["alias"], task) if data["alias"] else state.aliases
@@ -221,6 +222,18 @@ def _clock(state: State, data: Data, _time: float) -> State:
 
 def _unobserved(state: State, data: Data, time: float) -> State:
     return _moved(state, data["task"], TaskState.UNOBSERVED, time, reason=data["reason"])
+
+
+def _quiet(state: State, data: Data, _time: float) -> State:
+    entries = ((state.tasks.get(task), since) for task, since in data["tasks"].items())
+    changed = {
+        entry.id: msgspec.structs.replace(entry, quiet=since) for entry, since in entries if entry is not None
+    }
+    return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
+
+
+def _heard(state: State, data: Data, _time: float) -> State:
+    return _task(state, data["task"], quiet=0.0)
 
 
 def _counted(state: State, data: Data, _time: float) -> State:
@@ -446,6 +459,8 @@ CHANGES: dict[str, Callable[[State, Data, float], State]] = {
     "state": _state,
     "clock": _clock,
     "unobserved": _unobserved,
+    "quiet": _quiet,
+    "heard": _heard,
     "counted": _counted,
     "requested": _requested,
     "step-begun": _step_begun,

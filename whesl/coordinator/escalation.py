@@ -184,13 +184,25 @@ def pending_requeue(turn: Turn, entry: TaskEntry) -> RequeueEntry | None:
 
 
 def watch(turn: Turn) -> None:
-    """Notice silence, and ask the scheduler about those who are silent."""
+    """Notice silence, and ask the scheduler about those who are silent.
+
+    A coordinator that is restarted more often than its limit of silence would notice none. So it is written
+    down since when a task is quiet, at a missed heartbeat; a later one that has missed a heartbeat of its own
+    counts from there.
+    """
     settings = turn.state.settings
-    quiet = settings.silence
+    limit, doubt = settings.silence, settings.doubt
     heard_at, started, tasks = turn.state.volatile.heard, turn.state.volatile.started, turn.state.tasks
+    quiet: dict[str, float] = {}
     for task in turn.state.live:
         entry = tasks[task]
-        silent = turn.now - max(heard_at.get(task, 0.0), started) >= quiet
+        since = max(heard_at.get(task, 0.0), started)
+        doubtful = turn.now - since >= doubt
+        if doubtful and not entry.quiet:
+            quiet[task] = since
+        elif doubtful:
+            since = min(since, entry.quiet)
+        silent = doubtful and turn.now - since >= limit
         if not silent and entry.state is not TaskState.UNOBSERVED:
             continue
         order = pending_requeue(turn, entry)
@@ -201,6 +213,8 @@ def watch(turn: Turn) -> None:
         waiting = order is not None and order.status == "done" and silent
         if (waiting or turn.state.tasks[entry.id].state is TaskState.UNOBSERVED) and order_is_quiet(order):
             look(turn, turn.state.tasks[entry.id])
+    if quiet:
+        turn.record("quiet", tasks=quiet)
 
 
 def order_is_quiet(order: RequeueEntry | None) -> bool:

@@ -30,6 +30,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     requeues: int = 1
 
     @property
+    def doubt(self) -> float:
+        """After which a heartbeat was surely missed."""
+        return self.heartbeat * 1.5
+
+    @property
     def silence(self) -> float:
         """After which a task counts as unobserved."""
         return self.heartbeat * self.misses
@@ -61,6 +66,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``claim`` owns the task; ``fenced`` claims never do again. ``alias`` is what its isolator calls it, where
     that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is when, by its
     isolator's clock, its state was last told of; ``behind``: how far that clock is behind the coordinator's.
+    ``quiet`` is since when its heartbeats are missed, 0: they are not.
     """
 
     id: str
@@ -73,6 +79,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state_time: float = 0.0
     said: float = 0.0
     behind: float = 0.0
+    quiet: float = 0.0
     attempt: int = 0
     claim: str = ""
     fenced: tuple[str, ...] = ()
