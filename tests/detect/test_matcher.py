@@ -129,6 +129,47 @@ def test_both_engines_equal_the_line_by_line_reading(
 
 
 @settings(max_examples=400, deadline=None)
+@given(patterns=PATTERNS, data=DATA, cuts=CUTS, engine=st.sampled_from(ENGINES))
+@example(patterns=[regex("ab")], data=b"ca\na\nb\nab\n", cuts=[1, 2, 4, 5, 9], engine="hyperscan")
+@example(patterns=[literal("abc")], data=b"ccccab", cuts=[5], engine="re2")
+def test_what_is_passed_over_holds_nothing(
+    patterns: list[Pattern], data: bytes, cuts: list[int], engine: str
+) -> None:
+    stream = compile_patterns(patterns, engine).open()
+    room = bytearray(1024 + len(data))
+    found = []
+    bounds = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    for begin, end in itertools.pairwise(bounds):
+        carried = stream.carried
+        if carried is not None:
+            text = carried + data[begin:end]
+            room[: len(text)] = text
+            if stream.pass_over(room, memoryview(room), len(text)):
+                assert stream.next_offset == end
+                continue
+        found += stream.feed(data[begin:end], begin)
+    found += stream.finish()
+    places = [(match.pattern, match.line_offset) for match in found]
+    assert len(places) == len(set(places))
+    assert set(places) == oracle(patterns, data, 1 << 20, 1 << 16)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_holds_nothing_is_passed_over(engine: str) -> None:
+    stream = compile_patterns([literal("NEEDLE"), regex(r"^lost: (?P<n>\d+)$")], engine).open()
+    for begin, part in ((0, b"one\ntw"), (4, b"two\n"), (8, b"three")):
+        room = bytearray(part)
+        assert stream.pass_over(room, memoryview(room), len(room))
+        assert stream.next_offset == begin + len(part)
+    assert stream.carried == b"three"
+    for part in (b"three NEEDLE", b"three\nlost: 5\n"):
+        room = bytearray(part)
+        assert not stream.pass_over(room, memoryview(room), len(room))
+    (match,) = stream.feed(b"\nlost: 5\n", 13)
+    assert (match.line_offset, match.captures) == (14, {"n": "5"})
+
+
+@settings(max_examples=400, deadline=None)
 @given(patterns=PATTERNS, data=DATA, cut=st.integers(0, 300), engine=st.sampled_from(ENGINES))
 @example(patterns=[literal("a")], data=b"abc" * 60 + b"\n", cut=161, engine="hyperscan")
 @example(patterns=[literal("a"), regex("b$")], data=b"a=b\nb\n", cut=1, engine="re2")

@@ -13,6 +13,7 @@ import pytest
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
 from whesl.detect import Detected, PatternError, Watch
 from whesl.detect.disk import Usage
+from whesl.detect.watch import SKIM_SIZE
 from whesl.esl.spec import (
     DiskDetection,
     DiskMetric,
@@ -356,3 +357,61 @@ def test_the_absence_of_a_line_in_all_output(out: Path, err: Path, make: Callabl
     assert watch.poll(1006.0) == []
     (found,) = watch.poll(1008.0)
     assert found.evidence[-1].file == str(err)
+
+
+@pytest.fixture
+def watched(make: Callable[..., Watch], out: Path, err: Path) -> Watch:
+    """A watch that the kernel tells of growth, and that has taken in what is there."""
+    out.touch()
+    err.touch()
+    watch = make(
+        spec(exception("QUOTA", log(QUOTA)), exception("SILENT", SilenceDetection(timeout=60, span=SPAN))),
+        tail="auto",
+    )
+    if watch.fileno() is None:
+        pytest.skip("the kernel has no inotify instance left for this user")
+    assert watch.poll(1000.0) == []
+    return watch
+
+
+def test_output_that_means_nothing_is_skimmed(watched: Watch, out: Path) -> None:
+    for number in range(50):
+        append(out, f"cycle {number}: well\nunfinished")
+        assert watched.skim(1000.0 + number)
+    files = {Path(kept["path"]).name: kept for kept in watched.snapshot()["files"]}
+    assert files["job.out"]["offset"] == out.stat().st_size - len("unfinished")
+    # It is output all the same: silence counts from the last of it, at 1049.
+    found = [(second, name) for second in range(1050, 1120) for name in names(watched.poll(float(second)))]
+    assert found == [(1109, "SILENT")]
+
+
+def test_what_matters_is_left_to_the_poll_whole_and_once(watched: Watch, out: Path) -> None:
+    append(out, "well\nDisk Qu")
+    assert watched.skim(1001.0)
+    append(out, "ota Expired\nwell\n")
+    assert not watched.skim(1002.0)
+    (found,) = watched.poll(1002.0)
+    assert (found.evidence[0].line, found.evidence[0].offset) == ("Disk Quota Expired", 5)
+    append(out, "well again\n")
+    assert watched.skim(1003.0)
+    assert watched.drain(1003.0) == []
+
+
+def test_a_rotated_a_shortened_and_a_large_log_are_left_to_the_poll(watched: Watch, out: Path) -> None:
+    append(out, "well\n" * 10)
+    assert watched.skim(1001.0)
+    out.write_text("Disk Quota Expired\n")
+    assert not watched.skim(1002.0)
+    assert names(watched.poll(1002.0)) == ["QUOTA"]
+    out.rename(out.with_suffix(".1"))
+    assert not watched.skim(1003.0)
+    watched.poll(1003.0)
+    append(out, "well\nDisk Quota Expired\n")
+    found: list[Detected] = []
+    for second in range(10):
+        watched.skim(1004.0 + second)
+        found += watched.poll(1004.0 + second)
+    assert names(found) == ["QUOTA"]
+    append(out, "well enough\n" * (SKIM_SIZE // 12 + 1) + "Disk Quota Expired\n")
+    assert not watched.skim(1020.0)
+    assert names(watched.poll(1020.0)) == ["QUOTA"]

@@ -56,6 +56,10 @@ class Engine:
         """Return the literals that occur in ``text``, in order."""
         raise NotImplementedError
 
+    def silent(self, text: memoryview) -> bool:
+        """Whether nothing in these bytes matches, their last line's present end taken for its end."""
+        raise NotImplementedError
+
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
         """Return places in candidate lines (ends of matches); None when there are too many to list."""
         raise NotImplementedError
@@ -121,11 +125,22 @@ class Hyperscan(Engine):
             return None
         return places
 
+    def silent(self, text: memoryview) -> bool:
+        try:
+            self._blocks.scan(text, match_event_handler=_stop)
+        except self._stopped:
+            return False
+        return True
+
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
         return _scan(self._line, text)
 
     def literals(self, text: bytes) -> list[int]:
         return _scan(self._literals, text) if self._literals is not None else []
+
+
+def _stop(*_: object) -> bool:
+    return True
 
 
 def _scan(database: Any, text: bytes | bytearray | memoryview) -> list[int]:
@@ -171,6 +186,9 @@ class Re2(Engine):
 
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
         return None if self._blocks.Match(text[begin:end]) else []
+
+    def silent(self, text: memoryview) -> bool:
+        return not self._blocks.Match(bytes(text))
 
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
         return sorted(self._line.Match(bytes(text)) or ())

@@ -28,6 +28,7 @@ from whesl.esl.spec import Pattern
 EXCERPT = 4096  # bytes of a line that are kept as evidence
 PIECE = 1 << 20
 OVERLAP = 1 << 16
+CARRIED_MOST = 1 << 14  # bytes of an unfinished line that ``pass_over`` looks at again
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,35 @@ class MatchStream:
             block = data[begin : begin + size] if len(data) > size else data
             self._block(self._matcher.engine, block.replace(b"\r", b"\n"), matches)
         return matches
+
+    @property
+    def carried(self) -> bytearray | None:
+        """The bytes of the unfinished line; None when ``pass_over`` cannot take up from them."""
+        usual = not self._reported and self._line_offset == self._start
+        return self._carry if usual and len(self._carry) <= CARRIED_MOST else None
+
+    def pass_over(self, text: bytearray, view: memoryview, length: int) -> bool:
+        """Take in bytes that hold nothing; False, with nothing changed, when ``feed`` has to look.
+
+        For most of what a program prints it is all that is needed, at a fraction of the cost.
+
+        Args:
+            text: the bytes that are carried, and then the next ones.
+            view: the same.
+            length: how many bytes of it count.
+        """
+        last = length
+        engine = self._matcher.engine
+        if engine is not None:
+            if text.find(b"\r", 0, length) >= 0 or not engine.silent(view[:length]):
+                return False
+            last = text.rfind(b"\n", 0, length) + 1
+        if last:
+            self._start += last
+            self._line_offset = self._start
+        self._carry = text[last:length]
+        self._scanned = length - last
+        return True
 
     def finish(self) -> list[Match]:
         """End the unfinished line, as at the end of an attempt or of a rotated file."""

@@ -21,7 +21,8 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,12 @@ SEARCH_LIMIT = 10_000  # names of a directory that are searched for a rotated fi
 QUEUE_LIMIT = 16  # files held for one path
 _MARK = 32  # bytes before the offset by which a restarted tailer knows the file again
 
+# inotify(7), struct inotify_event: watch, mask, cookie, length of the name that follows. Taken apart here,
+# since a program that prints much is heard of hundreds of times a second.
+_EVENT = struct.Struct("iIII")
+_EVENTS_SIZE = 1 << 14  # bytes of events that are taken at once; what is left keeps the descriptor readable
+_OVERFLOW = int(inotify_simple.flags.Q_OVERFLOW)
+_MODIFIED = int(inotify_simple.flags.MODIFY)
 _MASK = (
     inotify_simple.flags.MODIFY
     | inotify_simple.flags.ATTRIB  # also the loss of a name, while the file is held open
@@ -115,6 +122,9 @@ class Tailer:
         """Start with no file. ``mode``: ``auto`` or ``poll``; by default what WHESL_TAIL says."""
         self._followed: dict[str, _Followed] = {}
         self._watches: dict[int, list[_Followed]] = {}
+        # What the kernel told the last time that it told of growth alone: mostly it is the same again.
+        self._growth = b""
+        self._grown: tuple[_Followed, ...] = ()
         self._inotify: Any = None
         if (mode or os.environ.get("WHESL_TAIL", "auto")) != "poll":
             try:
@@ -201,6 +211,36 @@ class Tailer:
                 self._schedule(followed, now, bool(read))
         return chunks
 
+    def grown(self) -> list[str] | None:
+        """Return the paths whose files have grown; None when ``read`` has to look, for whatever else it is.
+
+        What is new in them is for ``peek`` and ``skip``, or for ``read``; it is told of only once. ``read``
+        has to be called all the same when ``next_poll`` says so: of polled files nothing is known here.
+        """
+        grown = self._take_events()
+        if grown is None:
+            return None
+        for followed in grown:
+            if followed.suspect or followed.fresh or followed.more or len(followed.files) != 1:
+                return None
+        return [followed.path for followed in grown]
+
+    def peek(self, path: str, room: memoryview) -> int:
+        """Read what is next and return how many bytes it is; nothing is taken by that.
+
+        Returns -1 when the file cannot be read, or has become shorter than what was read of it.
+        """
+        file = self._followed[path].files[0]
+        try:
+            count = os.preadv(file.handle, (room,), file.offset)
+            return -1 if not count and file.size() < file.offset else count
+        except OSError:
+            return -1
+
+    def skip(self, path: str, count: int) -> None:
+        """Take ``count`` bytes of what ``peek`` has seen."""
+        self._followed[path].files[0].offset += count
+
     def unread(self) -> int:
         """Return how many bytes wait at this moment, over all files and what has replaced them."""
         total = 0
@@ -281,16 +321,33 @@ class Tailer:
         followed.fresh = True
         followed.missed = f"rotated away unseen after byte {offset}: lines may have been missed"
 
-    def _take_events(self) -> None:
+    def _take_events(self) -> Sequence[_Followed] | None:
+        """Take in what the kernel told, and return what has grown; None when it told of anything else."""
         if self._inotify is None:
-            return
-        for event in self._inotify.read(timeout=0):
-            if event.mask & inotify_simple.flags.Q_OVERFLOW:
-                for followed in self._followed.values():
-                    followed.suspect = True
-            elif event.mask & ~inotify_simple.flags.MODIFY:
-                for followed in self._watches.get(event.wd, ()):
-                    followed.suspect = True
+            return ()
+        try:
+            content = os.read(self._inotify.fileno(), _EVENTS_SIZE)
+        except BlockingIOError:
+            return ()
+        if content == self._growth:
+            return self._grown
+        growth = True
+        grown: dict[_Followed, None] = {}
+        position = 0
+        while position < len(content):
+            watch, mask, _, length = _EVENT.unpack_from(content, position)
+            position += _EVENT.size + length
+            concerned = self._followed.values() if mask & _OVERFLOW else self._watches.get(watch, ())
+            if mask == _MODIFIED:
+                grown.update(dict.fromkeys(concerned))
+                continue
+            growth = False
+            for followed in concerned:
+                followed.suspect = True
+        if not growth:
+            return None
+        self._growth, self._grown = content, tuple(grown)
+        return self._grown
 
     def _schedule(self, followed: _Followed, now: float, active: bool) -> None:
         unsettled = followed.polled or followed.suspect
@@ -378,6 +435,7 @@ class Tailer:
         except OSError:
             return  # no watch left for this user: poll
         file.watch = watch
+        self._growth = b""
         self._watches.setdefault(watch, []).append(followed)
 
     def _drop(self, followed: _Followed) -> None:
@@ -385,6 +443,7 @@ class Tailer:
         if not followed.files:
             return
         file = followed.files.pop(0)
+        self._growth = b""
         if file.watch is not None:
             watching = self._watches.get(file.watch, [])
             if followed in watching:

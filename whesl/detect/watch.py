@@ -21,6 +21,7 @@ from whesl.model.states import NodeState
 from whesl.model.workflow import Task
 
 DRAIN_LIMIT = 10_000  # detections that one drain returns; what was found after them is the same trouble
+SKIM_SIZE = 1 << 18  # bytes of a file that are skimmed at once
 _SNAPSHOT = 1
 _OUTPUT = Source(stream=Stream.OUTPUT)
 
@@ -70,6 +71,9 @@ class Watch:
         self._detectors = Detectors(spec, task, node, now)
         self._tailer = Tailer(tail)
         self._readings: dict[str, _Reading] = {}
+        # Used again and again: memory that is new costs more than what is read into it.
+        self._buffer = bytearray(SKIM_SIZE)
+        self._room = memoryview(self._buffer)
         self._matchers: dict[tuple[Pattern, ...], Matcher] = {}
         self._open(sources, offsets or {})
 
@@ -100,6 +104,33 @@ class Watch:
         if not self._tailer.pending:
             found += self._detectors.tick(now)
         return sorted(found, key=lambda detected: detected.order)
+
+    def skim(self, now: float) -> bool:
+        """Take in what is new where nothing in it matters; False when ``poll`` has to look at what is left.
+
+        What ``poll`` would do, except that timers are not judged: call that when ``next_deadline`` comes.
+        """
+        grown = self._tailer.grown()
+        if grown is None:
+            return False
+        for path in grown:
+            stream = self._readings[path].stream
+            carried = stream.carried
+            if carried is None:
+                return False
+            begin = len(carried)
+            if begin:
+                self._room[:begin] = carried
+            count = self._tailer.peek(path, self._room[begin:])
+            end = begin + count
+            if count < 0 or end == SKIM_SIZE:
+                return False
+            if count:
+                if not stream.pass_over(self._buffer, self._room, end):
+                    return False
+                self._tailer.skip(path, count)
+                self._detectors.output(count, now)
+        return True
 
     def drain(self, now: float) -> list[Detected]:
         """Read to the end what has been written before this call, and judge unfinished lines as they stand.

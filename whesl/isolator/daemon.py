@@ -58,6 +58,7 @@ from whesl.isolator.news import News, matter
 from whesl.isolator.nodes import Nodes
 from whesl.isolator.outlook import Outlook
 from whesl.isolator.release import Release
+from whesl.isolator.skimming import Skimming
 from whesl.isolator.starting import Starter
 from whesl.isolator.steps import Steps
 from whesl.isolator.taskdir import Job, TaskDir
@@ -78,8 +79,8 @@ SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
 # Within this many seconds a runner has become the task's command.
 SETTLED = 0.2
-# For a runner whose end cannot be polled for, since it is gone already.
-LOOK_AGAIN = 0.05
+# For a runner whose end cannot be polled for, since it is gone already, and for what may explain an end.
+LOOK_AGAIN = 0.02
 # Room for some hundred records, when the journal's disk is full.
 RESERVE = 256 * 1024
 # Seconds for which a result that there is no room for is tried to be written.
@@ -115,12 +116,14 @@ class Daemon:
         self._starter = Starter(directory, job, allocation)
         self._steps = Steps(directory, job, os.environ)
         self._outlook = Outlook(directory, job, self._worker, self._clock)
+        self._skimming = Skimming(self._outlook)
         self._nodes = Nodes(directory, job, allocation, self._worker, self._asker, self._feed_nodes)
         listen = matter(job.setup)
         self._news = News(allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen)
         self._attempt: Attempt | None = None
         self._attempt_began = 0.0
         self._exit_seen = False
+        self._unexplained = False  # it has ended, and what is heard meanwhile may say why
         self._alarm: float | None = None
         self._connected = False
         self._snapshot_due = 0.0
@@ -178,18 +181,23 @@ class Daemon:
         if self._outlook.changed:
             times.append(self._snapshot_due)
         self._follow_descriptors()
-        if self._attempt is not None and self._attempt.pidfd is None and not self._exit_seen:
+        attempt = None if self._exit_seen else self._attempt
+        if attempt is not None and (self._unexplained or attempt.pidfd is None):
             times.append(now + LOOK_AGAIN)
         timeout = max(min(times) - now, 0.0)
-        if not self._pending and self._finish is None:
-            self._poller.poll(int(timeout * 1000) + 1 if timeout else 0)
+        if self._pending or self._finish is not None:
+            return
+        ready = self._poller.poll(int(timeout * 1000) + 1 if timeout else 0)
+        if ready and all(found == self._outlook.fileno() for found, _ in ready):
+            self._skimming.run((item for item, _ in self._poller.sockets), min(times))
 
     def _follow_descriptors(self) -> None:
         """Poll exactly the descriptors that the present attempt and the news have."""
-        descriptors = (self._outlook.fileno(), self._news.fileno())
+        descriptors = [self._news.fileno()]
+        if self._attempt is not None and not self._exit_seen and not self._unexplained:
+            # What is known and waits, as what an attempt's remains print, would be heard of all the time.
+            descriptors += [self._outlook.fileno(), self._attempt.pidfd]
         wanted = {descriptor for descriptor in descriptors if descriptor is not None}
-        if self._attempt is not None and self._attempt.pidfd is not None and not self._exit_seen:
-            wanted.add(self._attempt.pidfd)
         for descriptor in self._watched - wanted:
             self._poller.unregister(descriptor)
         for descriptor in wanted - self._watched:
@@ -238,7 +246,8 @@ class Daemon:
             return
         number = self._attempt.number
         ended = not self._attempt.running
-        if ended and self._attempt.exit_code() and self._may_be_explained(number):
+        self._unexplained = ended and bool(self._attempt.exit_code()) and self._may_be_explained(number)
+        if self._unexplained:
             return
         found = self._outlook.drain() if ended else self._outlook.poll()
         if ended:
@@ -320,7 +329,7 @@ class Daemon:
             self._follow_descriptors_without()
             self._attempt.close()
         self._attempt, self._attempt_began = attempt, time.monotonic()
-        self._exit_seen = False
+        self._exit_seen = self._unexplained = False
 
     def _follow_descriptors_without(self) -> None:
         """Stop polling the old attempt's descriptor before it is closed and its number used again."""

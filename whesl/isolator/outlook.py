@@ -118,6 +118,13 @@ class Outlook:
         self.changed = True
         return words(found)
 
+    def skim(self) -> bool:
+        """Take in output that means nothing; False when ``poll`` has to look."""
+        if self._watch is None or not self._watch.skim(self._clock()):
+            return False
+        self.changed = True
+        return True
+
     def drain(self) -> list[Found]:
         """Read to the end of the output, and return what it means."""
         return words(self._watch.drain(self._clock())) if self._watch else []
