@@ -24,6 +24,8 @@ from whesl.workflows.submit.once import Ledger
 LOG = logging.getLogger(__name__)
 # Jobs that are asked about with one command: its words have to fit into one call.
 _AT_ONCE = 500
+# Seconds between two looks while something is under way.
+_SOON = 3.0
 
 
 class LostStarts:
@@ -46,6 +48,7 @@ class LostStarts:
         self._every = every
         self._known: Known | None = None
         self._suspects: dict[str, int] = {}
+        self._busy = False
         self._say = say
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lost-starts", daemon=True)
@@ -60,7 +63,7 @@ class LostStarts:
         self._over.set()
 
     def _run(self) -> None:
-        while not self._over.wait(self._every):
+        while not self._over.wait(min(self._every, _SOON) if self._busy else self._every):
             try:
                 self.look()
             except WheslError as error:
@@ -77,6 +80,8 @@ class LostStarts:
         for task, job in jobs.items():
             if job in records:
                 self._look_after(task, records[job])
+        held = any(r.restarts and r.reason.startswith("BeginTime") for r in records.values())
+        self._busy = bool(self._suspects) or held
 
     def _submitted(self, tasks: Sequence[str]) -> dict[str, str]:
         """Return the jobs of tasks that have one; of the elements of arrays nothing is known here."""

@@ -1,0 +1,106 @@
+"""A job whose node dies before anybody but the scheduler knows of it: the user expects that it runs, once."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.scenarios.bed import Bed
+from tests.scenarios.studies import rules
+
+SCRIPT = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --time=5
+#SBATCH --hold
+{more}
+echo "$SLURM_JOB_ID.$SLURM_RESTART_COUNT on $SLURMD_NODENAME" >> {ran}
+"""
+NODE_LOST = """\
+DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [*] LIMIT 2
+EXCEPTION DETECTION NODELOST NODE DOWN
+EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
+"""
+
+
+@contextlib.contextmanager
+def deaf(bed: Bed) -> Iterator[None]:
+    """Stop the coordinator: no isolator is heard meanwhile."""
+    stopped: list[psutil.Process] = bed.wait(lambda: bed.processes("whesl.coordinator"), "the coordinator")
+    for process in stopped:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in stopped:
+            process.send_signal(signal.SIGCONT)
+
+
+def lose_before_it_is_heard(bed: Bed, job: str) -> str:
+    """Let a held job start, and crash its script's node once an isolator is there and was not heard."""
+    with deaf(bed):
+        assert bed.call("scontrol", "release", job).returncode == 0
+        bed.wait(lambda: bed.processes("whesl.isolator"), "an isolator")
+        record = bed.jobs()[-1]
+        host = record["BatchHost"]
+        bed.crash(host)
+        # As a health check would; by itself the scheduler takes its time.
+        down = bed.call("scontrol", "update", f"NodeName={host}", "State=DOWN", "Reason=crashed")
+        assert down.returncode == 0, down.stderr
+        bed.wait(lambda: not bed.processes("whesl.isolator"), "the end of the isolator")
+    return host
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize(
+    ("bed", "spares"),
+    [
+        pytest.param("local", 1, id="local, with a spare"),
+        pytest.param("slurm", 0, id="slurm, alone", marks=pytest.mark.slurm),
+        pytest.param("slurm", 1, id="slurm, with a spare", marks=pytest.mark.slurm),
+    ],
+    indirect=["bed"],
+)
+def test_a_job_lost_before_it_was_heard_runs_once(bed: Bed, tmp_path: Path, spares: int) -> None:
+    """With a spare, the job has two nodes, and runs on without its script until somebody else acts."""
+    ran = tmp_path / "ran"
+    study = tmp_path / "early.sh"
+    study.write_text(SCRIPT.format(ran=ran, more=""))
+    process = bed.begin(study, rules(tmp_path / "rules.esl", NODE_LOST), "--spares", str(spares))
+    (job,) = bed.wait(bed.jobs, "the job")
+    lost = lose_before_it_is_heard(bed, job["JobId"])
+    run = bed.end(process, study, timeout=180)
+    assert run.status == 0, run.output + bed.evidence()
+    (line,) = ran.read_text().splitlines()
+    assert line.startswith(f"{job['JobId']}.1 on ")
+    assert not line.endswith(lost)
+    (after,) = bed.jobs()
+    assert (after["JobId"], after["JobState"], after["Restarts"]) == (job["JobId"], "COMPLETED", "1")
+    assert after["Requeue"] == "0", "withdrawn once the run was heard"
+    assert run.exceptions() == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("bed", ["local"], indirect=True)
+def test_a_user_who_wants_no_second_run_gets_none(bed: Bed, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    study = tmp_path / "early.sh"
+    study.write_text(SCRIPT.format(ran=ran, more="#SBATCH --no-requeue"))
+    process = bed.begin(study, rules(tmp_path / "rules.esl", NODE_LOST), "--spares", "0")
+    (job,) = bed.wait(bed.jobs, "the job")
+    lose_before_it_is_heard(bed, job["JobId"])
+    run = bed.end(process, study, timeout=180)
+    assert run.status != 0
+    assert not ran.exists()
+    (after,) = bed.jobs()
+    assert (after["JobState"], after["Restarts"]) == ("NODE_FAIL", "0")
+    (task,) = run.report["tasks"]
+    assert task["state"] == "failed"
+    assert "NODE_FAIL" in task["reason"]
