@@ -7,12 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tests.workflows.test_submit import script
-from whesl.isolator.entry import Request, _active, _with_granted_spares
-from whesl.model.workflow import GRANTED_SPARES
+from whesl.isolator.entry import Request, setup_of
+from whesl.model.submission import GRANTED_SPARES
 from whesl.rjms.port import AllocationInfo
 from whesl.workflows import wrap
 from whesl.workflows.submit import jobspec
@@ -71,7 +70,7 @@ def test_no_node_of_the_users_is_taken_for_a_spare(
 ) -> None:
     """Batch scripts say in their header alone how many nodes they use."""
     monkeypatch.setenv(GRANTED_SPARES, said)
-    request = _with_granted_spares(Request(workflow="w", step="run", spares=1))
     info = AllocationInfo(rjms="slurm", job_id="7", nodes=("n01", "n02"), batch_host="n01")
-    assert (_active(request, info) or len(info.nodes)) == active
-    assert msgspec.structs.replace(request, spares=1) == Request(workflow="w", step="run", spares=1)
+    setup = setup_of(Request(workflow="w", step="run", spares=1), None, info, Path("/home"))
+    assert (setup.active or len(info.nodes)) == active
+    assert setup.task.spares == len(info.nodes) - active

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
-from whesl.model.workflow import GRANTED_SPARES
+from whesl.model.submission import GRANTED_SPARES
 from whesl.rjms.port import JobRecord
 from whesl.workflows import wrap
 from whesl.workflows.submit import directives, flux, jobspec

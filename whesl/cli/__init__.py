@@ -5,6 +5,8 @@ Nor is click imported here: a protected program waits for what ``whesl exec`` lo
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -38,6 +40,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Args:
         arguments: what follows the program's name; None for the process's own.
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["exec"]:
+        from whesl.cli import quick
+
+        quick.attempt(given[1:])
     from whesl.cli import group
 
     group.run(arguments)

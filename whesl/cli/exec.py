@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -97,17 +95,14 @@ def exec_(**options: Any) -> None:
     whesl exec -e rules.esl -- srun ./app input
     whesl exec --observe -e rules.esl -- ./app
     """
-    from whesl.isolator import entry
+    from whesl.isolator import entry, keeper
+    from whesl.isolator.description import Request
 
     options["no_own_node"] = not options.pop("own_node")
-    request = entry.Request(**options)
+    request = Request(**options)
     if not request.command and request.script is None:
         raise UsageError("there is nothing to run", hint="whesl exec -e rules.esl -- COMMAND ARGUMENTS")
-    keeper = entry.prepare(request)
-    if isinstance(keeper, int):
-        sys.exit(keeper)
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # closed when we were called
-            stream.flush()
-    program = Path(entry.__file__).with_name("keeper.py")
-    os.execv(sys.executable, [sys.executable, "-I", "-S", str(program), json.dumps(keeper)])  # noqa: S606  # a list
+    told = entry.prepare(request)
+    if isinstance(told, int):
+        sys.exit(told)
+    keeper.become(told)

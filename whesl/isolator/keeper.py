@@ -15,8 +15,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
+
+TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 RESTARTS = 5
@@ -24,6 +27,8 @@ RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 BLOCK = 1 << 20
 LOOK_EVERY = 0.02
+# A file called random.py in the task's directory is the task's, and no module of ours (from Python 3.11 on).
+_SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 class Keeper:
@@ -52,7 +57,7 @@ class Keeper:
         copy: list[str],
         summary: bool,
     ) -> None:
-        self._directory = Path(task_dir)
+        self._directory = task_dir
         self._python = python
         self._claim = claim
         self._isolator = isolator
@@ -89,15 +94,15 @@ class Keeper:
                 with contextlib.suppress(OSError):
                     sys.stderr.write(
                         f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, "
-                        f"and no task runs\n  hint: see {self._directory / 'log'}\n"
+                        f"and no task runs\n  hint: see {self._directory}/log\n"
                     )
                 return EXIT_NO_ISOLATOR
         self._over.set()
         for copier in self._copiers:
             copier.join()
         if self._summary:
-            with contextlib.suppress(OSError):
-                sys.stderr.write((self._directory / "summary").read_text())
+            with contextlib.suppress(OSError), open(f"{self._directory}/summary") as summary:  # noqa: PTH123
+                sys.stderr.write(summary.read())
         return result
 
     def _wait(self, signals: int) -> None:
@@ -153,7 +158,8 @@ class Keeper:
     def _result(self) -> int | None:
         """Return the task's exit status if the isolator ended by its own decision."""
         try:
-            result = json.loads((self._directory / "result.json").read_bytes())
+            with open(f"{self._directory}/result.json", "rb") as file:  # noqa: PTH123
+                result = json.load(file)
         except (OSError, ValueError):
             return None
         if result.get("claim") != self._claim:
@@ -174,7 +180,7 @@ class Keeper:
         self._starts.append(now)
         # The first restart is immediate; one that dies at once must not burn its chances in a second.
         time.sleep(0.0 if len(self._starts) == 1 else 0.2 * 2 ** len(self._starts))
-        self._isolator = start_isolator(self._python, str(self._directory))
+        self._isolator = start_isolator(self._python, self._directory)
         self._child = True
         return True
 
@@ -205,13 +211,13 @@ class Keeper:
 
     def _copy(self, name: str, out: int) -> None:
         """Copy the attempts' files to our own stream, in order; a slow reader holds up only this thread."""
-        place = os.open(self._directory / f"copied-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        place = os.open(f"{self._directory}/copied-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         number, offset = _position(place)
         while True:
             over = self._over.is_set()
-            following = (self._directory / f"attempt-{number + 1}").is_dir()
+            following = os.path.isdir(f"{self._directory}/attempt-{number + 1}")  # noqa: PTH112
             try:
-                source = os.open(self._directory / f"attempt-{number}" / name, os.O_RDONLY | os.O_CLOEXEC)
+                source = os.open(f"{self._directory}/attempt-{number}/{name}", os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
                 source = -1
             if source >= 0:
@@ -238,15 +244,17 @@ def _pidfd(pid: int) -> int | None:
         return None
 
 
-def _runner(directory: Path) -> int | None:
+def _runner(directory: str) -> int | None:
     """Return a descriptor (pidfd_open(2)) of the shell that runs the task here, None when there is none."""
-    for place in Path("/proc").iterdir():
+    for name in os.listdir("/proc"):  # noqa: PTH208
         try:
-            pid = int(place.name)
-            words = (place / "cmdline").read_bytes().split(b"\0")
+            pid = int(name)
+            with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+                words = file.read().split(b"\0")
             if words[3:4] != [b"whesl-runner"] or os.getsid(pid) != pid:
                 continue
-            if Path(os.fsdecode(words[4])).parent.parent == directory:
+            # The status file's: DIRECTORY/attempt-N/status.
+            if os.fsdecode(words[4]).rsplit("/", 2)[0] == directory:
                 return os.pidfd_open(pid)
         except (OSError, ValueError):
             continue  # no process, or gone
@@ -287,7 +295,7 @@ def start_isolator(
         gate: both ends of a pipe; the isolator loads once this process has closed the second, or is dead.
     """
     held = [] if lock is None else ["--lock", str(lock)]
-    log = os.open(Path(task_dir) / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    log = os.open(f"{task_dir}/log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     pid = os.fork()
     if pid == 0:
         try:
@@ -304,11 +312,24 @@ def start_isolator(
                 signal.signal(signum, signal.SIG_DFL)
             if lock is not None:
                 os.set_inheritable(lock, True)
-            os.execv(python, [python, "-m", "whesl.isolator", "--task-dir", task_dir, *held])  # noqa: S606  # a list
+            os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", "--task-dir", task_dir, *held])  # noqa: S606  # a list
         finally:
             os._exit(127)
     os.close(log)
     return pid
+
+
+def become(told: dict[str, Any]) -> NoReturn:
+    """Become a keeper, in an interpreter that holds nothing but that.
+
+    Args:
+        told: the fields of ``Keeper``.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed when we were called
+            stream.flush()
+    program = [sys.executable, "-I", "-S", os.path.abspath(__file__), json.dumps(told)]  # noqa: PTH100
+    os.execv(sys.executable, program)  # noqa: S606  # a list
 
 
 def hold_signals() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import msgspec
 
 from whesl.isolator import runner
-from whesl.isolator.runner import interpreter as interpreter
 from whesl.isolator.taskdir import Job
 from whesl.model.allocation import NodeSet
 from whesl.model.pathmap import PathMap

@@ -83,7 +83,7 @@ def scheduler(name: str, **options: Any) -> Scheduler:
 
 def _offers(suffix: str) -> dict[str, Any]:
     """Return the entry points of one face, by the resource manager's name."""
-    if not _any_offer():
+    if not offered():
         return {}
     from importlib.metadata import entry_points
 
@@ -91,8 +91,8 @@ def _offers(suffix: str) -> dict[str, Any]:
     return {point.name.removesuffix(suffix): point for point in found if point.name.endswith(suffix)}
 
 
-def _any_offer() -> bool:
-    """Whether anything installed names our group. Most often nothing: the library takes 10 ms to say so."""
+def offered() -> bool:
+    """Whether third parties offer any. Most often nothing: the library takes 10 ms to say so."""
     import os
     import sys
 

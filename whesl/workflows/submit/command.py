@@ -12,7 +12,7 @@ from pathlib import Path
 
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
-from whesl.model.workflow import GRANTED_SPARES, REQUEUE_ALLOWED, granted
+from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import wrap

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from whesl.model.errors import UsageError
-from whesl.model.workflow import GRANTED_SPARES, granted
+from whesl.model.submission import GRANTED_SPARES, granted
 from whesl.workflows import wrap
 
 Jobspec = dict[str, Any]
