@@ -12,16 +12,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-import msgspec
-
 from whesl.isolator.setup import token
 from whesl.isolator.state import State, apply
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal, JournalError
+from whesl.model.decoding import FOREIGN
 
 LOG = logging.getLogger(__name__)
-# What a record that is not as it was written, or is another version's, makes ``apply`` raise.
-FOREIGN = (LookupError, TypeError, ValueError, AttributeError, AssertionError, msgspec.ValidationError)
 _Records = list[tuple[str, dict[str, Any]]]
 
 
