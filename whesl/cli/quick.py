@@ -86,7 +86,9 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
             name, value = FLAGS[option]
             options[name] = value
             continue
-        given = arguments[place] if place < len(arguments) else ""
+        if place == len(arguments):
+            return None  # its value is missing
+        given = arguments[place]
         place += 1
         if (given.startswith("-") and given != "-") or not _set(options, option, given):
             return None

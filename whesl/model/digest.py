@@ -6,8 +6,7 @@ memory. Its ``blake2b`` is the interpreter's own (RFC 7693), and is had without.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from hashlib import blake2b as blake2b
 else:
