@@ -407,6 +407,24 @@ def test_a_task_on_a_host_with_a_wrong_clock_stands_where_the_coordinator_saw_it
     assert [row.time for row in found.exceptions] == [row.time for row in right.exceptions]
 
 
+def test_a_run_that_was_put_aside_comes_before_the_one_that_replaced_it(tmp_path: Path) -> None:
+    """Its last word is not the task's."""
+    made = home(tmp_path, coordinator=False)
+    present = made / "tasks" / "w" / "run_N.1"
+    for number in (1, 2, 10):
+        aside = present.with_name(f"run_N.1.{number}")
+        aside.mkdir()
+        (aside / "job.json").write_bytes((present / "job.json").read_bytes())
+        with Journal(aside / "journal.db") as journal:
+            cancelled = {"code": 143, "state": "cancelled", "reason": f"run {number}"}
+            journal.append("finished", cancelled, 0.1 * number)
+    found = gather(made, "w")
+    ends = [item.data.get("reason") for item in found.happenings if item.kind == "finished"]
+    assert ends[:3] == ["run 1", "run 2", "run 10"]
+    (task,) = [task for task in summarise(found).tasks if task.task == TASK]
+    assert task.state == summarise(told(RECOVERED)).tasks[0].state != "cancelled"
+
+
 def test_a_clock_that_was_set_back_does_not_change_the_order_of_what_a_daemon_wrote(tmp_path: Path) -> None:
     made = home(tmp_path, coordinator=False)
     directory = made / "tasks" / "w" / "run_N.1"

@@ -163,12 +163,21 @@ class _Job(msgspec.Struct):
 
 
 def _task_directories(home: Path, workflow_id: str) -> list[tuple[Task, Path]]:
-    """Return each task's directories; one that was run again has its earlier records beside the last."""
+    """Return each task's directories in the order of their runs: earlier ones were put aside, numbered."""
     found: list[tuple[Task, Path]] = []
     for path in sorted((home / "tasks" / workflow_id).glob("*/job.json")):
         with contextlib.suppress(OSError, *UNDECODABLE):
             found.append((msgspec.json.decode(path.read_bytes(), type=_Job).setup.task, path.parent))
-    return found
+    # ``<name>.1`` is the oldest, ``<name>`` the present one, whose name is the shortest.
+    present: dict[str, str] = {}
+    for task, place in found:
+        present[task.id] = min(present.get(task.id, place.name), place.name, key=len)
+    return sorted(found, key=lambda item: _age(item[1].name, present[item[0].id]))
+
+
+def _age(name: str, present: str) -> tuple[str, float]:
+    number = name.removeprefix(f"{present}.")
+    return present, float(number) if number.isascii() and number.isdigit() else math.inf
 
 
 def _from_coordinator(home: Path, damaged: list[str]) -> Iterator[Happening]:
