@@ -112,5 +112,6 @@ STRATEGIES: dict[str, tuple[st.SearchStrategy[bytes], ...]] = {
     "coordinator": (_message_lines(),),
     "isolator": (_message_lines(),),
     "history": (_record_lines(_KINDS),),
+    "snapshot": (st.binary(max_size=40).map(lambda data: b"\2" + data),),
     "journal": (st.binary(max_size=40).map(lambda data: b"\2" + data),),
 }

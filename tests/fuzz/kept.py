@@ -10,21 +10,25 @@ from typing import Any
 
 import msgspec
 
-from tests.coordinator.world import DIAMOND, RULES
+from tests.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.fuzz.harness import Harness
 from tests.isolator.conftest import exception, make_setup
-from whesl.coordinator import records, views
+from whesl.coordinator import records, snapshots, views
 from whesl.coordinator.figures import Figures
 from whesl.coordinator.observing import known_state
+from whesl.coordinator.snapshots import Kept
 from whesl.isolator import takeup, taskdir
 from whesl.isolator.link import LinkFile
 from whesl.isolator.taskdir import Job, Owner, Result, TaskDir
-from whesl.journal import Clock, Journal, JournalError
+from whesl.journal import Clock, Journal, JournalError, snapshot
+from whesl.journal.rows import Anchor
+from whesl.journal.snapshot import Head, SnapshotError
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.report.happenings import gather
 from whesl.report.summary import summarise
 from whesl.wire.endpoint import endpoint_file, read_endpoint
+from whesl.wire.messages import RecoveryRequest
 from whesl.workflows.submit import avoid, once
 
 NOW = 1_000_000.0
@@ -51,8 +55,8 @@ def _whole() -> bytes:
 _WHOLE = _whole()
 
 
-def patched(data: bytes) -> bytes:
-    """Return a damaged journal: the first byte says how.
+def patched(data: bytes, whole: bytes = _WHOLE) -> bytes:
+    """Return a damaged file, a journal's if no other is given: the first byte says how.
 
     0: the rest is the file. 1: cut at a place (three bytes), the rest appended. Otherwise each group of five
     bytes is a place (three bytes), a length (one) and a byte to write there.
@@ -60,7 +64,7 @@ def patched(data: bytes) -> bytes:
     kind, rest = data[:1], data[1:]
     if kind == b"\0":
         return rest
-    content = bytearray(_WHOLE)
+    content = bytearray(whole)
     if kind == b"\1":
         return bytes(content[: int.from_bytes(rest[:3], "big") % len(content)]) + rest[3:]
     for start in range(0, len(rest) - 4, 5):
@@ -110,6 +114,54 @@ def _right(opened: Journal) -> set[int]:
             assert (record.seq, record.time) == (number + 1, NOW + number)
             seen.add(number)
     return seen
+
+
+def _snapshot() -> bytes:
+    """Return a snapshot, with pieces of every sort."""
+    directory = _scratch()
+    try:
+        world = World()
+        world.workflow()
+        peer = world.register("a")
+        world.tell(peer, RecoveryRequest(raised=raised(FULL, "a")))
+        kept = Kept(state=world.state.durable(), inbox=[("s", "i", 3, (5,))])
+        head = Head(last=Anchor(len(world.journal), NOW, 1), first=Anchor(1, NOW, 2))
+        return snapshot.write(directory, head, snapshots.pieces(kept)).read_bytes()
+    finally:
+        shutil.rmtree(directory)
+
+
+_SNAPSHOT = _snapshot()
+
+
+def restored(data: bytes) -> None:
+    """Read a damaged snapshot, and one whose checksums hold whatever is in it.
+
+    As of a damaged journal, or, when the first byte is 3, each line is a word and the JSON of a piece.
+    """
+    directory = _scratch()
+    try:
+        if data[:1] == b"\3":
+            lines = (line.partition(b" ") for line in data[1:].split(b"\n"))
+            found = [(word.decode("ascii", "replace"), content) for word, _, content in lines]
+            path = snapshot.write(directory, Head(last=Anchor(1, NOW, 1)), found)
+            with contextlib.suppress(SnapshotError):
+                _, kept = snapshots.read(path)
+                msgspec.json.encode(views.status_view(kept.state))
+                assert snapshots.read(
+                    snapshot.write(directory, Head(last=Anchor(2, NOW, 1)), snapshots.pieces(kept))
+                )
+            return
+        path = directory / "snapshot-000000000001"
+        path.write_bytes(patched(data, _SNAPSHOT))
+        try:
+            snapshots.read(path)
+        except SnapshotError as error:
+            assert path.read_bytes() != _SNAPSHOT, error
+        else:
+            assert path.read_bytes() == _SNAPSHOT, "damage that was not seen"
+    finally:
+        shutil.rmtree(directory)
 
 
 class _Line(msgspec.Struct):
@@ -206,6 +258,23 @@ HARNESSES = (
             '{"kind":"fenced","data":{}}\n',
             '{"kind":"step-done","data":{"index":0}}\n',
             '{"kind":"finished","data":{"code":0,"state":"completed","reason":""}}\n',
+        ),
+    ),
+    Harness(
+        "snapshot",
+        restored,
+        (
+            "\3figures {}\n",
+            'small {"cancels":{},"controls":{},"commands":{},"bad_nodes":{}}\n',
+            'tasks [{"id":"w/a","workflow":"w","step":"a"}]\n',
+            'live ["w/a"]\n',
+            'aliases [["w/b","w/a"]]\n',
+            'recoveries-by-task [["w/a",["w/a#1"]]]\n',
+            'inbox [["s","i",1,[3]]]\n',
+            'workflow {"workflow":{"id":"w","name":"w","wms":"","root":""},"spec":null,"rjms":"",'
+            '"observe":false,"environment":{},"time":1.0,"history":{}}\n',
+            'workflow-tasks [{"id":"w/a","step":"a"}]\n',
+            'workflow-counted ["w/a#1@1.0"]\n',
         ),
     ),
     Harness("files", files, ('{"pid":1,', "run            \n", "0              \n", "-" * 15 + "\n")),

@@ -18,9 +18,17 @@ from tests.fuzz.catalogue import HARNESSES
 from tests.fuzz.harness import CALLS, CALLS_PER_BYTE, CORPUS, MAX_LENGTH, Harness, TooMuchWorkError, bounded
 
 # Those that start and end files need longer for each input.
-EXAMPLES = {"journal": 20, "history": 15, "files": 30, "language": 15, "maestro": 25}
+EXAMPLES = {"journal": 20, "snapshot": 30, "history": 15, "files": 30, "language": 15, "maestro": 25}
 # Inputs under atheris: the same ones each time, so that a test that passed yesterday tells of a change.
-INPUTS = {"journal": 60, "history": 60, "files": 300, "language": 60, "maestro": 300, "hostlists": 300}
+INPUTS = {
+    "journal": 60,
+    "snapshot": 200,
+    "history": 60,
+    "files": 300,
+    "language": 60,
+    "maestro": 300,
+    "hostlists": 300,
+}
 SECONDS = 120
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = [(harness.name, path.name) for harness in HARNESSES.values() for path in harness.corpus()]

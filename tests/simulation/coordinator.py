@@ -13,6 +13,7 @@ from tests.simulation.cluster import Cluster
 from tests.simulation.network import Delivery, Server
 from tests.simulation.rulebook import OLD
 from tests.simulation.scenario import struck
+from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
 from whesl.coordinator import absent, core, performing
@@ -100,6 +101,7 @@ class Place:
         self.settings = Settings(heartbeat=system.world.scenario.heartbeat)
         self.present: Coordinator | None = None
         self.ports = Ports(system)
+        self.shelf = Shelf(system.world)
         self.steps_run: dict[tuple[str, float, int], int] = {}
         self.hearing = Hearing(self.settings)
 
@@ -148,10 +150,12 @@ class Coordinator:
         self.dead = False
         self.server = Server(place.system.network, f"c{number}", self._hear)
         records = place.read()
-        for _, data, _ in records:
+        count, kept = place.shelf.begin(place.settings)
+        self.server.inbox.restore(kept.inbox)
+        for _, data, _ in records[count:]:
             if data.get("from"):
                 self.server.recall(data["from"])
-        self.state: State = rebuild(records, place.settings)
+        self.state: State = replayed(kept, count, records, place.settings)
         self._waiting: deque[Event] = deque([Started()])
         self._heard: list[Delivery] = []
         self._untold = Untold()
@@ -188,6 +192,7 @@ class Coordinator:
             self._collect()
             self._take([(Tick(), None)])
             self._hold_to_telling()
+            self.place.shelf.look(self)
             self.world.after(TICK, self._beat)
 
     def _hear(self, delivery: Delivery) -> None:

@@ -16,6 +16,7 @@ from whesl.coordinator import admission, configuring, escalation, performing
 from whesl.coordinator import changes as coordinator_changes
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
+from whesl.coordinator import snapshots as coordinator_snapshots
 from whesl.coordinator.state import TaskEntry
 from whesl.coordinator.telling import Untold
 from whesl.erm.budget import Budget
@@ -279,6 +280,17 @@ def configurations_not_told() -> Any:
     return patch.object(Untold, "take", lambda self, _state, _most: self._waiting.clear() or [])
 
 
+def snapshot_without_the_bad_nodes() -> Any:
+    """A snapshot leaves something out."""
+    pieces = coordinator_snapshots.pieces
+
+    def fewer(kept: Any) -> Any:
+        state = msgspec.structs.replace(kept.state, bad_nodes={})
+        return pieces(msgspec.structs.replace(kept, state=state))
+
+    return patch.object(coordinator_snapshots, "pieces", fewer)
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     lost_acknowledgement_accepted,
     restarts_not_compared,
@@ -306,4 +318,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     lost_nodes_not_raised,
     drained_for_alive,
     configurations_not_told,
+    snapshot_without_the_bad_nodes,
 )
