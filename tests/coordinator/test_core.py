@@ -11,6 +11,7 @@ from tests.coordinator.world import FULL, RULES, World, done, exception, raised,
 from whesl.coordinator.hierarchy import rebased
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Outcome, Settings
+from whesl.coordinator.views import task_view
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
@@ -484,6 +485,21 @@ def test_a_change_upon_another_change(
 ) -> None:
     made = rebased(Configuration(**new), Configuration(**base), Configuration(**present))  # type: ignore[arg-type] # fields of all types by name
     assert made == Configuration(**expected)  # type: ignore[arg-type] # the same
+
+
+def test_what_is_wrong_with_a_task_s_journal_is_shown_until_it_is_over(world: World) -> None:
+    a = world.register("a")
+
+    def told(trouble: str) -> str:
+        world.tell(a, Report(task="w/a", kind="journal", time=world.now, data={"trouble": trouble}))
+        return str(task_view(world.task("a"))["trouble"])
+
+    assert told("the disk is full") == "the disk is full"
+    assert told("") == ""
+    assert told("the disk is full")
+    world.register("a", peer="w/a#job-a.0-2")
+    assert world.task("a").trouble == "", "another isolator's journal may be well; it says so if not"
+    assert rebuild(world.journal, Settings()) == world.state.durable()
 
 
 def test_final_states_do_not_move(world: World) -> None:

@@ -17,13 +17,16 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
+from whesl.isolator import core
 from whesl.isolator.events import (
     ConfigurationRead,
     CoordinatorFound,
     CoordinatorLost,
     ForbidRequeue,
+    JournalTroubled,
     ReadConfiguration,
     RunStep,
+    Send,
     SignalAttempt,
     StartAttempt,
     StepDone,
@@ -44,6 +47,7 @@ from whesl.wire.messages import (
     RecoveryGrant,
     RecoveryRequest,
     Register,
+    Report,
     Welcome,
 )
 
@@ -292,6 +296,15 @@ def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) ->
     hear(made, Reconfigure(task="wf/app", configuration=Configuration(version=2, environment={"B": "2"})))
     assert made.state.configuration.environment == {"A": "1", "B": "2"}
     assert made.state.configuration.version == 6
+
+
+def test_a_full_journal_is_told_and_no_record(world: Make) -> None:
+    made = welcome(World(make_setup(coordinator=True)).start())
+    state, commands = core.step(made.state, JournalTroubled(trouble="the disk is full"), made.now)
+    (told,) = [command.message for command in commands if isinstance(command, Send)]
+    assert isinstance(told, Report)
+    assert (told.kind, told.data) == ("journal", {"trouble": "the disk is full"})
+    assert state == made.state and len(commands) == 1
 
 
 def test_heartbeats_go_on_while_it_runs(world: Make) -> None:

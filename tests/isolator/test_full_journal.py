@@ -14,9 +14,9 @@ import pytest
 from tests.isolator.conftest import World, exception, found, make_setup
 from tests.isolator.test_exec import Bench, bench, until
 from whesl.isolator import core, room
-from whesl.isolator.daemon import Daemon
 from whesl.isolator.events import Detections, Journal
 from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.writing import Records
 from whesl.journal import JournalError
 from whesl.testing.faults import FaultError, tmpfs
 
@@ -27,7 +27,7 @@ class FullDisk:
     """A journal that takes nothing while ``full``."""
 
     def __init__(self) -> None:
-        self.full = False
+        self.full = self.tight = False
         self.records: list[tuple[str, dict[str, Any], float]] = []
 
     def append_many(self, records: list[tuple[str, dict[str, Any]]], time: float) -> None:
@@ -38,24 +38,39 @@ class FullDisk:
 
 def test_a_back_off_is_the_same_after_the_disk_was_full() -> None:
     journal = FullDisk()
-    daemon = Daemon.__new__(Daemon)
-    daemon._journal, daemon._unwritten, daemon._alarm = journal, [], None  # type: ignore[assignment]
+    records = Records(journal)
     setup = make_setup(exception(backoff=60.0, limit=2))
     world = World(setup).start()
     for record in world.records:
-        daemon._write([Journal(kind=record[0], data=record[1])], record[2])
+        assert records.write([Journal(kind=record[0], data=record[1])], record[2])
     before = len(world.records)
     journal.full = True
     world.feed(Detections(attempt=1, found=(found("CRASH"),)))
     world.now += 7.0
     for kind, data, time in world.records[before:]:
-        daemon._write([Journal(kind=kind, data=data)], time)
-    assert daemon._alarm is not None  # it is tried again soon
+        assert not records.write([Journal(kind=kind, data=data)], time)
     journal.full = False
-    daemon._write([], world.now)
+    assert records.write([], world.now)
     assert journal.records == world.records
     again = core.rebuild(setup, journal.records)
     assert again.pending[0].not_before == world.state.pending[0].not_before
+
+
+def test_what_is_wrong_with_a_journal_is_said_while_it_lasts() -> None:
+    journal = FullDisk()
+    records = Records(journal)
+    record = [Journal(kind="begun", data={})]
+    records.write(record, 1.0)
+    assert (records.trouble, records.waiting) == ("", 0)
+    journal.full = True
+    records.write(record, 2.0)
+    assert "no space left" in records.trouble and records.waiting == 1
+    journal.full, journal.tight = False, True
+    records.write([], 3.0)
+    assert "reserve" in records.trouble and records.waiting == 0
+    journal.tight = False
+    records.write(record, 4.0)
+    assert records.trouble == ""
 
 
 # The first run fills the disk on which the task's directory is, once that has an isolator, and crashes.

@@ -29,6 +29,7 @@ from whesl.isolator.events import (
     EvidenceCollected,
     Finish,
     Journal,
+    JournalTroubled,
     KillAttempt,
     ReadConfiguration,
     RunStep,
@@ -94,6 +95,7 @@ class Isolator:
         )
         self.agents = Agents(self)
         self.unwritten: list[tuple[str, bytes, float, float]] = []  # kind, JSON, its own time, true time
+        self.trouble = ""
         self._alarm: float | None = None
         self._collecting = False
         self._deferred: KillAttempt | None = None
@@ -228,11 +230,18 @@ class Isolator:
             return
         if self.world.out(f"disk {self.site.name}"):
             self._schedule(self.clock() + 1.0)
+            self._tell_trouble("the disk is full")
             return
         for kind, data, time, true in self.unwritten:
             self.files.records.append((kind, data, time))
             self.site.system.watch.written(self, kind, msgspec.json.decode(data), time, true)
         self.unwritten = []
+        self._tell_trouble("")
+
+    def _tell_trouble(self, trouble: str) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self.world.after(0.0, self.feed, JournalTroubled(trouble=trouble))
 
     # What is done ------------------------------------------------------------------------------------------
 

@@ -155,7 +155,6 @@ def cells(task: dict[str, Any]) -> list[str]:
     raised = task["exception"]
     if raised:
         raised = f"{raised} ({task['recovered']} of {task['exceptions']} recovered)"
-    reason = " ".join(str(task["reason"]).split())
     return [
         task["id"],
         state,
@@ -163,5 +162,5 @@ def cells(task: dict[str, Any]) -> list[str]:
         task["job_id"] or "-",
         screen.nodes(task["nodes"]) or "-",
         raised or "-",
-        visible(reason) or "-",
+        visible(screen.reason(task)) or "-",
     ]

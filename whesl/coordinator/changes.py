@@ -137,6 +137,7 @@ def _registered(state: State, data: Data, time: float) -> State:
         job_id=data["job_id"],
         nodes=tuple(data["nodes"]),
         quiet=0.0,
+        trouble=before.trouble if data["peer"] == before.peer else "",
         parted="",
     )
     aliases = state.aliases.with_(data["alias"], task) if data["alias"] else state.aliases
@@ -193,6 +194,8 @@ def _report(state: State, data: Data, time: float) -> State:
                 exception_time=entry.ours(when, time),
                 exceptions=ordinal,
             )
+    if data["kind"] == "journal":
+        return _task(state, entry.id, trouble=str(inner.get("trouble", "")))
     if data["kind"] == "finished":
         return _task(state, entry.id, reason=str(inner.get("reason", "")))
     new = _REPORTED_STATES.get(data["kind"])

@@ -93,6 +93,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parted: str = ""  # its isolator has left while the job is to run again: how it said it ended
     exit_code: int | None = None
     reason: str = ""
+    trouble: str = ""  # what is wrong with its isolator's journal
     told_by: str = ""
     exception: str = ""
     exception_time: float = 0.0

@@ -67,6 +67,7 @@ def task_view(task: TaskEntry) -> dict[str, Any]:
         "exception_time": task.exception_time,
         "exit_code": task.exit_code,
         "reason": task.reason,
+        "trouble": task.trouble,
         "configuration_version": task.configuration.version,
         "path_map": [[rule.old, rule.new] for rule in task.configuration.path_map.rules],
     }

@@ -27,6 +27,7 @@ from whesl.isolator.events import (
     ForbidRequeue,
     JobExceptionRaised,
     JobExceptionSeen,
+    JournalTroubled,
     KillConfirmed,
     KillUnconfirmed,
     NodeSeen,
@@ -50,6 +51,7 @@ from whesl.wire.messages import (
     Reconfigure,
     RecoveryGrant,
     Register,
+    Report,
     Welcome,
 )
 
@@ -462,6 +464,12 @@ def _on_tick(turn: Turn, _event: Event) -> None:
             turn.wake(deadline)
 
 
+def _on_journal(turn: Turn, event: JournalTroubled) -> None:
+    """Tell the coordinator. It is no record: where would it be written?"""
+    data = {"trouble": event.trouble}
+    turn.send(Report(task=turn.state.setup.task.id, kind="journal", time=turn.now, data=data))
+
+
 def _on_found(turn: Turn, _event: CoordinatorFound) -> None:
     _register(turn)
 
@@ -485,6 +493,7 @@ _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     AttemptExited: _on_attempt_exited,
     EvidenceCollected: _on_evidence,
     NodeSeen: _on_node,
+    JournalTroubled: _on_journal,
     JobExceptionSeen: _on_job_exception,
     JobExceptionRaised: announce.on_raised,
     KillConfirmed: recovery.on_kill_confirmed,

@@ -7,7 +7,6 @@ journal before.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
 import signal
@@ -39,6 +38,7 @@ from whesl.isolator.events import (
     Finish,
     ForbidRequeue,
     Journal,
+    JournalTroubled,
     KillAttempt,
     RaiseJobException,
     ReadConfiguration,
@@ -63,6 +63,7 @@ from whesl.isolator.starting import Starter
 from whesl.isolator.steps import Steps
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
+from whesl.isolator.writing import Records
 from whesl.journal import Clock, JournalError
 from whesl.journal import Journal as JournalFile
 from whesl.model.errors import WheslError
@@ -108,7 +109,8 @@ class Daemon:
         self._allocation = allocation
         self._client = client
         self._journal = JournalFile(directory.journal, reserve=RESERVE, begin_anew=True)
-        self._unwritten: list[tuple[str, dict[str, Any], float]] = []
+        self._records = Records(self._journal)
+        self._told_trouble = ""
         self._clock = Clock()
         self._state = takeup.state_of(self._journal, directory, job, self._clock)
         self._worker = Worker()
@@ -284,24 +286,12 @@ class Daemon:
                 _PERFORM[type(command)](self, command)
 
     def _write(self, records: list[Journal], now: float) -> None:
-        """Write records down before anything else is done.
-
-        A journal that cannot be written (the quota that a task has filled may be the journal's own) must not
-        keep that task from being recovered: the records wait, and are written with the next ones, each with
-        the time at which the core took it in: budgets and back-offs are rebuilt from those.
-        """
-        self._unwritten += [(record.kind, record.data, now) for record in records]
-        if not self._unwritten:
-            return
-        try:
-            while self._unwritten:
-                taken, waiting = next(itertools.groupby(self._unwritten, lambda record: record[2]))
-                turn = [(kind, data) for kind, data, _ in waiting]
-                self._journal.append_many(turn, taken)
-                del self._unwritten[: len(turn)]
-        except JournalError as error:
-            LOG.error("%s; %d records wait in memory", error, len(self._unwritten))
+        """Write records down before anything else is done; where there is no room, try again soon."""
+        if not self._records.write(records, now):
             self._alarm = min(self._alarm or now + 1.0, now + 1.0)
+        if self._records.trouble != self._told_trouble:
+            self._told_trouble = self._records.trouble
+            self._pending.append(JournalTroubled(trouble=self._told_trouble))
 
     def _start(self, command: StartAttempt) -> None:
         def then(result: Attempt | str) -> None:
@@ -414,7 +404,7 @@ class Daemon:
         """
         finish = self._finish
         assert finish is not None
-        if self._unwritten:
+        if self._records.waiting:
             self._write([], self._clock())
         self._summarise()
         self._journal.close()

@@ -110,6 +110,12 @@ class NodeSeen(Event, frozen=True, kw_only=True):
     found: tuple[Found, ...] = ()
 
 
+class JournalTroubled(Event, frozen=True, kw_only=True):
+    """The task's journal cannot be written as it should be; ``trouble`` says how, '' that it can again."""
+
+    trouble: str
+
+
 class JobExceptionSeen(Event, frozen=True, kw_only=True):
     """The resource manager raised an exception on the job or on one of its steps.
 

@@ -183,8 +183,13 @@ def _why(task: Mapping[str, Any]) -> str:
     raised = task["exception"]
     if raised:
         raised += f" ({task['recovered']}/{task['exceptions']} recovered)"
-    reason = " ".join(str(task["reason"]).split())
-    return visible(": ".join(part for part in (raised, reason) if part)) or "-"
+    return visible(": ".join(part for part in (raised, reason(task)) if part)) or "-"
+
+
+def reason(task: Mapping[str, Any]) -> str:
+    """Return in one line why a task is as it is, and what is wrong with its record."""
+    said = (" ".join(str(task[name]).split()) for name in ("reason", "trouble"))
+    return "; ".join(part for part in said if part)
 
 
 def nodes(names: Sequence[str]) -> str:
