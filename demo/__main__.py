@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,10 +19,10 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from demo.faults import after_checkpoint, kill_node, stop_rank
-from demo.storage import enter_namespace, make_small
+from demo.storage import enter_namespace, make_small, without_blanks
 
 HERE = Path(__file__).resolve().parent
-OUTPUT = HERE / "output"
+OUTPUT = without_blanks(HERE / "output")
 SMALL, LARGE = OUTPUT / "small", OUTPUT / "large"
 SMALL_BYTES = 4_000_000  # room for preprocess and segmentation of two images, not for their registration
 NODES = 8
@@ -123,8 +124,11 @@ def protected(environment: dict[str, str]) -> tuple[int, dict[str, str], float]:
 def main() -> int:
     """Run the demo; the exit status is 0 when every output equals that of the run without faults."""
     enter_namespace()
-    if OUTPUT.exists():
-        shutil.rmtree(OUTPUT)
+    # Behind a link where the demo stands below a name with a blank.
+    real = OUTPUT.resolve()
+    if real.exists():
+        shutil.rmtree(real)
+    real.mkdir()
     (LARGE / "moved").mkdir(parents=True)
     home = OUTPUT / "home"
     home.mkdir(mode=0o700)
@@ -145,7 +149,7 @@ def main() -> int:
         say(f"FAILED: exit status {status}; outputs that differ: {', '.join(wrong) or 'none'}")
         return 1
     say(f"all {len(expected)} outputs equal those of the run without faults")
-    say(f"look further: WHESL_HOME={home} {WHESL} report | events | status")
+    say(f"look further: WHESL_HOME={shlex.quote(str(home))} {shlex.quote(WHESL)} report | events | status")
     return 0
 
 

@@ -6,9 +6,26 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 MARK = "WHESL_DEMO_STORAGE"  # set in the namespace: "tmpfs"
+PLACE = "WHESL_DEMO_OUTPUT"  # set in the namespace: the directory that was chosen before
+
+
+def without_blanks(directory: Path) -> Path:
+    """Return a name of a directory in which no blank stands: itself, or a link to it.
+
+    Maestro hands its paths to sbatch without quotation marks.
+    """
+    if chosen := os.environ.get(PLACE):
+        return Path(chosen)
+    if not any(map(str.isspace, str(directory))):
+        return directory
+    link = Path(tempfile.mkdtemp(prefix="whesl-demo-")) / directory.name
+    link.symlink_to(directory)
+    os.environ[PLACE] = str(link)
+    return link
 
 
 def enter_namespace() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from whesl.cli import COMMANDS
 from whesl.esl import parse
+from whesl.esl.diagnostics import render_all
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -41,3 +42,11 @@ def test_the_tutorial_shows_its_example() -> None:
 def test_commands_exist(page: Path) -> None:
     for name in re.findall(r"^\s*\$ whesl ([a-z]+)", page.read_text(), re.MULTILINE):
         assert name in COMMANDS, f"{page.name}: whesl {name}"
+
+
+def test_the_tutorial_shows_the_finding_as_it_is() -> None:
+    text = (ROOT / "examples" / "tutorial" / "rules.esl").read_text().replace("stdout", "stdot")
+    page = (ROOT / "docs" / "tutorial.md").read_text()
+    shown = re.search(r"\$ whesl check rules.esl\n(.*?)```", page, re.DOTALL)
+    assert shown is not None
+    assert "\n".join(render_all(parse(text, "rules.esl"))) == shown.group(1).rstrip("\n")

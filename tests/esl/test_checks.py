@@ -274,6 +274,22 @@ def test_what_is_captured_at_times(detections: tuple[str, ...], codes: list[str]
     assert [d.code for d in findings(text)] == codes
 
 
+@pytest.mark.parametrize(
+    ("name", "detection", "said"),
+    [
+        ("step", 'LOG "LINCS WARNING" stdout', "the task's own step is meant; give the group another name"),
+        ("step", 'MATCH "at step (?P<step>\\d+)" stdout', ""),
+        ("node", "NODE DOWN", ""),
+    ],
+)
+def test_a_group_with_a_name_of_ours(name: str, detection: str, said: str) -> None:
+    text = HEADER + f'{DETECT}MATCH "^Step (?P<{name}>\\w+) failed" stdout\n{DETECT}{detection}\n'
+    text += f'{RECOVER}JOB NODE.REPLACE {{"node": "${{{name}}}"}}\n'
+    found = findings(text)
+    assert [d.code for d in found] == ["ESL075"] * bool(said)
+    assert all(said in d.hint for d in found)
+
+
 WORKFLOW = Workflow(
     id="w",
     name="study",

@@ -625,6 +625,15 @@ def test_the_same_command_later_is_another_run(bench: Bench) -> None:
     assert (bench.place / "task.1" / "journal.db").exists()
 
 
+def test_a_name_that_no_exception_is_for_is_said(bench: Bench) -> None:
+    options = ("-e", bench.rules(), "--summary", "--step", "solve")
+    child = bench.exec("true", options=options, stderr=subprocess.PIPE)
+    _, said = child.communicate(timeout=PATIENCE)
+    assert b"no exception of the rules is for a job called solve, only for: app\n" in said
+    child = bench.exec("true", options=(*options[:-1], "app"), stderr=subprocess.PIPE)
+    assert b"no exception" not in child.communicate(timeout=PATIENCE)[1]
+
+
 def test_the_summary_says_what_was_raised_and_done(bench: Bench) -> None:
     command = bench.script(
         '[ "$WHESL_RESTART_COUNT" = 1 ] || { echo "An error occurred in MPI_Send"; exit 1; }\n'

@@ -96,3 +96,27 @@ def test_a_study_for_another_resource_manager_is_refused(tmp_path: Path) -> None
     )
     with pytest.raises(UsageError, match="is 'slurm', and the resource manager is 'flux'"):
         manager.start(plan)
+
+
+@pytest.mark.parametrize(("kind", "refused"), [("slurm", True), ("local", False)])
+def test_a_path_that_sbatch_would_get_in_pieces_is_refused(tmp_path: Path, kind: str, refused: bool) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"description: {{name: s, description: s}}\nbatch: {{type: {kind}}}\n"
+        "study:\n  - {name: one, description: one, run: {cmd: 'true', nodes: 1}}\n"
+    )
+    manager = Maestro()
+    plan = RunPlan(
+        workflow=manager.read([str(study)], out=str(tmp_path / "my results")),
+        files=(str(study),),
+        environment={"PATH": str(tmp_path)},
+        directory=str(tmp_path),
+        log=str(tmp_path / "log"),
+        poll=1.0,
+    )
+    try:
+        manager.start(plan).kill()
+    except UsageError as error:
+        assert ("without quotation marks" in error.message) == refused
+    else:
+        assert not refused

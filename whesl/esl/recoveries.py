@@ -81,14 +81,18 @@ class RecoveryCheck:
     def _placeholders(self, arguments: Arguments, captured: Captured) -> None:
         known = (*BUILT_IN_PLACEHOLDERS, *captured.ever)
         for placeholder in arguments.placeholders:
-            if placeholder.text in captured.ever - captured.always - set(BUILT_IN_PLACEHOLDERS):
+            # A node that is not captured is the suspect, which is what was meant.
+            if placeholder.text in captured.ever - captured.always - {"node"}:
+                without = "the step cannot be done, and ELSE applies"
+                if placeholder.text in BUILT_IN_PLACEHOLDERS:
+                    without = f"the task's own {placeholder.text} is meant; give the group another name"
                 self._findings.add(
                     "ESL075",
                     f"not every detection of the exception captures {placeholder.text[:40]}",
                     placeholder.start,
                     placeholder.end,
                     severity=Severity.WARNING,
-                    hint="when one that does not raises it, the step cannot be done, and ELSE applies",
+                    hint=f"when one that does not raises it, {without}",
                 )
             if placeholder.text not in known:
                 near = self._findings.nearest(placeholder.text, known)

@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from whesl.esl.spec import Spec
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Ended
 from whesl.model.evidence import Raised, explain, kept
 from whesl.model.signs import visible
+from whesl.model.workflow import Task, job_matches
 
 _LONGEST = 120
 
@@ -34,7 +36,7 @@ class Handled(msgspec.Struct, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's whole story. Times in seconds."""
+    """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it."""
 
     task: str
     state: str
@@ -44,6 +46,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     handled: list[Handled]
     dropped: int
+    unwatched: str = ""
 
 
 def summarise(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]], ended: Ended) -> Summary:
@@ -91,7 +94,16 @@ def summarise(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]]
         seconds=last - first,
         handled=list(handled.values()),
         dropped=dropped,
+        unwatched=_unwatched(setup.spec, setup.task),
     )
+
+
+def _unwatched(spec: Spec | None, task: Task) -> str:
+    """Return what to say of a task that no exception is for: its name may be wrong, or theirs."""
+    if spec is None or any(job_matches(item.jobs, task.step, task.name) for item in spec.exceptions):
+        return ""
+    jobs = ", ".join(dict.fromkeys(job for item in spec.exceptions for job in item.jobs)) or "none"
+    return f"no exception of the rules is for a job called {task.name}, only for: {jobs}"
 
 
 def _handled(raised: Raised) -> Handled:
@@ -116,6 +128,8 @@ def text(summary: Summary) -> str:
         f"whesl: {summary.task} {summary.state}, exit status {summary.exit_code}, {attempts}, "
         f"{summary.seconds:.1f} s{because}"
     ]
+    if summary.unwatched:
+        lines.append(f"  {summary.unwatched}")
     for item in summary.handled:
         via = f" (from {' -> '.join(item.transformed_from)})" if item.transformed_from else ""
         lines.append(f"  raised {item.exception}{via}: {item.why}")

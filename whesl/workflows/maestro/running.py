@@ -10,6 +10,7 @@ be run once more) or has run on this machine, where nothing stands between it an
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -46,7 +47,9 @@ class Conductor:
         self._restarts = 0
         self._stopped = False
         self._environment = plan.environment
-        if _adapter(plan) == "flux":
+        adapter = _adapter(plan)
+        _refuse_blanks(plan, adapter)
+        if adapter == "flux":
             program, self._environment = with_flux(plan.environment)
         else:
             program = find_program("maestro", plan.environment)
@@ -140,6 +143,21 @@ def _adapter(plan: RunPlan) -> str:
             hint="change the study's batch block, or choose another --rjms",
         )
     return adapter
+
+
+def _refuse_blanks(plan: RunPlan, adapter: str) -> None:
+    """Say before anything is submitted what sbatch would say of half a path.
+
+    Maestro's adapters for Slurm and LSF (maestrowf 1.2.1, ``slurmscriptadapter.py``: submit) join the command
+    with blanks and give it to a shell.
+    """
+    bad = re.search(r"[\s;&|<>()$`'\"\\*?]", plan.workflow.root)
+    if bad and adapter not in ("local", "flux"):
+        raise UsageError(
+            f"Maestro cannot submit from {plan.workflow.root}: it hands sbatch its paths without quotation"
+            f" marks, and {bad.group()!r} stands in this one",
+            hint="choose a directory without blanks and signs for its results: --out DIR",
+        )
 
 
 def read_status(rows: list[str], names: list[str]) -> dict[str, str]:
