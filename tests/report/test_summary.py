@@ -302,6 +302,20 @@ def test_the_same_from_either_journal(tmp_path: Path, coordinator: bool) -> None
     assert result == summarise(told(RECOVERED))
 
 
+def test_records_that_were_moved_out_of_the_journal_are_told_too(tmp_path: Path) -> None:
+    """And when they are damaged, what came after them is told, and the report says so."""
+    made = home(tmp_path, coordinator=True)
+    with Journal(made / "coordinator" / "journal.db") as journal:
+        journal.put_away(journal.last - 4)
+        assert journal.forget(1000)
+    assert summarise(gather(made, "w")) == summarise(told(RECOVERED))
+    (old,) = (made / "coordinator").glob("history-*")
+    old.write_bytes(old.read_bytes()[:-12])
+    found = gather(made, "w")
+    assert len(found.damaged) == 1 and str(old) in found.damaged[0]
+    assert {item.kind for item in found.happenings} >= {kind for kind, _, _ in RECOVERED[-2:]}
+
+
 def test_what_a_coordinator_missed_is_read_from_the_isolator(tmp_path: Path) -> None:
     made = home(tmp_path, coordinator=False)
     (made / "coordinator").mkdir()

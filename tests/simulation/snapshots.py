@@ -1,4 +1,4 @@
-"""The coordinator's snapshots on the virtual clock: taken at any moment, finished later, never, or damaged."""
+"""The coordinator's snapshots on the virtual clock: of any moment, finished later or never, or damaged."""
 
 from __future__ import annotations
 

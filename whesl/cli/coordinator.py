@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sys
+from pathlib import Path
 
 import click
 import msgspec
@@ -68,6 +70,19 @@ def _metrics(text: str, open_to_others: bool) -> str:
     return f"{host}:{port}"
 
 
+def _files(directory: Path) -> str:
+    """Return how much there is of each kind of file."""
+    from rich.filesize import decimal
+
+    kinds = {"journal": "journal.db*", "snapshots": "snapshot-*", "old records": "history-*"}
+    sizes = dict.fromkeys(kinds, 0)
+    for word, pattern in kinds.items():
+        for path in directory.glob(pattern):
+            with contextlib.suppress(FileNotFoundError):  # replaced by a newer one just now
+                sizes[word] += path.stat().st_size
+    return "files: " + ", ".join(f"{word} {decimal(size)}" for word, size in sizes.items() if size)
+
+
 @coordinator.command()
 def stop() -> int:
     """End the coordinator in order; running tasks go on without it."""
@@ -110,4 +125,6 @@ def status(as_json: bool) -> int:
         click.echo("  hint: whesl coordinator start", err=True)
     else:
         click.echo("does not run")
+    if not as_json and (home / "coordinator" / "journal.db").exists():
+        click.echo(_files(home / "coordinator"))
     return 0 if health is not None else 1

@@ -38,7 +38,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     kept: int = 2
     old: int = 100_000
     removed: int = 500
-    history: int = 1 << 30
+    history: int = 256 << 20
     apart: float = 10.0
     again: float = 60.0
 

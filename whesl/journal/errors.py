@@ -17,11 +17,13 @@ class JournalError(WheslError):
     """The journal could not be written or read. Nothing of the failed call was written.
 
     ``reason`` is one of full, damaged, read-only, busy, input-output, foreign-writer, missing, closed.
+    ``readable_after``: what comes after the record of this number can be read all the same; 0: nothing.
     """
 
-    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+    def __init__(self, message: str, *, reason: str, hint: str = "", readable_after: int = 0) -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
+        self.readable_after = readable_after
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):

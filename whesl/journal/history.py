@@ -90,6 +90,7 @@ def read(segment: Segment) -> Iterator[Record]:
         f"the old records after {last} could not be read from {segment.path}: {damaged}",
         reason="damaged",
         hint=f"`whesl events --since {segment.last}` shows what came after them",
+        readable_after=segment.last,
     )
 
 

@@ -195,13 +195,20 @@ def _from_isolator(task: str, directory: Path, damaged: list[str]) -> list[Happe
 
 
 def _records(path: Path, damaged: list[str]) -> Iterator[Record]:
+    """Yield what can be read of a journal; of its old records, also what comes after damaged ones."""
     if not path.exists():
         return
-    try:
-        with Journal(path, read_only=True) as journal:
-            yield from journal.read()
-    except JournalError as error:
-        damaged.append(error.message)
+    after = 0
+    while True:
+        try:
+            with Journal(path, read_only=True) as journal:
+                yield from journal.read(after)
+            return
+        except JournalError as error:
+            damaged.append(error.message)
+            if error.readable_after <= after:
+                return
+            after = error.readable_after
 
 
 class _Ledger(msgspec.Struct):
