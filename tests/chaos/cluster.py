@@ -53,7 +53,6 @@ class Cluster:
         self._places = places
         self._environment = environment
         self._scan = observing.Scan(Path(environment["WHESL_HOME"]))
-        self._known = observing.Known(Path(environment["WHESL_HOME"], "coordinator", "journal.db"))
         self._living: list[Process] = []
         self._queue: list[Queued] = []
         self._out: dict[str, str] = {}  # nodes that are not whole, and why
@@ -75,7 +74,6 @@ class Cluster:
         """Look at everything; what the scheduler does not tell now is as it was."""
         self._look()
         tasks = []
-        known = self._known.claims()
         running = [job for job in self._queue if job.state == "RUNNING" and job.name in self._jobs]
         for job in running:
             mine = [process for process in self._living if process.job == job.job]
@@ -92,9 +90,10 @@ class Cluster:
                     batch_host=job.batch_host,
                     nodes=nodes,
                     spares=self.losses.spares(job.name, self._had[job.claim] - self._jobs[job.name].ranks),
-                    again=not self.losses.ran_again(job.name),
+                    # Slurm itself has run a job again that was lost before it was heard of.
+                    again=job.restarts == "0" and not self.losses.ran_again(job.name),
                     fragile=self._jobs[job.name].fragile,
-                    known=job.claim in known and count["isolator"] + count["keeper"] > 0,
+                    under_way=count["isolator"] + count["keeper"] > 0,
                     isolator=count["isolator"] > 0,
                     isolator_kills=len(kills),
                     ranks=count["rank"],

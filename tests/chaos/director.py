@@ -21,9 +21,9 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     """A task that runs.
 
     Its job may be run ``again`` (once), and it may lose so many nodes (``spares``) before that is needed. A
-    ``fragile`` one may lose any: its specification has it fail then. ``known``: the coordinator has heard of
-    this run, and it is not over; before, and between its end and Slurm's hearing of that, the loss of the
-    batch host is one that nobody can mend. ``isolator_kills`` are those of the last minute; ``ranks``,
+    ``fragile`` one may lose any: its specification has it fail then. ``under_way``: its script has begun, and
+    is not over; between its end and Slurm's hearing of that, the loss of the batch host is one that nobody
+    can mend. ``isolator_kills`` are those of the last minute; ``ranks``,
     ``agents`` and ``keeper`` are of living processes.
     """
 
@@ -33,7 +33,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     spares: int = 1
     again: bool = True
     fragile: bool = False
-    known: bool = True
+    under_way: bool = True
     isolator: bool = True
     isolator_kills: int = 0
     ranks: int = 1
@@ -86,7 +86,7 @@ def _expendable(view: View) -> list[str]:
 
 
 def _may_lose(task: TaskView, node: str) -> bool:
-    if node == task.batch_host and not task.known:
+    if node == task.batch_host and not task.under_way:
         return False
     return task.fragile or task.again or (node != task.batch_host and task.spares > 0)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-
-from whesl.journal import Journal, JournalError
 
 ROLES = ("keeper", "isolator", "agent", "rank", "coordinator")
 
@@ -142,25 +139,3 @@ def queue(environment: Mapping[str, str]) -> list[Queued] | None:
         for row in rows
         if len(row) == len(fields) + 1
     ]
-
-
-class Known:
-    """Which runs of jobs the coordinator has heard of, from its journal.
-
-    Args:
-        journal: the file.
-    """
-
-    def __init__(self, journal: Path) -> None:
-        self._file = journal
-        self._since = 0
-        self._claims: set[str] = set()
-
-    def claims(self) -> frozenset[str]:
-        """Return the claims of all isolators that have registered so far."""
-        with contextlib.suppress(JournalError), Journal(self._file, read_only=True) as journal:
-            for record in journal.read(self._since):
-                self._since = record.seq
-                if record.kind == "registered":
-                    self._claims.add(record.data["claim"])
-        return frozenset(self._claims)

@@ -26,6 +26,7 @@ from whesl.testing.slurmbed import SlurmBed
 
 DISK = 12 << 20  # bytes of a small disk
 SLURMD_TIMEOUT = 10
+BACKLOG = 3  # faults
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,8 +136,8 @@ def _make_chaos(
                 time.sleep(min(0.2, due - time.monotonic()))
                 cluster.undo()
                 continue
-            # Faults that a busy machine had no time for are not made up for all at once.
-            due = max(due + options.every, time.monotonic())
+            # Of the faults that a busy machine had no time for, only the last few are made up for.
+            due = max(due + options.every, time.monotonic() - BACKLOG * options.every)
             cluster.undo()
             view = cluster.view()
             cluster.tend()

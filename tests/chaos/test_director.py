@@ -51,6 +51,8 @@ def test_no_task_loses_more_than_its_rules_can_bear() -> None:
     assert targets(view(task(again=False))) == {"n02", "n03", "n04"}
     assert targets(view(task(again=False, spares=0))) == {"n04"}
     assert targets(view(task(again=False, spares=0, fragile=True))) == {"n01", "n02", "n03", "n04"}
+    # Its script has not begun, or is over and Slurm does not know it.
+    assert targets(view(task(under_way=False))) == {"n02", "n03", "n04"}
     assert targets(view(out=2)) == set()
 
 
