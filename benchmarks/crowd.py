@@ -159,9 +159,8 @@ class Crowd:
             while beats and beats[0][0] <= now:
                 due, number = heapq.heappop(beats)
                 isolator = self._all[number]
-                isolator.say(
-                    Heartbeat(task=isolator.task, state=TaskState.RUNNING, attempt=1), reliable=False
-                )
+                beat = Heartbeat(task=isolator.task, state=TaskState.RUNNING, attempt=1, time=time.time())
+                isolator.say(beat, reliable=False)
                 self._take(isolator)
                 heapq.heappush(beats, (due + interval, number))
             while decisions and asked < (now - begun) * decisions:

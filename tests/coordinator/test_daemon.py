@@ -387,10 +387,10 @@ def test_nothing_is_decided_while_the_journal_cannot_be_written(
         with monkeypatch.context() as patch:
             patch.setattr(daemon._journal, "append_many", full)
             a = isolator("a")
-            until(lambda: a.turn() or daemon._turn() or len(attempts) >= 2, "two attempts to write")
+            until(lambda: a.turn() or daemon._turn(set()) or len(attempts) >= 2, "two attempts to write")
             assert not [message for message in a.heard if isinstance(message, Welcome)]
             assert a.client.waiting == 1 and not daemon._state.tasks
-        until(lambda: a.turn() or daemon._turn() or a.heard, "the answer")
+        until(lambda: a.turn() or daemon._turn(set()) or a.heard, "the answer")
         assert [type(message) for message in a.heard] == [Welcome]
         assert sum(kind == "registered" for kind, _ in journal(home)) == 1
     finally:

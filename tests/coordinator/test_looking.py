@@ -5,16 +5,16 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from whesl.coordinator.daemon import Daemon
+from whesl.coordinator.calls import Calls
 from whesl.coordinator.events import JobSeen, LookAtJob
 from whesl.coordinator.performing import look_at_jobs
+from whesl.coordinator.state import State
+from whesl.coordinator.workers import Workers
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
-from whesl.wire.keys import private_directory
 
 
 class Cluster:
@@ -81,22 +81,17 @@ def test_no_answer_is_not_asked_for_again_one_by_one() -> None:
     assert len(cluster.asked) == 1 and all(found.unseen and found.record is None for found in seen)
 
 
-def test_the_daemon_asks_once_for_all_that_fell_silent_together(tmp_path: Path) -> None:
-    home = private_directory(tmp_path / "home")
-    private_directory(home / "coordinator")
+def test_one_question_is_asked_for_all_that_fell_silent_together() -> None:
     cluster = Cluster({str(number): record(str(number)) for number in range(1200)})
-    daemon = Daemon(home, cluster, bind="127.0.0.1", log=subprocess.DEVNULL)  # type: ignore[arg-type]
-    try:
-        for number in range(1200):
-            daemon._look(look(f"t{number}", str(number)))
-        daemon._look_at_jobs()
-        seen: list[JobSeen] = []
-        deadline = time.monotonic() + 60
-        while len(seen) < 1200 and time.monotonic() < deadline:
-            seen += [event for event in daemon._workers.results() if isinstance(event, JobSeen)]
-        assert sorted(len(ids) for ids in cluster.asked) == [200, 500, 500]
-        assert {found.task for found in seen} == {f"t{number}" for number in range(1200)}
-        assert all(found.record is not None for found in seen)
-    finally:
-        daemon._journal.close()
-        daemon._server.close()
+    workers = Workers()
+    calls = Calls(workers, cluster, subprocess.DEVNULL)  # type: ignore[arg-type]
+    for number in range(1200):
+        calls.make(look(f"t{number}", str(number)), State())
+    calls.look_at_jobs(State())
+    seen: list[JobSeen] = []
+    deadline = time.monotonic() + 60
+    while len(seen) < 1200 and time.monotonic() < deadline:
+        seen += [event for event in workers.results() if isinstance(event, JobSeen)]
+    assert sorted(len(ids) for ids in cluster.asked) == [200, 500, 500]
+    assert {found.task for found in seen} == {f"t{number}" for number in range(1200)}
+    assert all(found.record is not None for found in seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +17,7 @@ from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
 from whesl.coordinator import absent, core, performing
+from whesl.coordinator.arriving import events_of
 from whesl.coordinator.events import (
     AllowRequeue,
     Arrived,
@@ -190,7 +191,7 @@ class Coordinator:
         if not self.dead:
             self._line()
             self._collect()
-            self._take([(Tick(), None)])
+            self._take([(Tick(), ())])
             self._hold_to_telling()
             self.place.shelf.look(self)
             self.world.after(TICK, self._beat)
@@ -206,13 +207,14 @@ class Coordinator:
         if any(isinstance(delivery.message, Register) for delivery in heard):
             self._collect()
         taken: set[tuple[str, int]] = set()
-        events: list[tuple[Event, Delivery | None]] = []
+        new: list[Delivery] = []
         for delivery in heard:
             number = delivery.envelope.number
             if self.server.inbox.seen(delivery.envelope) or (number and (delivery.peer, number) in taken):
                 continue
             taken.add((delivery.peer, number))
-            events.append((Arrived(peer=delivery.peer, message=delivery.message), delivery))
+            new.append(delivery)
+        events = list(events_of(new))
         if events and not self.dead:
             self._take(events)
 
@@ -221,11 +223,12 @@ class Coordinator:
         for frames in list(self.system.spool):
             left = [envelope for frame in frames if (envelope := decode(frame)) is not None]
             peer = f"{left[0].sender}#{left[0].incarnation}"
-            events: list[tuple[Event, Delivery | None]] = [
-                (Arrived(peer=peer, message=envelope.message), Delivery(peer, envelope.message, envelope))
+            new = [
+                Delivery(peer, envelope.message, envelope)
                 for envelope in left
                 if not self.server.inbox.seen(envelope)
             ]
+            events = list(events_of(new))
             if self.dead or (events and not self._take(events)) or self.dead:
                 return
             self.server.forget(peer)
@@ -239,11 +242,11 @@ class Coordinator:
 
     def _line(self) -> None:
         waiting = list(self._waiting)
-        if waiting and self._take([(event, None) for event in waiting]) and not self.dead:
+        if waiting and self._take([(event, ()) for event in waiting]) and not self.dead:
             for _ in waiting:
                 self._waiting.popleft()
 
-    def _take(self, events: list[tuple[Event, Delivery | None]]) -> bool:
+    def _take(self, events: Sequence[tuple[Event, tuple[Delivery, ...]]]) -> bool:
         """One turn as the daemon does it; or it is killed in it."""
         world, place = self.world, self.place
         place.turns += 1
@@ -251,17 +254,18 @@ class Coordinator:
         state = self.state
         records: list[tuple[str, dict[str, Any]]] = []
         commands: list[Command] = []
-        for event, delivery in events:
+        for event, deliveries in events:
             if world.tracing and not isinstance(event, Tick):
                 text = repr(event)
-                if "Report(" not in text and "Heartbeat(" not in text:
+                if "Report(" not in text and "Heartbeat" not in text:
                     world.note("coordinator", f"[{place.turns}] {text[:260]}")
             if isinstance(event, Arrived) and isinstance(event.message, Escalate):
                 self.system.watch.coordinator.escalation(state, event.message.raised)
             state, more = core.step(state, event, now)
             own = [(command.kind, command.data) for command in more if isinstance(command, Journal)]
-            if own and delivery is not None and delivery.origin is not None:
-                own[0] = (own[0][0], {**own[0][1], "from": delivery.origin})
+            origin = deliveries[0].origin if len(deliveries) == 1 else None
+            if own and origin is not None:
+                own[0] = (own[0][0], {**own[0][1], "from": origin})
             records += own
             commands += [command for command in more if not isinstance(command, Journal)]
         crash = struck(place.crashes, place.turns, {kind for kind, _ in records})
@@ -270,10 +274,10 @@ class Coordinator:
             return False
         if records and world.out("disk"):
             return False
-        for event, delivery in events:
-            if delivery is not None and isinstance(event, Arrived):
+        for _, deliveries in events:
+            for peer in {delivery.peer for delivery in deliveries}:
                 for entry in state.tasks.values():
-                    if entry.peer == event.peer:
+                    if entry.peer == peer:
                         place.hearing.heard(entry.id, world.now)
         for kind, data in records:
             if kind == "unobserved":
@@ -286,8 +290,8 @@ class Coordinator:
         if crash is not None and crash.place == 1:
             self._crash(crash.back)
             return True
-        for _, delivery in events:
-            if delivery is not None:
+        for _, deliveries in events:
+            for delivery in deliveries:
                 self.server.settle(delivery)
         left = crash.place - 2 if crash is not None else -1
         for command in commands:

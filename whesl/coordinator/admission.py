@@ -7,6 +7,8 @@ refused while the task has a living owner, and admitted once it has ended (its m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from whesl.coordinator import clocks, escalation, recovery
 from whesl.coordinator.events import AllowRequeue, RequeueEnded
 from whesl.coordinator.hierarchy import identify
@@ -31,7 +33,7 @@ def on_register(turn: Turn, peer: str, message: Register) -> None:
         clocks.forget(turn, task)
     if entry is None or not again or entry.peer != peer or entry.told_by == "scheduler":
         _admit(turn, entry, task, peer, message)
-    heard(turn, task)
+    heard(turn, (task,))
     welcome(turn, turn.state.tasks[task])
 
 
@@ -146,12 +148,13 @@ def welcome(turn: Turn, entry: TaskEntry) -> None:
             turn.send(entry.peer, Control(task=name, id=control.id, action=control.action))
 
 
-def heard(turn: Turn, task: str) -> None:
-    """Note that a task's isolator lives."""
-    if turn.state.tasks[task].quiet:
-        turn.record("heard", task=task)
+def heard(turn: Turn, tasks: Sequence[str]) -> None:
+    """Note that tasks' isolators live."""
+    for task in tasks:
+        if turn.state.tasks[task].quiet:
+            turn.record("heard", task=task)
     volatile = turn.state.volatile
-    turn.volatile(
-        heard=volatile.heard.with_(task, turn.now),
-        ended=volatile.ended.without(task),
-    )
+    ended = volatile.ended
+    for task in tasks if ended else ():
+        ended = ended.without(task)
+    turn.volatile(heard=volatile.heard.with_all(dict.fromkeys(tasks, turn.now)), ended=ended)

@@ -17,6 +17,7 @@ from whesl.coordinator.events import (
     CancelJob,
     Command,
     Event,
+    HeartbeatsArrived,
     JobCancelled,
     JobSeen,
     RequeueAllowed,
@@ -94,7 +95,7 @@ def _on_arrived(turn: Turn, event: Arrived) -> None:
         return
     entry = _owner(turn, event.peer, message)
     if entry is not None:
-        admission.heard(turn, entry.id)
+        admission.heard(turn, (entry.id,))
     handler(turn, event.peer, message)
 
 
@@ -105,9 +106,19 @@ def _owner(turn: Turn, peer: str, message: Any) -> TaskEntry | None:
     return entry if entry is not None and entry.peer == peer else None
 
 
-def _on_heartbeat(turn: Turn, peer: str, message: Heartbeat) -> None:
-    entry = _owner(turn, peer, message)
-    if entry is None or not entry.live or message.attempt < entry.attempt:
+def _on_heartbeats(turn: Turn, event: HeartbeatsArrived) -> None:
+    owned = [
+        (entry.id, beat)
+        for peer, beat in event.beats
+        if (entry := turn.task(beat.task)) is not None and entry.peer == peer
+    ]
+    admission.heard(turn, [task for task, _ in owned])
+    for task, beat in owned:
+        _on_heartbeat(turn, turn.state.tasks[task], beat)
+
+
+def _on_heartbeat(turn: Turn, entry: TaskEntry, message: Heartbeat) -> None:
+    if not entry.live or message.attempt < entry.attempt:
         return
     clocks.note(turn, entry, message.time)
     if escalation.pending_requeue(turn, entry) is not None:
@@ -205,7 +216,7 @@ def _on_tick(turn: Turn, _event: Tick) -> None:
 
 _MESSAGES: dict[type, Callable[[Turn, str, Any], None]] = {
     Register: admission.on_register,
-    Heartbeat: _on_heartbeat,
+    Heartbeat: lambda turn, peer, beat: _on_heartbeats(turn, HeartbeatsArrived(beats=((peer, beat),))),
     Report: _on_report,
     RecoveryRequest: recovery.on_request,
     RecoveryDone: recovery.on_done,
@@ -218,6 +229,7 @@ _MESSAGES: dict[type, Callable[[Turn, str, Any], None]] = {
 _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     Started: _on_started,
     Arrived: _on_arrived,
+    HeartbeatsArrived: _on_heartbeats,
     StepEnded: recovery.on_step_ended,
     JobSeen: escalation.on_job_seen,
     RequeueAsked: escalation.on_requeue_asked,

@@ -10,37 +10,28 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import signal
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 import zmq
 
-from whesl.coordinator import core, descriptors, garbage, performing, views
+from whesl.coordinator import core, descriptors, garbage, views
+from whesl.coordinator.arriving import events_of
+from whesl.coordinator.calls import CALLS, Calls
 from whesl.coordinator.events import (
-    AllowRequeue,
-    Arrived,
-    AskRequeue,
-    CancelJob,
     Command,
     Event,
-    JobCancelled,
-    JobSeen,
-    LookAtJob,
-    Requeue,
-    RequeueAllowed,
-    RequeueEnded,
-    RunStep,
+    HeartbeatsArrived,
     Say,
     Send,
     Started,
-    StepEnded,
     Stop,
     Tell,
     Tick,
@@ -60,7 +51,7 @@ from whesl.model.errors import WheslError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
-from whesl.wire.messages import Heartbeat, Query, Register, Reply
+from whesl.wire.messages import Query, Register, Reply
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
 from whesl.wire.spool import collect, put_aside
@@ -70,14 +61,21 @@ LOG = logging.getLogger(__name__)
 _LONGEST_TICK = 1.0
 _FAREWELL = 2.0
 _BATCH = 256
-_MOST_LOOKS = 500  # at jobs with one question: their ids are one argument of a command
 _JOURNAL_RETRY = 1.0
+# Where more messages come in a second, a turn that had few is followed by a wait of some milliseconds: a turn
+# takes longer than what is done in it for one heartbeat (network drivers let packets gather for that reason).
+_MANY, _FEW = 500, 32
+_GATHERING = 3
 # At most so many tasks are told a new configuration at once, one time after the other after so many seconds:
 # 10,000 in two seconds, a third of a processor, while others are answered.
 _SLICE = 25
 _PACE = 0.005
 # Room for some thousand records, when the journal's disk is full.
 _RESERVE = 2 * 1024 * 1024
+
+
+# An event, and the messages that it stands for: none for what did not arrive.
+_Taken = tuple[Event, tuple[Delivery, ...]]
 
 
 class Daemon:
@@ -108,9 +106,7 @@ class Daemon:
     ) -> None:
         self._home = home
         self._clock = Clock()
-        self._ports = ports
         self._idle = idle
-        self._log = log
         self._directory = home / "coordinator"
         journal = self._directory / "journal.db"
         after = max(map(snapshot.number, snapshot.found(self._directory)), default=0)
@@ -138,7 +134,7 @@ class Daemon:
         self._snapshotter = Snapshotter(self._journal, begun)
         self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
-        self._looks: list[LookAtJob] = []
+        self._calls = Calls(self._workers, ports, log)
         self._untold = Untold()
         self._next_telling = 0.0
         self._events: deque[Event] = deque([Started()])
@@ -150,6 +146,8 @@ class Daemon:
         self._full = False
         self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
         self._next_tick = 0.0
+        self._heard = self._new = 0  # messages since the last tick, and in the last turn
+        self._many = False
         self._signals, self._signalled = socket.socketpair()
         for end in (self._signals, self._signalled):
             end.setblocking(False)
@@ -169,9 +167,13 @@ class Daemon:
         poller = zmq.Poller()
         for watched in (*self._server.sockets, self._workers.fileno(), self._signals.fileno()):
             poller.register(watched, zmq.POLLIN)
+        aside = select.poll()
+        for descriptor in (self._workers.fileno(), self._signals.fileno()):
+            aside.register(descriptor, select.POLLIN)
         while not self._stopping:
-            poller.poll(max(1, int(self._wait() * 1000)))
-            self._turn()
+            if self._many and self._new < _FEW:
+                aside.poll(_GATHERING)
+            self._turn({which for which, _ in poller.poll(max(1, int(self._wait() * 1000)))})
         self._close(poller)
 
     def stop(self) -> None:
@@ -180,16 +182,20 @@ class Daemon:
 
     # The loop, step by step -----------------------------------------------------------------------------
 
-    def _turn(self) -> None:
-        self._hear_signals()
-        self._events.extend(self._workers.results())
+    def _turn(self, readable: set[Any]) -> None:
+        if self._signals.fileno() in readable:
+            self._hear_signals()
+        if self._workers.fileno() in readable:
+            self._events.extend(self._workers.results())
         if self._events:
             self._handle_events()
         self._hear()
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + self._interval
+            self._many = self._heard > _MANY * self._interval
+            self._heard = 0
             self._collect()
-            self._take([(Tick(), None)])
+            self._take([(Tick(), ())])
             self._count_connections()
             self._publish()
             self._snapshotter.look(len(self._state.tasks), self._kept)
@@ -215,24 +221,29 @@ class Daemon:
 
     def _handle_events(self) -> None:
         """Take in what workers found out; what cannot be written down yet stays in line."""
-        waiting = [(event, None) for event in self._events]
+        waiting: list[_Taken] = [(event, ()) for event in self._events]
         if self._take(waiting):
             for _ in waiting:
                 self._events.popleft()
 
     def _hear(self) -> None:
-        heard: list[tuple[Event, Delivery | None]] = []
         deliveries = self._server.receive()
-        if any(isinstance(delivery.message, Register) for delivery in deliveries):
+        self._new = len(deliveries)
+        if not deliveries:
+            return
+        self._heard += len(deliveries)
+        self._last_message = time.monotonic()
+        kinds = {type(delivery.message) for delivery in deliveries}
+        if Register in kinds:
             # What is left by now concerns whoever starts now: an ancestor may have ended out of reach.
             self._collect()
-        for delivery in deliveries:
-            self._last_message = time.monotonic()
-            if isinstance(delivery.message, Query):
-                self._server.settle(delivery)
-                self._server.send(delivery.peer, self._answer(delivery.message))
-            else:
-                heard.append((Arrived(peer=delivery.peer, message=delivery.message), delivery))
+        if Query in kinds:
+            for delivery in deliveries:
+                if isinstance(delivery.message, Query):
+                    self._server.settle(delivery)
+                    self._server.send(delivery.peer, self._answer(delivery.message))
+            deliveries = [delivery for delivery in deliveries if not isinstance(delivery.message, Query)]
+        heard = list(events_of(deliveries))
         for first in range(0, len(heard), _BATCH):
             # What is not written down is not acknowledged: its sender says it again.
             self._take(heard[first : first + _BATCH])
@@ -248,10 +259,7 @@ class Daemon:
             with contextlib.suppress(OSError):
                 LOG.error("what was left could not be understood, see %s", put_aside(path))
         for left in found:
-            new: list[tuple[Event, Delivery | None]] = [
-                (Arrived(peer=delivery.peer, message=delivery.message), delivery)
-                for delivery in self._server.take_in(left.envelopes)
-            ]
+            new = list(events_of(self._server.take_in(left.envelopes)))
             if not all(self._take(new[first : first + _BATCH]) for first in range(0, len(new), _BATCH)):
                 return
             if new:
@@ -260,7 +268,7 @@ class Daemon:
             with contextlib.suppress(OSError):
                 left.path.unlink()
 
-    def _take(self, events: Sequence[tuple[Event, Delivery | None]]) -> bool:
+    def _take(self, events: Sequence[_Taken]) -> bool:
         """Take events in, all or none; False when they could not be written down: nothing has happened then.
 
         Their records share one write: a thousand isolators that register at once wait for one fsync, not
@@ -270,11 +278,14 @@ class Daemon:
         state = self._state
         records: list[tuple[str, dict[str, Any]]] = []
         commands: list[Command] = []
-        for event, delivery in events:
+        for event, deliveries in events:
             state, more = core.step(state, event, now)
+            if not more:
+                continue
             own = [(command.kind, command.data) for command in more if isinstance(command, WriteDown)]
-            if own and delivery is not None and delivery.origin is not None:
-                own[0] = (own[0][0], {**own[0][1], ORIGIN: delivery.origin})
+            origin = deliveries[0].origin if len(deliveries) == 1 else None
+            if own and origin is not None:
+                own[0] = (own[0][0], {**own[0][1], ORIGIN: origin})
             records += own
             commands += [command for command in more if not isinstance(command, WriteDown)]
         if records and not self._written(records, now):
@@ -285,13 +296,14 @@ class Daemon:
             avoid.publish(self._home, state.bad_nodes.values())
         for kind, data in records:
             self._figures.take(kind, data)
-        for _, delivery in events:
-            if delivery is not None:
-                self._figures.heartbeats += isinstance(delivery.message, Heartbeat)
+        for event, deliveries in events:
+            if isinstance(event, HeartbeatsArrived):
+                self._figures.heartbeats += len(deliveries)
+            for delivery in deliveries:
                 self._server.settle(delivery)
         for command in commands:
             _PERFORM[type(command)](self, command)
-        self._look_at_jobs()
+        self._calls.look_at_jobs(state)
         return True
 
     def _written(self, records: list[tuple[str, dict[str, Any]]], now: float) -> bool:
@@ -336,73 +348,8 @@ class Daemon:
                 self._server.send(send.peer, send.message)
             self._next_telling = time.monotonic() + _PACE
 
-    def _run_step(self, command: RunStep) -> None:
-        state, ports, log = self._state, self._ports, self._log
-        self._workers.submit(
-            lambda: performing.perform(state, command.recovery, command.index, ports, log),
-            lambda why: StepEnded(recovery=command.recovery, index=command.index, outcome="fail", note=why),
-        )
-
-    def _look(self, command: LookAtJob) -> None:
-        self._looks.append(command)
-
-    def _look_at_jobs(self) -> None:
-        """Ask for all jobs of a cluster together: a network that was away makes thousands of tasks silent."""
-        clusters: dict[tuple[str, tuple[tuple[str, str], ...]], list[LookAtJob]] = {}
-        for look in self._looks:
-            where = self._state.environment_of(look.task)
-            clusters.setdefault((look.rjms, tuple(sorted(where.items()))), []).append(look)
-        self._looks.clear()
-        for (rjms, environment), looks in clusters.items():
-            for first in range(0, len(looks), _MOST_LOOKS):
-                some = tuple(looks[first : first + _MOST_LOOKS])
-                self._workers.submit(
-                    partial(performing.look_at_jobs, self._ports, rjms, some, dict(environment)),
-                    partial(_unseen, some),
-                )
-
-    def _ask_requeue(self, command: AskRequeue) -> None:
-        where = self._cluster_of(command.token)
-        self._workers.submit(
-            lambda: performing.ask_requeue(self._ports, command.token, command.rjms, command.job_id, where),
-            lambda why: RequeueEnded(token=command.token, outcome="refused", reason=why),
-        )
-
-    def _requeue(self, command: Requeue) -> None:
-        where = self._cluster_of(command.token)
-        self._workers.submit(
-            lambda: performing.requeue(
-                self._ports,
-                command.token,
-                command.rjms,
-                command.job_id,
-                command.restarts,
-                command.exclude,
-                where,
-            ),
-            lambda why: RequeueEnded(token=command.token, outcome="refused", reason=why),
-        )
-
-    def _cluster_of(self, token: str) -> dict[str, str]:
-        return self._state.environment_of(self._state.requeues[token].task)
-
-    def _allow_requeue(self, command: AllowRequeue) -> None:
-        task, job_id = command.task, command.job_id
-        where = self._state.environment_of(task)
-        self._workers.submit(
-            lambda: performing.allow_requeue(
-                self._ports, task, command.rjms, job_id, where, allowed=command.allowed
-            ),
-            lambda why: RequeueAllowed(task=task, allowed=command.allowed, outcome="refused", reason=why),
-        )
-
-    def _cancel_job(self, command: CancelJob) -> None:
-        task, job_id = command.task, command.job_id
-        where = self._state.environment_of(task)
-        self._workers.submit(
-            lambda: performing.cancel_job(self._ports, task, command.rjms, job_id, where),
-            lambda why: JobCancelled(task=task, job_id=job_id, outcome="refused", reason=why),
-        )
+    def _call(self, command: Command) -> None:
+        self._calls.make(command, self._state)
 
     def _say(self, command: Say) -> None:
         LOG.info("%s", command.text)
@@ -493,19 +440,10 @@ class Daemon:
         LOG.info("ended")
 
 
-def _unseen(looks: Sequence[LookAtJob], why: str) -> list[Event]:
-    return [JobSeen(task=look.task, job_id=look.job_id, unseen=why) for look in looks]
-
-
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     Send: Daemon._send,
     Tell: Daemon._tell,
-    RunStep: Daemon._run_step,
-    LookAtJob: Daemon._look,
-    AskRequeue: Daemon._ask_requeue,
-    Requeue: Daemon._requeue,
-    AllowRequeue: Daemon._allow_requeue,
-    CancelJob: Daemon._cancel_job,
+    **dict.fromkeys(CALLS, Daemon._call),
     Say: Daemon._say,
     Stop: Daemon._stop,
 }

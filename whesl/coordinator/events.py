@@ -8,7 +8,7 @@ import msgspec
 
 from whesl.model.workflow import BadNode, Configuration
 from whesl.rjms.port import JobRecord
-from whesl.wire.messages import AnyMessage
+from whesl.wire.messages import AnyMessage, Heartbeat
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +24,12 @@ class Arrived(Event, frozen=True, kw_only=True):
 
     peer: str
     message: AnyMessage
+
+
+class HeartbeatsArrived(Event, frozen=True, kw_only=True):
+    """Heartbeats that came together, with their peers: of ten thousand isolators, thousands a second."""
+
+    beats: tuple[tuple[str, Heartbeat], ...]
 
 
 class StepEnded(Event, frozen=True, kw_only=True):

@@ -65,6 +65,19 @@ class Map(Mapping[K, V]):
             merged: Map[K, V] = Map.__new__(Map)
             merged._begin({**self._whole(), **content})
             return merged
+        base, changes = self._layers
+        changed, length = changes.copy(), self._length
+        for key, value in content.items():
+            before = changed.get(key, _MISSING)
+            if before is _GONE:
+                # Put in again it comes last, as in a dict: its old place has to go first.
+                return self._one_by_one(content)
+            if before is _MISSING and key not in base:
+                length += 1
+            changed[key] = value
+        return self._made(base, changed, length)
+
+    def _one_by_one(self, content: Mapping[K, V]) -> Map[K, V]:
         result = self
         for key, value in content.items():
             result = result.with_(key, value)

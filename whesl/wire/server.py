@@ -82,6 +82,7 @@ class CoordinatorServer:
         self._socket = ServerSocket(host, port, keys.coordinator, frozenset({keys.client.public}))
         self._clock = clock
         self._incarnation = incarnation
+        self._present = self._acknowledgement(0)  # the answer to each heartbeat
         self._inbox = Inbox()
         self._routes: OrderedDict[str, bytes] = OrderedDict()
         # The same, the other way round; tuples, since a set takes 200 bytes, and nearly all have one peer.
@@ -142,7 +143,7 @@ class CoordinatorServer:
     def settle(self, delivery: Delivery) -> None:
         """Acknowledge a message that has been written down; heartbeats are answered with number 0."""
         self._inbox.remember(delivery.envelope)
-        if delivery.envelope.number or isinstance(delivery.message, Heartbeat):
+        if delivery.envelope.number or type(delivery.message) is Heartbeat:
             self._acknowledge(delivery.peer, delivery.envelope.number)
 
     def recall(self, origin: Origin) -> None:
@@ -260,8 +261,10 @@ class CoordinatorServer:
         else:
             del self._peers[route]
 
+    def _acknowledgement(self, number: int) -> bytes:
+        return encode(Envelope(WIRE_VERSION, NAME, self._incarnation, 0, Ack(number=number)))
+
     def _acknowledge(self, peer: str, number: int) -> None:
         route = self._routes.get(peer)
         if route is not None:
-            envelope = Envelope(WIRE_VERSION, NAME, self._incarnation, 0, Ack(number=number))
-            self._socket.send(route, encode(envelope))
+            self._socket.send(route, self._acknowledgement(number) if number else self._present)
