@@ -21,6 +21,8 @@ from whesl.journal import Journal, JournalError, history, snapshot
 from whesl.journal.snapshot import Head, SnapshotError
 
 LOG = logging.getLogger(__name__)
+# Bytes that a task takes in a snapshot, about.
+_TASK = 600
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +39,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     share: float = 0.25
     kept: int = 2
     old: int = 100_000
-    removed: int = 500
+    removed: int = 2000
     history: int = 256 << 20
     apart: float = 10.0
     again: float = 60.0
@@ -135,9 +137,10 @@ class Snapshotter:
 
     def _failed(self, why: str) -> None:
         self._not_before = self._clock() + self._limits.again
-        if why != self.trouble:
-            LOG.error("%s; the journal has everything, and it is tried again", why)
-        self.trouble = why
+        trouble = f"{why}; the journal has everything, and it is tried again"
+        if trouble != self.trouble:
+            LOG.error("%s", trouble)
+        self.trouble = trouble
 
     # In the thread --------------------------------------------------------------------------------------
 
@@ -154,7 +157,8 @@ class Snapshotter:
 
     def _write(self, head: Head, kept: Kept) -> None:
         content = snapshots.pieces(kept)
-        path = snapshot.write(self._directory, head, content, expected=self._size, breathe=_breathe)
+        expected = max(self._size, _TASK * len(kept.state.tasks))
+        path = snapshot.write(self._directory, head, content, expected=expected, breathe=_breathe)
         try:
             snapshots.prove(path, breathe=_breathe)
         except FileNotFoundError:

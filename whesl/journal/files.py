@@ -8,6 +8,7 @@ whatever bears that name without being complete is damaged.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 from collections import Counter
@@ -98,10 +99,13 @@ def flaw(path: Path) -> str:
 
 
 def sync_directory(directory: Path) -> None:
-    """Have a directory's names on the disk. Raises OSError."""
+    """Have a directory's names on the disk, where its file system can be asked for that. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+            raise
     finally:
         os.close(descriptor)
 

@@ -153,7 +153,8 @@ def put_away(
     except OSError as error:
         why = "the file system is full" if error.errno in FULL else error.strerror
         raise JournalError(
-            f"old records could not be moved out of the journal {journal}: {why}", reason="full"
+            f"old records could not be moved out of the journal {journal}: {why}",
+            reason="full" if error.errno in FULL else "input-output",
         ) from error
 
 

@@ -35,8 +35,8 @@ _UNFINISHED = ".snapshot-*.new"
 _HEAD, _END = "head", "end"
 # Bytes after which what was written is forced to the disk: a record's own write would wait for all of it.
 _SYNCED = 1 << 20
-# Bytes that a file system has to have free beside the snapshot itself: it is others' too.
-_LEFT_FREE = 64 << 20
+# Bytes that a file system has to have free beside several such snapshots: it is others' too.
+_LEFT_FREE = 8 << 20
 
 
 class SnapshotError(WheslError):
@@ -85,7 +85,7 @@ def write(
     path = directory / f"snapshot-{head.last.seq:012d}"
     beside = directory / f".{path.name}.{os.getpid()}.new"
     try:
-        if shutil.disk_usage(directory).free < 2 * expected + _LEFT_FREE:
+        if shutil.disk_usage(directory).free < 4 * expected + _LEFT_FREE:
             raise SnapshotError(f"no snapshot was written: there is too little room in {directory}")
         try:
             descriptor = os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
