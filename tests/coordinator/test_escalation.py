@@ -15,6 +15,7 @@ from whesl.wire.messages import (
     Finished,
     Heartbeat,
     NodeSuspect,
+    RecoveryRequest,
     Report,
     Welcome,
 )
@@ -116,6 +117,18 @@ class TestSilence:
         assert not world.task("b").quiet
         assert len(world.kinds("quiet")) == 1
 
+    def test_the_end_of_a_job_is_seen_twice_over_restarts_too(self, world: World) -> None:
+        """What was ordered to run again has long to begin: longer than such a coordinator lives."""
+        a = world.register("a")
+        world.tell(a, RecoveryRequest(raised=raised("AGAIN", "a")))
+        assert world.ports.fake.requeued == ["job-a"]
+        world.ports.fake.put("job-a", JobState.COMPLETED, exit_code=0)
+        for _ in range(12):
+            world.wait(12)
+            world.restart()
+        assert world.task("a").state is TaskState.COMPLETED
+        assert world.task("a").told_by == "scheduler"
+
     def test_a_coordinator_that_hears_for_less_than_a_heartbeat_calls_nobody_silent(
         self, world: World
     ) -> None:
@@ -172,7 +185,7 @@ class TestSilence:
     def test_last_words_that_come_late_win(self, world: World) -> None:
         a = world.register("a")
         world.ports.fake.put("job-a", JobState.FAILED)
-        while world.task("a").id not in world.state.volatile.ended:
+        while not world.task("a").over:
             world.wait(1)
         world.tell(a, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2))
         world.wait(60)

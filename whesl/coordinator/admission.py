@@ -151,10 +151,7 @@ def welcome(turn: Turn, entry: TaskEntry) -> None:
 def heard(turn: Turn, tasks: Sequence[str]) -> None:
     """Note that tasks' isolators live."""
     for task in tasks:
-        if turn.state.tasks[task].quiet:
+        entry = turn.state.tasks[task]
+        if entry.quiet or entry.over:
             turn.record("heard", task=task)
-    volatile = turn.state.volatile
-    ended = volatile.ended
-    for task in tasks if ended else ():
-        ended = ended.without(task)
-    turn.volatile(heard=volatile.heard.with_all(dict.fromkeys(tasks, turn.now)), ended=ended)
+    turn.volatile(heard=turn.state.volatile.heard.with_all(dict.fromkeys(tasks, turn.now)))

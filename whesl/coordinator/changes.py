@@ -137,6 +137,7 @@ def _registered(state: State, data: Data, time: float) -> State:
         job_id=data["job_id"],
         nodes=tuple(data["nodes"]),
         quiet=0.0,
+        over=0.0,
         trouble=before.trouble if data["peer"] == before.peer else "",
         parted="",
     )
@@ -236,7 +237,11 @@ def _quiet(state: State, data: Data, _time: float) -> State:
 
 
 def _heard(state: State, data: Data, _time: float) -> State:
-    return _task(state, data["task"], quiet=0.0)
+    return _task(state, data["task"], quiet=0.0, over=0.0)
+
+
+def _over(state: State, data: Data, _time: float) -> State:
+    return _task(state, data["task"], over=data["since"])
 
 
 def _counted(state: State, data: Data, _time: float) -> State:
@@ -464,6 +469,7 @@ CHANGES: dict[str, Callable[[State, Data, float], State]] = {
     "unobserved": _unobserved,
     "quiet": _quiet,
     "heard": _heard,
+    "over": _over,
     "counted": _counted,
     "requested": _requested,
     "step-begun": _step_begun,

@@ -254,20 +254,20 @@ def on_job_seen(turn: Turn, event: JobSeen) -> None:
     record = event.record
     ended = record is None or record.state.ended
     if not ended:
-        turn.volatile(ended=volatile.ended.without(entry.id))
+        if entry.over:
+            turn.record("over", task=entry.id, since=0.0)
         if record is not None and record.batch_host_lost and order is None:
             _batch_host_lost(turn, entry, record)
         return
-    since = volatile.ended.get(entry.id)
-    if since is None:
+    if not 0 < entry.over <= turn.now:
         # Its isolator's last words may still be on their way.
-        turn.volatile(ended=volatile.ended.with_(entry.id, turn.now))
+        turn.record("over", task=entry.id, since=turn.now)
         return
     patience = turn.state.settings.look / 2
     if order is not None and record is not None and record.restarts <= order.restarts:
         # What is seen is the end of the old run: the scheduler has yet to start the new one.
         patience = turn.state.settings.look * 6
-    if turn.now - since >= patience:
+    if turn.now - entry.over >= patience:
         _ended_silently(turn, entry, record)
 
 

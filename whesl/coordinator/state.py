@@ -66,7 +66,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``claim`` owns the task; ``fenced`` claims never do again. ``alias`` is what its isolator calls it, where
     that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is when, by its
     isolator's clock, its state was last told of; ``behind``: how far that clock is behind the coordinator's.
-    ``quiet`` is since when its heartbeats are missed, 0: they are not.
+    ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says of the silent
+    task that its job has ended; 0: no such thing.
     """
 
     id: str
@@ -80,6 +81,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     said: float = 0.0
     behind: float = 0.0
     quiet: float = 0.0
+    over: float = 0.0
     attempt: int = 0
     claim: str = ""
     fenced: tuple[str, ...] = ()
@@ -206,7 +208,6 @@ class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     looked: Map[str, float] = Map()
     looking: Map[str, None] = Map()
     unseen: Map[str, None] = Map()  # tasks of which it was said that their job cannot be observed
-    ended: Map[str, float] = Map()  # since when the scheduler says that a task's job has ended
     retry_at: Map[str, float] = Map()  # by recovery id or requeue token
     retries: Map[str, int] = Map()
     late: Map[str, float] = Map()  # by task: how late the quickest of its heartbeats came, by both clocks
