@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from whesl.isolator import agent
 from whesl.isolator.agents import Agents
 from whesl.isolator.link import FROM_AGENT, Beat, BeatAnswer, Leave, LinkFile, ReadStacks, Stacks
+from whesl.isolator.silence import GRACE, NodeLost
 from whesl.isolator.taskdir import TaskDir
 from whesl.rjms.port import Allocation, StepRequest
 from whesl.wire.keys import LinkKeys
@@ -66,10 +69,11 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
 
 
 class _Step:
-    """A step of agents in threads of this process."""
+    """A step of agents in threads of this process; another process stands for it."""
 
-    def __init__(self, threads: list[threading.Thread]) -> None:
+    def __init__(self, threads: list[threading.Thread], pid: int = 0) -> None:
         self.threads = threads
+        self.pid = pid or os.getpid()
 
     def poll(self) -> int | None:
         return None if any(thread.is_alive() for thread in self.threads) else 0
@@ -123,3 +127,31 @@ def test_agents_that_were_never_heard_are_killed_at_the_end(tmp_path: Path) -> N
     )  # fmt: skip
     agents.close()
     assert len(allocation.killed) == 1
+
+
+def test_a_restarted_isolator_knows_the_step_that_carries_its_agents(tmp_path: Path) -> None:
+    """Slurm ends a step of several nodes when one of them came back without it: the others are not lost."""
+    allocation = _Allocation()
+    with subprocess.Popen(["sleep", "600"]) as carrier:
+        step = _Step([threading.main_thread()], carrier.pid)
+        allocation.launch = lambda _request: step  # type: ignore[method-assign]
+        directory = TaskDir(tmp_path)
+
+        def isolator() -> Agents:
+            return Agents(
+                directory, cast(Allocation, allocation), ("n02", "n03"), "n01", "1.0", "none",
+                heartbeat=0.05, limit=5.0, now=100.0,
+            )  # fmt: skip
+
+        isolator()._server.close()  # as the kernel does for one that is killed
+        agents = isolator()
+        try:
+            for node in ("n02", "n03"):
+                agents.silence.heard(node, 101.0)
+                agents.silence.closed(node, 101.0)
+            carrier.kill()
+            carrier.wait()
+            assert agents.poll(101.0 + 2 * GRACE) == []
+            assert [fact for fact in agents.poll(107.0) if isinstance(fact, NodeLost)], "silent for too long"
+        finally:
+            agents.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -164,6 +165,7 @@ class Carrier:
 
     def __init__(self, gone: Callable[[str], bool]) -> None:
         self.gone = gone
+        self.pid = os.getpid()
 
     def launch(self, _request: Any) -> Any:
         return self

@@ -14,11 +14,12 @@ import msgspec
 import psutil
 import zmq
 
-from whesl.isolator import taskdir
+from whesl.isolator import processes, taskdir
 from whesl.isolator.link import (
     FROM_AGENT,
     Beat,
     BeatAnswer,
+    Carrier,
     FromAgent,
     Kill,
     Killed,
@@ -43,6 +44,20 @@ RELAUNCH_AFTER = 3.0
 START_LIMIT = 30.0
 REVIVALS = 3  # of the agent on one node
 LEAVE_LIMIT = 1.0  # seconds until agents that were told to leave are killed
+
+
+class _Adopted:
+    """A step that an earlier isolator started, as far as it can be seen from here."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
+        self.pid = carrier.pid
+
+    def poll(self) -> int | None:
+        """Return None while it runs; how it ended is not known."""
+        found = processes.read(self.pid)
+        living = found is not None and found.started == self._carrier.started and found.state != "Z"
+        return None if living else 0
 
 
 class Agents:
@@ -76,7 +91,7 @@ class Agents:
         self._allocation = allocation
         self._nodes = nodes
         self.silence = Silence(nodes, limit)
-        self._step: Step | None = None
+        self._steps: list[Step] = []
         self._revived: dict[str, list[Step]] = {}
         self._began = now
         self._relaunch: float | None = None
@@ -108,11 +123,13 @@ class Agents:
             heartbeat=heartbeat,
             limit=limit,
         )
-        taskdir.replace(directory.link, msgspec.json.encode(self._file))
         if old is None:
-            self._step = self._launch(nodes)
+            taskdir.replace(directory.link, msgspec.json.encode(self._file))
+            self._begin(nodes)
         else:
             # An earlier isolator started agents: they find this one by the same address and keys.
+            self._steps += map(_Adopted, old.carriers)
+            self._write_down()
             self._relaunch = now + RELAUNCH_AFTER
 
     @property
@@ -134,6 +151,19 @@ class Agents:
         except (WheslError, OSError) as error:
             self._complain(str(error))
             return None
+
+    def _begin(self, nodes: tuple[str, ...]) -> None:
+        if (step := self._launch(nodes)) is not None:
+            self._steps.append(step)
+            self._write_down()
+
+    def _write_down(self) -> None:
+        """Keep what an isolator after this one has to know of the steps that carry the agents."""
+        found = [process for step in self._steps if (process := processes.read(step.pid)) is not None]
+        carriers = tuple(Carrier(pid=process.pid, started=process.started) for process in found)
+        with contextlib.suppress(OSError):  # on a full disk; then a step's end looks like the loss of nodes
+            file = msgspec.structs.replace(self._file, carriers=carriers)
+            taskdir.replace(self._directory.link, msgspec.json.encode(file))
 
     def _revive(self, node: str) -> None:
         """Start another agent on a node that may live without one.
@@ -165,13 +195,14 @@ class Agents:
             call()
         while self._seen:
             self.silence.witnessed(*self._seen.pop(), now)
-        over = self._step is not None and self._step.poll() is not None
+        running = [step for step in self._steps if step.poll() is None]
+        over = len(running) < len(self._steps)
         for fact in self.silence.lost(now, step_over=over):
             facts.append(fact)
             if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):
                 self._revive(fact.node)
         if over:
-            self._step = None
+            self._steps = running
             self._relaunch = now
         for node in self.silence.doubtful(now):
             self._look(node)
@@ -179,7 +210,7 @@ class Agents:
             self._relaunch = None
             absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
             if absent:
-                self._step = self._launch(absent)
+                self._begin(absent)
         if now > self._began + START_LIMIT and not self._complained and self.silence.never_heard():
             self._complain(f"{', '.join(self.silence.never_heard())} did not answer")
         return facts
@@ -237,7 +268,7 @@ class Agents:
         A killed srun leaves its slurmstepd calling it for seconds, in which the job stays COMPLETING and
         whatever waits for the job waits too. A step with an agent that cannot hear does not end by itself.
         """
-        steps = [step for step in (self._step, *(s for some in self._revived.values() for s in some)) if step]
+        steps = [*self._steps, *(step for some in self._revived.values() for step in some)]
         leaving = all(self.silence.present(node) for node in self._nodes)
         deadline = time.monotonic() + LEAVE_LIMIT
         while running := [step for step in steps if step.poll() is None]:

@@ -72,10 +72,18 @@ TO_AGENT = (BeatAnswer, Kill, ReadStacks, SignalProcesses, Leave)
 FROM_AGENT = (Beat, Killed, Stacks)
 
 
+class Carrier(msgspec.Struct, frozen=True, kw_only=True):
+    """The local process that stands for a step with agents; ``started`` is in clock ticks since boot."""
+
+    pid: int
+    started: int
+
+
 class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
     """Where the isolator listens, with which keys, and what its agents fence by.
 
     ``hosts`` are names and addresses of the isolator's node; an agent uses the first that answers.
+    ``carriers`` are the steps that run the agents: when one ends, its agents go although their nodes live.
     """
 
     hosts: tuple[str, ...]
@@ -85,3 +93,4 @@ class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str
     heartbeat: float
     limit: float
+    carriers: tuple[Carrier, ...] = ()
