@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.detect import Detected, PatternError, Watch
+from whesl.detect.core import Detected
 from whesl.detect.disk import Usage
-from whesl.detect.watch import SKIM_SIZE
+from whesl.detect.patterns import PatternError
+from whesl.detect.watch import SKIM_SIZE, Watch
 from whesl.esl.spec import (
     DiskDetection,
     DiskMetric,

@@ -56,7 +56,9 @@ def directory(tmp_path: Path) -> TaskDir:
 
 
 def job(tmp_path: Path, script: str, **changes: object) -> Job:
-    setup = Setup(task=TASK, workflow="exec", coordinator=False, claim="c", nodes=("here",), salt="s")
+    # Tests that run beside this one would be found by the same token.
+    salt = str(tmp_path)
+    setup = Setup(task=TASK, workflow="exec", coordinator=False, claim="c", nodes=("here",), salt=salt)
     return Job(
         setup=msgspec.structs.replace(setup, **changes),
         script=script,

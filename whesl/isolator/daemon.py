@@ -302,6 +302,7 @@ class Daemon:
             self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
             self._feed(AttemptStarted(attempt=command.attempt, pid=result.pid, started=result.started))
             room.hold(self._directory.path)
+            self._watch_attempt(command)
 
         try:
             self._starter.choose_outputs(command)
@@ -313,6 +314,12 @@ class Daemon:
             self._worker.submit(lambda: self._starter.start(command), then)
         else:
             then(self._starter.start(command))
+
+    def _watch_attempt(self, command: StartAttempt) -> None:
+        try:
+            self._outlook.watch(command.configuration)
+        except WheslError as error:
+            LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
 
     def _take(self, attempt: Attempt) -> None:
         if self._attempt is not None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from whesl.detect.core import Detected
-from whesl.detect.disk import Usage, read_usage
-from whesl.detect.watch import Watch
 from whesl.esl.spec import Source
 from whesl.isolator import output, taskdir
 from whesl.isolator.events import Event, Found, JobExceptionSeen, NodeSeen
@@ -20,6 +19,11 @@ from whesl.journal import Clock
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.workflow import Configuration
+
+if TYPE_CHECKING:
+    from whesl.detect.core import Detected
+    from whesl.detect.disk import Usage
+    from whesl.detect.watch import Watch
 
 LOG = logging.getLogger(__name__)
 DISK_EVERY = 5.0
@@ -50,17 +54,28 @@ class Outlook:
     # The attempt ---------------------------------------------------------------------------------------
 
     def prepare(self, number: int, configuration: Configuration) -> None:
-        """Begin to watch an attempt, before it starts: what its files hold already is not its own."""
+        """Begin to watch an attempt, before it starts: what its files hold already is not its own.
+
+        Of the first that is watched only the files' sizes are written down: the detectors take longer to load
+        than the attempt to start (``watch``).
+        """
         self._number = number
-        spec = self._job.setup.spec
-        if spec is None:
+        if self._job.setup.spec is None:
             return
         sources = output.sources(self._directory, self._job, number, configuration)
-        now = self._clock()
-        if self._watch is None:
-            self._watch = self._new(sources, now, self._begun(number))
-        else:
-            self._watch.new_attempt(now, sources)
+        if self._watch is not None:
+            self._watch.new_attempt(self._clock(), sources)
+            self.save()
+        elif self._begun(number) is None:
+            begun = taskdir.First(sizes={path: _size(path) for path in sources.values()})
+            taskdir.replace(self._sizes(number), msgspec.json.encode(begun))
+
+    def watch(self, configuration: Configuration) -> None:
+        """Watch the attempt that was prepared for, now that it runs. Raises WheslError."""
+        if self._job.setup.spec is None or self._watch is not None:
+            return
+        sources = output.sources(self._directory, self._job, self._number, configuration)
+        self._watch = self._new(sources, self._clock(), self._begun(self._number))
         self.save()
 
     def take_up(self, number: int, configuration: Configuration) -> None:
@@ -81,11 +96,19 @@ class Outlook:
             self._watch.restore(state, now)
 
     def _begun(self, number: int) -> Mapping[str, int] | None:
-        """Return how long the files were when ``whesl exec`` itself started this attempt, else None."""
+        """Return how long the files were when this attempt was started, None when that is not known."""
         first = self._job.first
-        return first.sizes if first is not None and number == 1 else None
+        if first is None or number != 1:
+            first = taskdir.load(self._sizes(number), taskdir.First)
+        return first.sizes if first is not None else None
+
+    def _sizes(self, number: int) -> Path:
+        return self._directory.attempt(number) / "sizes.json"
 
     def _new(self, sources: dict[Source, str], now: float, offsets: Mapping[str, int] | None = None) -> Watch:
+        # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
+        from whesl.detect.watch import Watch
+
         setup = self._job.setup
         assert setup.spec is not None
         return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets)
@@ -166,6 +189,8 @@ class Outlook:
             return
         self._measuring = True
 
+        from whesl.detect.disk import read_usage
+
         def measure() -> list[Usage]:
             usages = []
             for path, metric in paths:
@@ -207,6 +232,13 @@ class Outlook:
         """Let the files go."""
         if self._watch is not None:
             self._watch.close()
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116  # a text
+    except OSError:
+        return 0
 
 
 def words(detected: list[Detected]) -> list[Found]:

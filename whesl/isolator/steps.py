@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from whesl.erm.execute import HostPorts, execute
 from whesl.erm.paths import named_paths
 from whesl.erm.plan import Context, PlanStep, RecoveryError
 from whesl.isolator import rules
@@ -42,6 +41,9 @@ class Steps:
             state: with the recovery.
             index: which of its steps.
         """
+        # Only here: most tasks need none of it, and the first attempt of all of them would wait for it.
+        from whesl.erm.execute import HostPorts, execute
+
         recovery = state.recovery
         assert recovery is not None
         log = os.open(self._directory.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
