@@ -23,6 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from whesl.cli.watch import Watcher
+from whesl.coordinator.observing import known_state
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.views import status_view
 from whesl.esl.spec import Spec
@@ -254,3 +256,20 @@ def test_plain_lines_elsewhere(journal: Journal, terminal: bool) -> None:
         check=True,
     )
     assert done.stdout == b"w/solve_CASE.0\tcompleted\t1\t0\tn00,n01\t-\t-\n"
+
+
+def test_a_watcher_that_begins_with_what_was_known_sees_the_same(whesl_home: Path) -> None:
+    """Of a long journal, only its end is read; and only what has changed is told again."""
+    (whesl_home / "coordinator").mkdir(parents=True)
+    with Journal(whesl_home / "coordinator" / "journal.db") as opened:
+        append(opened, begun(2))
+        append(opened, finished("w/solve_CASE.0", "completed", time.time()))
+        known = known_state(whesl_home)
+        late, early = Watcher(whesl_home, "", known), Watcher(whesl_home, "")
+        early.look()
+        assert not late.look() and late.view() == early.view() and late.said == early.said
+        assert len(late.changed()) == len(early.changed()) > 1 and not late.changed()
+        append(opened, finished("w/solve_CASE.1", "failed", time.time()))
+    assert late.look() and [task["id"] for task in late.changed()] == ["w/solve_CASE.1"]
+    early.look()
+    assert late.view() == early.view()

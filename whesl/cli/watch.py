@@ -15,8 +15,8 @@ from rich.live import Live
 from whesl.cli.display import Screen
 from whesl.coordinator.observing import Known, journal_file
 from whesl.coordinator.records import RecordError, apply
-from whesl.coordinator.state import State
-from whesl.coordinator.views import status_view
+from whesl.coordinator.state import State, TaskEntry
+from whesl.coordinator.views import status_view, task_view
 from whesl.journal import Journal, JournalError
 from whesl.model.signs import visible
 from whesl.report import progress, screen
@@ -46,6 +46,9 @@ class Watcher:
         self._home = home
         self._workflow = workflow
         self._seen = 0 if known is None else known.seq
+        self._viewed: State | None = None
+        self._view: dict[str, Any] = {}
+        self._shown: dict[str, TaskEntry] = {}
         if self._seen:
             self._look_back()
 
@@ -79,7 +82,18 @@ class Watcher:
 
     def view(self) -> dict[str, Any]:
         """Return what ``whesl status --json`` prints."""
-        return status_view(self.state, self._workflow)
+        if self._viewed is not self.state:
+            self._viewed, self._view = self.state, status_view(self.state, self._workflow)
+        return self._view
+
+    def changed(self) -> list[dict[str, Any]]:
+        """Return the rows of the tasks that have changed since the last call, workflow by workflow."""
+        tasks = self.state.tasks.values()
+        entries = [task for task in tasks if self._shown.get(task.id) is not task]
+        self._shown |= {task.id: task for task in entries}
+        order = {workflow: place for place, workflow in enumerate(self.state.workflows)}
+        entries.sort(key=lambda task: order.get(task.workflow, len(order)))
+        return [task_view(task) for task in entries if self._workflow in ("", task.workflow)]
 
     def over(self) -> bool:
         """Whether every task has ended."""
@@ -129,12 +143,11 @@ def _follow(watcher: Watcher) -> None:
     said: dict[str, str] = {}
     while True:
         watcher.look()
-        for flow in watcher.view()["workflows"]:
-            for task in flow["tasks"]:
-                line = row(task)
-                if said.get(task["id"]) != line:
-                    said[task["id"]] = line
-                    click.echo(line)
+        for task in watcher.changed():
+            line = row(task)
+            if said.get(task["id"]) != line:
+                said[task["id"]] = line
+                click.echo(line)
         sys.stdout.flush()
         if watcher.over():
             return
