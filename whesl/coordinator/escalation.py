@@ -143,8 +143,9 @@ def on_requeue_asked(turn: Turn, event: RequeueAsked) -> None:
 def prepare(turn: Turn, entry: TaskEntry) -> None:
     """Have the scheduler allow that a job in danger is run again, as long as it still takes that.
 
-    Jobs are submitted with --no-requeue. Without slurmdbd, Slurm takes no change to a job any more once a
-    lost node has left it, so what may be needed then has to be said when the first doubt comes up.
+    Once its isolator was welcomed, a job is not requeued behind our back. Without slurmdbd, Slurm takes no
+    change to a job any more once a lost node has left it, so what may be needed then has to be said when the
+    first doubt comes up.
     """
     again = _runs(entry) < turn.state.settings.requeues and pending_requeue(turn, entry) is None
     if entry.live and entry.job_id and entry.rjms and not _observed(turn, entry) and again:
