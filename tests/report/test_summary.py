@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from whesl.journal.store import Journal
 from whesl.model.evidence import Evidence, Raised, explain
 from whesl.model.workflow import Task, Workflow
 from whesl.report import progress, render
+from whesl.report.exceptions import intended, noted
 from whesl.report.feed import Feed
 from whesl.report.happenings import Gathered, Happening, gather
+from whesl.report.page import html
 from whesl.report.summary import Report, summarise
 
 TASK = "w/run_N.1"
@@ -207,6 +210,50 @@ def test_what_a_failed_step_has_told_is_not_told_again() -> None:
         reason=f"spares-exhausted: {told_before}",
     )
     assert render.done(row) == f"NODE.REPLACE of n02: failed: {told_before} [spares-exhausted]"
+
+
+def test_a_job_that_ran_again_keeps_what_was_raised_before() -> None:
+    """Exceptions and attempts are numbered anew in each start of a job."""
+    escalated = [
+        *RECOVERED[:-1],
+        ("raised", 30.0, raised(2, "HANG", time=30.0)),
+        ("escalated", 31.0, {"ordinal": 2, "reason": "spares-exhausted"}),
+    ]
+    again = [
+        (kind, time + 60, {**data, "claim": "17.1"} if kind == "begun" else data)
+        for kind, time, data in [*RECOVERED[:3], ("raised", 20.0, raised(time=80.0)), RECOVERED[-1]]
+    ]
+    result = summarise(told([*escalated, *again]))
+    found = [(row.exception, row.outcome, row.ended) for row in result.exceptions]
+    assert found == [("CRASH", "relaunched", None), ("HANG", "escalated", 69.0), ("CRASH", "completed", None)]
+    assert result.tasks[0].attempts == 3
+    page = html(result)
+    bars = re.findall(r'<rect[^>]*class="undecided"[^>]*>', page)
+    (width,) = [float(width) for bar in bars for width in re.findall(r'width="([0-9.]+)%"', bar)]
+    assert width == pytest.approx((69 - 30) / (110 - 3) * 100, rel=0.1), "until the job began again"
+
+
+def test_an_isolator_that_is_started_again_goes_on_with_the_same_numbers() -> None:
+    records = [*RECOVERED[:-1], ("begun", 23.0, {"claim": "17.0", "job_id": "17"}), RECOVERED[-1]]
+    result = summarise(told(records))
+    assert (len(result.exceptions), result.tasks[0].attempts) == (1, 2)
+
+
+def test_a_pipe_gets_whole_names() -> None:
+    name = "a-step-whose-name-is-as-long-as-people-make-them_PRESSURE.1.5.TEMPERATURE.300"
+    workflow = Workflow(id="w", name="w", wms="maestro", root="/r", tasks=(Task(id=f"w/{name}", step=name),))
+    file = io.StringIO()
+    render.show(summarise(Gathered(workflow=workflow, happenings=())), Console(file=file, width=80))
+    assert name in file.getvalue()
+
+
+def test_a_reason_that_is_told_again_is_told_once() -> None:
+    because = "on n02: stopped (state T): bash (182)"
+    step = intended({"resource": "NODE", "operation": "REPLACE", "suspect": "n02", "because": because})
+    assert step == f"NODE.REPLACE of n02 ({because})"
+    note = f"failed: n02 is to be replaced ({because}), but no usable spare is left"
+    assert noted(step, note) == f"NODE.REPLACE of n02: {note}"
+    assert noted(step, "replaced by n03") == f"{step}: replaced by n03"
 
 
 def test_observed_is_not_recovered() -> None:

@@ -12,10 +12,12 @@ from rich.text import Text
 
 from whesl.model.evidence import explain
 from whesl.model.signs import visible
-from whesl.report.summary import ExceptionRow, Report, TaskRow
+from whesl.report.exceptions import ExceptionRow
+from whesl.report.summary import Report, TaskRow
 
 _LINE = 160
 _NAMES = 5  # of tasks in one line
+_PIPE = 1_000  # columns of a table in a pipe
 _GOOD = frozenset({"relaunched", "completed", "skipped", "observed", "transformed"})
 _BAD = frozenset({"failed", "cancelled"})
 
@@ -269,4 +271,8 @@ def _markdown_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> li
 
 def show(report: Report, console: Console) -> None:
     """Print the report on a terminal or, without colours and at full width, into a pipe."""
-    console.print(terminal(report), soft_wrap=not console.is_terminal)
+    if console.is_terminal:
+        console.print(terminal(report))
+    else:
+        # A table has no width of its own: without one it would fold its names at 80 columns.
+        console.print(terminal(report), soft_wrap=True, width=_PIPE)

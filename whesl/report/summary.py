@@ -23,16 +23,16 @@ from typing import Any
 import msgspec
 
 from whesl.model.decoding import FOREIGN
-from whesl.model.evidence import Evidence, Raised, explain, kept
+from whesl.model.evidence import Evidence, Raised, kept
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
+from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
 from whesl.report.happenings import Gathered, Happening
 
 POLL_INTERVAL = 60.0
 _SECONDS_PER_HOUR = 3600.0
 # Outcomes with which the task went on, so that its manager never saw the failure.
 _SAVED = "relaunched"
-_OTHERS = 8
 
 
 class Run(msgspec.Struct, kw_only=True):
@@ -41,38 +41,6 @@ class Run(msgspec.Struct, kw_only=True):
     attempt: int
     started: float
     ended: float | None = None
-
-
-class ExceptionRow(msgspec.Struct, kw_only=True):
-    """One exception. Times are seconds; ``time`` is since the epoch; None: did not happen or not known.
-
-    ``stacks``: the file with the stacks of what hung. ``others``: evidence beside the main one, in words.
-    """
-
-    task: str
-    exception: str
-    ordinal: int
-    attempt: int
-    time: float
-    kind: str = ""
-    pattern: str = ""
-    line: str = ""
-    file: str = ""
-    offset: int = -1
-    node: str = ""
-    detail: str = ""
-    stacks: str = ""
-    others: list[str] = []
-    transformed_from: tuple[str, ...] = ()
-    action: str = ""
-    reason: str = ""
-    steps: list[str] = []
-    outcome: str = "open"
-    seconds: float | None = None
-    lost_work: float | None = None
-    resubmission: float | None = None
-    saved: float | None = None
-    node_hours: float | None = None
 
 
 class TaskRow(msgspec.Struct, kw_only=True):
@@ -197,7 +165,7 @@ class Summary:
         wait = queue_wait if queue_wait is not None else sum(waits) / len(waits) if waits else 0.0
         for fold in folds:
             fold.count(wait, poll_interval)
-        rows = sorted((row for fold in folds for row in fold.rows.values()), key=lambda row: row.time)
+        rows = sorted((row for fold in folds for row in fold.raised()), key=lambda row: row.time)
         tasks = tuple(fold.row for fold in folds)
         return Report(
             workflow=self._workflow.id,
@@ -257,9 +225,12 @@ class _Fold:
             run_again=[],
             runs=[],
         )
-        self.rows: dict[int, ExceptionRow] = {}
+        self.rows: dict[int, ExceptionRow] = {}  # of the present start of its job, by ordinal
+        self.past: list[ExceptionRow] = []  # of earlier ones, whose ordinals were the same
         self.bad_nodes: list[BadNode] = []
         self._submitted = submitted
+        self._claim = ""
+        self._attempts_before = 0
         self._attempt_started: float | None = None
         self._planned: dict[int, list[str]] = {}
 
@@ -269,9 +240,13 @@ class _Fold:
         if change is not None:
             change(item.data, item.time)
 
+    def raised(self) -> list[ExceptionRow]:
+        """Return its exceptions, those of earlier starts of its job first."""
+        return [*self.past, *self.rows.values()]
+
     def count(self, wait: float, poll_interval: float) -> None:
         """Work out what each recovery was worth, now that the waits are known."""
-        for row in self.rows.values():
+        for row in self.raised():
             if row.outcome == _SAVED and row.seconds is not None:
                 lost = row.lost_work or 0.0
                 row.resubmission = wait + poll_interval + lost
@@ -286,7 +261,10 @@ class _Fold:
         return self.rows.get(int(data.get("ordinal") or 0))
 
     def _on_begun(self, data: dict[str, Any], time: float) -> None:
-        job = str(data.get("job_id") or "")
+        job, claim = str(data.get("job_id") or ""), str(data.get("claim") or "")
+        if claim != self._claim:
+            self._put_aside(time)
+            self._claim = claim
         # A requeued job, or a new one for the same task: it runs again.
         self.row.state = TaskState.RUNNING.value
         self.row.ended = None
@@ -298,13 +276,23 @@ class _Fold:
                 self.row.submitted = min(asked, time)
                 self.row.queue_wait = time - self.row.submitted
 
+    def _put_aside(self, time: float) -> None:
+        """Keep what was raised before: exceptions and attempts are numbered anew in each start of a job."""
+        for row in self.rows.values():
+            if row.outcome in UNDECIDED:
+                row.ended = time
+        self.past += self.rows.values()
+        self.rows.clear()
+        self._planned.clear()
+        self._attempts_before = self.row.attempts
+
     def _on_nodes(self, data: dict[str, Any], time: float) -> None:
         nodes = data.get("nodes")
         if isinstance(nodes, dict) and nodes.get("active"):
             self.row.nodes = len(nodes["active"])
 
     def _on_attempt(self, data: dict[str, Any], time: float) -> None:
-        self.row.attempts = max(self.row.attempts, int(data.get("attempt") or 0))
+        self._count_attempt(int(data.get("attempt") or 0))
         if data.get("nodes"):
             self.row.nodes = len(data["nodes"])
 
@@ -312,11 +300,14 @@ class _Fold:
         self._attempt_started = time
         self._stop(time)
         attempt = int(data.get("attempt") or len(self.row.runs) + 1)
-        self.row.attempts = max(self.row.attempts, attempt)
+        self._count_attempt(attempt)
         self.row.runs.append(Run(attempt=attempt, started=time))
         if self.row.started is None:
             self.row.started = time
         self._state(TaskState.RUNNING)
+
+    def _count_attempt(self, number: int) -> None:
+        self.row.attempts = max(self.row.attempts, self._attempts_before + number)
 
     def _stop(self, time: float) -> None:
         """Note the attempt's end: its exit, its fencing or the task's end, what comes first."""
@@ -339,7 +330,7 @@ class _Fold:
             time=time,
             transformed_from=raised.transformed_from,
         )
-        _explain(row, raised.evidence)
+        put_evidence(row, raised.evidence)
         if self._attempt_started is not None:
             row.lost_work = max(0.0, time - self._attempt_started)
         self.rows[raised.ordinal] = row
@@ -357,7 +348,7 @@ class _Fold:
         self._state(TaskState.RECOVERING)
 
     def _plan(self, row: ExceptionRow, steps: Iterable[dict[str, Any]]) -> None:
-        self._planned[row.ordinal] = [_step(step) for step in steps]
+        self._planned[row.ordinal] = [intended(step) for step in steps]
         # Who was found to be the cause says more than where the line was read.
         row.node = next((str(step["suspect"]) for step in steps if step.get("suspect")), row.node)
 
@@ -398,7 +389,7 @@ class _Fold:
             index = int(data.get("index") or 0)
             note = str(data.get("note") or "")
             name = planned[index] if index < len(planned) else f"step {index + 1}"
-            row.steps.append(f"{name}: {note}" if note else name)
+            row.steps.append(noted(name, note) if note else name)
         for bad in data.get("bad_nodes") or ():
             self.bad_nodes.append(msgspec.convert(bad, BadNode))
 
@@ -408,7 +399,7 @@ class _Fold:
             planned = self._planned.get(row.ordinal, [])
             index = int(data.get("index") or 0)
             name = planned[index] if index < len(planned) else f"step {index + 1}"
-            row.steps.append(f"{name}: failed: {data.get('note') or 'no reason given'}")
+            row.steps.append(noted(name, f"failed: {data.get('note') or 'no reason given'}"))
 
     def _on_otherwise(self, data: dict[str, Any], time: float) -> None:
         row = self._exception(data)
@@ -474,27 +465,3 @@ class _Fold:
         if data.get("told_by") != "isolator":
             code = data.get("exit_code")
             self._on_finished({**data, "code": None if code == -1 else code}, time)
-
-
-def _step(step: dict[str, Any]) -> str:
-    """Return a planned step in words: ``NODE.REPLACE of n03 (no heartbeat)``."""
-    name = f"{step.get('resource', '')}.{step.get('operation', '')}"
-    if step.get("suspect"):
-        name += f" of {step['suspect']}"
-    because = step.get("because")
-    return f"{name} ({because})" if because else name
-
-
-def _explain(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
-    """Put the evidence that tells most into the row: a line of output, else what came first."""
-    if not evidence:
-        return
-    main = next((item for item in evidence if item.line), evidence[0])
-    row.kind, row.pattern, row.line = main.kind, main.pattern, main.line.rstrip("\n")
-    row.file, row.offset = main.file, main.offset
-    others = (item for item in evidence if item is not main)
-    row.others = [text for item in others if (text := explain(item.kind, item.line, item.detail))][:_OTHERS]
-    told_of = ("node", "heartbeat", "job-exception")
-    about = next((item.node for item in evidence if item.node and item.kind in told_of), "")
-    row.node = about or main.node
-    row.detail = next((item.detail for item in evidence if item.detail), "")[:2000]

@@ -13,9 +13,10 @@ from xml.etree.ElementTree import Element
 import msgspec
 
 from whesl.model.states import TaskState
+from whesl.report.exceptions import UNDECIDED, ExceptionRow
 from whesl.report.markup import Child, el
 from whesl.report.render import seconds, stamp, why
-from whesl.report.summary import ExceptionRow, Report, TaskRow
+from whesl.report.summary import Report, TaskRow
 
 # More tasks than these, and the ones to which nothing happened are folded up, step by step.
 FOLD = 40
@@ -25,7 +26,6 @@ _TICKS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 
 _MARKS = 7
 _BINS = 120
 _QUIET = frozenset({TaskState.COMPLETED.value, TaskState.REGISTERED.value})
-_UNDECIDED = frozenset({"open", "paused", "escalated"})
 _READING = "Each row is a task; what it shows stands in the tables below, too."
 _FOLDED = "Tasks to which nothing happened are folded up by step: how many of them ran at once."
 _HEIGHT = 26
@@ -113,7 +113,7 @@ def _legend(report: Report) -> Element:
         (bool(report.exceptions), _mark(50, "raised"), "exception"),
         (any(row.seconds is not None for row in report.exceptions), _bar(0, 100, "recovery"), "recovery"),
         (
-            any(row.outcome in _UNDECIDED for row in report.exceptions),
+            any(row.outcome in UNDECIDED for row in report.exceptions),
             _bar(0, 100, "undecided"),
             "open, paused or escalated",
         ),
@@ -219,8 +219,8 @@ def _exception(number: int, item: ExceptionRow, row: TaskRow, scale: Scale) -> l
     if item.seconds is not None:
         text = f"{item.exception}: recovered in {seconds(item.seconds)}"
         parts.append(_bar(at, scale.place(item.time + item.seconds), "recovery", title=text))
-    elif item.outcome in _UNDECIDED:
-        ended = scale.until if row.ended is None else row.ended
+    elif item.outcome in UNDECIDED:
+        ended = next((time for time in (item.ended, row.ended) if time is not None), scale.until)
         parts.append(_bar(at, scale.place(ended), "undecided", title=f"{item.exception}: {item.outcome}"))
     told = f"{item.exception}: {why(item)}"
     mark = _mark(at, f"raised {item.outcome}")

@@ -1,0 +1,77 @@
+"""One exception of a report: what was seen, what was planned and what came of it, as records and in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.model.evidence import Evidence, explain
+
+# Outcomes after which something is still to come.
+UNDECIDED = frozenset({"open", "paused", "escalated"})
+_OTHERS = 8
+
+
+class ExceptionRow(msgspec.Struct, kw_only=True):
+    """One exception. Times are seconds; ``time`` is since the epoch; None: did not happen or not known.
+
+    ``stacks``: the file with the stacks of what hung. ``others``: evidence beside the main one, in words.
+    ``ended``: when its task's job began again, which put an end to what was undecided.
+    """
+
+    task: str
+    exception: str
+    ordinal: int
+    attempt: int
+    time: float
+    kind: str = ""
+    pattern: str = ""
+    line: str = ""
+    file: str = ""
+    offset: int = -1
+    node: str = ""
+    detail: str = ""
+    stacks: str = ""
+    others: list[str] = []
+    transformed_from: tuple[str, ...] = ()
+    action: str = ""
+    reason: str = ""
+    steps: list[str] = []
+    outcome: str = "open"
+    ended: float | None = None
+    seconds: float | None = None
+    lost_work: float | None = None
+    resubmission: float | None = None
+    saved: float | None = None
+    node_hours: float | None = None
+
+
+def intended(step: dict[str, Any]) -> str:
+    """Return a planned step in words: ``NODE.REPLACE of n03 (no heartbeat)``."""
+    name = f"{step.get('resource', '')}.{step.get('operation', '')}"
+    if step.get("suspect"):
+        name += f" of {step['suspect']}"
+    because = step.get("because")
+    return f"{name} ({because})" if because else name
+
+
+def noted(step: str, note: str) -> str:
+    """Return a planned step with what came of it; a reason that the note tells again is told once."""
+    name, _, because = step.partition(" (")
+    return f"{name if because and because.removesuffix(')') in note else step}: {note}"
+
+
+def put_evidence(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
+    """Put the evidence that tells most into the row: a line of output, else what came first."""
+    if not evidence:
+        return
+    main = next((item for item in evidence if item.line), evidence[0])
+    row.kind, row.pattern, row.line = main.kind, main.pattern, main.line.rstrip("\n")
+    row.file, row.offset = main.file, main.offset
+    others = (item for item in evidence if item is not main)
+    row.others = [text for item in others if (text := explain(item.kind, item.line, item.detail))][:_OTHERS]
+    told_of = ("node", "heartbeat", "job-exception")
+    about = next((item.node for item in evidence if item.node and item.kind in told_of), "")
+    row.node = about or main.node
+    row.detail = next((item.detail for item in evidence if item.detail), "")[:2000]
