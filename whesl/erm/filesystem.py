@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.erm import mirror
+from whesl.erm import dates, mirror
 from whesl.erm.arguments import FilesystemChange, FilesystemReplace
 from whesl.erm.carry import Carrier, Report, find_work, roots, said
 from whesl.erm.mirror import Policy, Rel
@@ -127,9 +127,11 @@ class _Replacement:
         named = [mirror.below(os.fsencode(self._current), os.fsencode(path)) for path in self._named]
         works = find_work(source, [rel for rel in named if rel is not None])
         policy = self._policy(source, target, repeat, roots(works))
+        shift = context.set_ahead + dates.ahead(source, policy.workspace or (), self._token)
+        policy = policy.dated(shift)
         carrier = Carrier(source, target, policy, self._token, self._checkpoint)
         if progress.chosen != self._root:
-            needs = carrier.measure(works, context.attempt_started)
+            needs = carrier.measure(works, context.attempt_started and context.attempt_started + shift)
             size = max(self._arguments.min_free, needs.copied + needs.produced)
             check_room(target, policy.workspace or (), size, needs.names + 1, self._token)
             self._checkpoint("room checked")

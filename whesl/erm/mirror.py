@@ -95,6 +95,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     user: int = 0
     mirrored: tuple[Rel, ...] = ()
 
+    def dated(self, ahead: float) -> Policy:
+        """Return the policy for files that are dated by a clock so far ahead, s."""
+        times = {name: time + ahead for name in ("stopped", "first_started") if (time := getattr(self, name))}
+        return msgspec.structs.replace(self, **times)
+
     def in_workspace(self, rel: Rel) -> bool:
         """Whether a path is at or below the task's own directory."""
         return self.workspace is not None and rel[: len(self.workspace)] == self.workspace

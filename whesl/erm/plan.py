@@ -53,7 +53,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     as the user wrote them, before ``configuration``. ``silent`` are nodes that the runtime's own agents or
     the resource manager call lost. ``rank_hosts[r]`` is the node of rank r, where known. ``open_files`` are
     those that the failed attempt had open for writing (bytes, as the file system spells them). Times are
-    seconds since the epoch, 0 when not known; ``first_started`` is the start of the first attempt.
+    seconds since the epoch, 0 when not known; ``first_started`` is the start of the first attempt. They are
+    the isolator's own clock's; the host's is ``set_ahead`` s ahead of that where it was set meanwhile.
     """
 
     task: Task
@@ -72,6 +73,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     attempt_started: float = 0.0
     attempt_ended: float = 0.0
     open_files: tuple[bytes, ...] = ()
+    set_ahead: float = 0.0
 
 
 class PlanStep(msgspec.Struct, frozen=True, kw_only=True):

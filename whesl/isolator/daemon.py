@@ -116,7 +116,7 @@ class Daemon:
         self._worker = Worker()
         self._asker = Worker()
         self._starter = Starter(directory, job, allocation)
-        self._steps = Steps(directory, job, os.environ)
+        self._steps = Steps(directory, job, os.environ, self._clock)
         self._outlook = Outlook(directory, job, self._worker, self._clock)
         self._skimming = Skimming(self._outlook)
         self._nodes = Nodes(directory, job, allocation, self._worker, self._asker, self._feed_nodes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -27,12 +28,16 @@ class Steps:
         directory: the task's.
         job: the task as the user wrote it.
         environment: what the task's environment is made of.
+        clock: the isolator's.
     """
 
-    def __init__(self, directory: TaskDir, job: Job, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, directory: TaskDir, job: Job, environment: Mapping[str, str], clock: Callable[[], float]
+    ) -> None:
         self._directory = directory
         self._job = job
         self._environment = written(environment)
+        self._clock = clock
 
     def run(self, state: State, index: int) -> StepDone:
         """Run one step of the recovery under way and return what came of it.
@@ -86,6 +91,7 @@ class Steps:
             command=job.command,
             script=job.script or "",
             environment=self._environment,
+            set_ahead=time.time() - self._clock(),
         )
 
 
