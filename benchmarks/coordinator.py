@@ -138,11 +138,20 @@ class _Crowds:
                 raise TimeoutError(found[-1]["error"])
         return found
 
+    def used(self) -> float:
+        """Seconds of processor time so far, of all of them."""
+        return sum(_used(psutil.Process(process.pid)) for process in self._processes)
+
     def close(self) -> None:
         """End them."""
         for process in self._processes:
             process.kill()
             process.wait()
+
+
+def _used(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 class _Coordinator:
@@ -171,8 +180,7 @@ class _Coordinator:
 
     def used(self) -> float:
         """Seconds of processor time so far, all threads."""
-        times = self.process.cpu_times()
-        return float(times.user + times.system)
+        return _used(self.process)
 
     def memory(self, *, most: bool = False) -> float:
         """Resident megabytes: now, or the most so far."""
@@ -277,18 +285,22 @@ def _isolators(quick: bool) -> list[Figure]:
             Figure(f"all of {of} registered", storm, "s", floor=floor),
             Figure("the same, of a bare ROUTER", storm / floor, "times", 2.5),
         ]
-        figures.append(_heartbeats(crowds, coordinator, seconds))
+        figures += _heartbeats(crowds, coordinator, seconds)
         figures += _decisions(crowds, seconds)
         figures.append(Figure(f"memory, {of}: most so far", coordinator.memory(most=True), "MB", 600.0))
         figures += _killed(coordinator, crowds)
     return figures
 
 
-def _heartbeats(crowds: _Crowds, coordinator: _Coordinator, seconds: float) -> Figure:
-    before, begun = coordinator.used(), time.monotonic()
+def _heartbeats(crowds: _Crowds, coordinator: _Coordinator, seconds: float) -> list[Figure]:
+    before, theirs, begun = coordinator.used(), crowds.used(), time.monotonic()
     crowds.ask("beat", seconds=seconds, interval=HEARTBEAT, decisions=0.0)
-    share = 100 * (coordinator.used() - before) / (time.monotonic() - begun)
-    return Figure(f"share of a core, a heartbeat each in {HEARTBEAT:g} s", share, "%", 30.0)
+    taken = time.monotonic() - begun
+    share, rest = 100 * (coordinator.used() - before) / taken, 100 * (crowds.used() - theirs) / taken
+    return [
+        Figure(f"share of a core, a heartbeat each in {HEARTBEAT:g} s", share, "%", 30.0),
+        Figure("the same, of those who play the isolators", rest, "%"),
+    ]
 
 
 def _decisions(crowds: _Crowds, seconds: float) -> list[Figure]:

@@ -7,11 +7,11 @@ CURVE (https://rfc.zeromq.org/spec/26/) encrypts and names both ends; the server
 from __future__ import annotations
 
 import logging
+import struct
 from collections import Counter
 
 import zmq
 from zmq.auth.thread import ThreadAuthenticator
-from zmq.utils.monitor import recv_monitor_message
 
 from whesl.model.errors import WheslError
 from whesl.wire.keys import KeyPair
@@ -30,7 +30,9 @@ _MOST_EVENTS = 10_000
 _DOMAIN = "whesl"
 # As plain numbers: pyzmq's own are enumerations, whose arithmetic takes longer than the calls it is for.
 _READABLE, _NOW, _AND_MORE = int(zmq.POLLIN), int(zmq.DONTWAIT), int(zmq.DONTWAIT | zmq.SNDMORE)
-_REFUSALS = (
+# The first frame of a monitor's message: event, and descriptor or error number (zmq_socket_monitor(3)).
+_MONITORED = struct.Struct("=Hi")
+_REFUSALS = int(
     zmq.EVENT_HANDSHAKE_FAILED_AUTH
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
@@ -321,6 +323,7 @@ def _events(monitor: zmq.Socket[bytes]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     # Asking for the state costs a tenth of what a poll does, and this is done for each frame.
     while len(found) < _MOST_EVENTS and int(monitor.get(zmq.EVENTS)) & _READABLE:
-        message = recv_monitor_message(monitor, zmq.DONTWAIT)
-        found.append((int(message["event"]), int(message["value"])))
+        # Read here: pyzmq's own reading makes a member of an enumeration of each descriptor, and keeps it.
+        event, value = _MONITORED.unpack(monitor.recv_multipart(_NOW)[0])
+        found.append((event, value))
     return found
