@@ -274,5 +274,7 @@ def show(report: Report, console: Console) -> None:
     if console.is_terminal:
         console.print(terminal(report))
     else:
-        # A table has no width of its own: without one it would fold its names at 80 columns.
-        console.print(terminal(report), soft_wrap=True, width=_PIPE)
+        # A table knows no soft wrap: it would fold its names at the 80 columns that a pipe is given.
+        before, console.width = console.width, _PIPE
+        console.print(terminal(report), soft_wrap=True)
+        console.width = before
