@@ -21,8 +21,9 @@ from rich.live import Live
 from whesl import esl, workflows
 from whesl.cli import display, unheard
 from whesl.cli.lost_starts import LostStarts
-from whesl.coordinator.start import ensure_running
+from whesl.coordinator.start import begin, ensure_running
 from whesl.esl.spec import Spec
+from whesl.isolator.rulesfile import load_rules
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.workflow import Workflow
 from whesl.report import progress, render
@@ -126,6 +127,8 @@ def run(
             environment |= stack.enter_context(
                 local_cluster(environment, directory / "cluster", size, prepare.program())
             )
+        # An embedded cluster's has to know that; any other starts while the files are written.
+        child = begin(home) if name != "local" else None
         found = manager.read(sources, workflow=directory.name, out=out or first.root, arguments=arguments)
         ready = prepare.prepare(
             manager,
@@ -143,10 +146,13 @@ def run(
             arguments=arguments,
             environment=environment,
         )
+        # So that no task has to check what was checked here.
+        load_rules((str(directory / "spec.json"),), home / "cache", any_job=False)
         for notice in ready.notices:
             _plain(notices, f"whesl: {notice}")
         with _environment(ready.plan.environment):
             _scheduler_answers(name)
+            ensure_running(home, child=child)
             _register(home, ready.workflow, spec, name, observe)
             if not observe:
                 every = max(_LEAST_LOOK, ready.plan.poll)
@@ -237,7 +243,6 @@ def _environment(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bool) -> None:
-    ensure_running(home)
     message = RegisterWorkflow(
         workflow=workflow,
         spec=msgspec.json.encode(spec),

@@ -78,18 +78,32 @@ def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
     return body
 
 
-def ensure_running(home: Path, *, options: Sequence[str] = ()) -> Endpoint:
+def begin(home: Path) -> subprocess.Popen[bytes] | None:
+    """Start the coordinator unless one seems to run, and do not wait for it: ``ensure_running`` does.
+
+    Args:
+        home: the WHESL home.
+
+    Returns the process that was started, if any. Raises HomeError, OSError.
+    """
+    found = read_endpoint(home)
+    return _spawn(home, ()) if found is None or _surely_gone(found) else None
+
+
+def ensure_running(
+    home: Path, *, options: Sequence[str] = (), child: subprocess.Popen[bytes] | None = None
+) -> Endpoint:
     """Start the coordinator unless it runs, and return where it listens.
 
     Args:
         home: the WHESL home.
         options: those of ``python -m whesl.coordinator``, for one that has to be started.
+        child: one that is starting (``begin``).
 
     Raises TransientError when it does not answer in time, with the end of its log.
     """
     limit = start_limit(home)
     deadline = time.monotonic() + limit
-    child: subprocess.Popen[bytes] | None = None
     while time.monotonic() < deadline:
         found = read_endpoint(home)
         if found is not None and running(home, _PING / 4) is not None:

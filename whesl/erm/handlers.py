@@ -6,7 +6,6 @@ process of its own with a time limit; whatever is wrong with it makes the recove
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import sys
 from pathlib import Path
@@ -117,7 +116,9 @@ def command_of(handler: str) -> list[str]:
                 f"handler {handler} is not an executable file", hint="check the path and its x permission"
             )
         return [handler]
-    known = sorted(point.name for point in importlib.metadata.entry_points(group=GROUP))
+    from importlib.metadata import entry_points  # heavy, and asked for by the few
+
+    known = sorted(point.name for point in entry_points(group=GROUP))
     if handler not in known:
         raise RecoveryError(
             f"no handler called {handler} is installed (known: {', '.join(known) or 'none'})",

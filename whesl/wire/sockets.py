@@ -11,7 +11,6 @@ import struct
 from collections import Counter
 
 import zmq
-from zmq.auth.thread import ThreadAuthenticator
 
 from whesl.model.errors import WheslError
 from whesl.wire.keys import KeyPair
@@ -80,6 +79,9 @@ class ServerSocket:
         self._happened: list[tuple[bytes, bytes | None]] = []
         # One context for each server: ZAP has one handler for a context.
         self._context = zmq.Context()
+        # Only here: it loads asyncio, and clients need none of it.
+        from zmq.auth.thread import ThreadAuthenticator
+
         self._zap = ThreadAuthenticator(self._context, log=_SILENT)
         self._zap.start()
         self._zap.configure_curve_callback(_DOMAIN, credentials_provider=_Admission(admitted))
