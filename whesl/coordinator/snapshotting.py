@@ -35,7 +35,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     and after one that failed.
     """
 
-    records: int = 5000
+    records: int = 10_000
     share: float = 0.25
     kept: int = 2
     old: int = 100_000
