@@ -96,6 +96,8 @@ class Snapshotter:
             if self._thread.is_alive():
                 return
             self._ended()
+        if self._journal.tight:
+            return  # what room there is, is for records
         try:
             if self._removing:
                 self._removing = self._journal.forget(self._limits.removed)
@@ -106,7 +108,7 @@ class Snapshotter:
     def _begin(self, tasks: int, kept: Callable[[], Kept]) -> None:
         newest = self._journal.last
         enough = max(self._limits.records, int(self._limits.share * tasks))
-        if newest - self._last < enough or self._clock() < self._not_before or self._journal.tight:
+        if newest - self._last < enough or self._clock() < self._not_before:
             return
         last = self._journal.anchor(newest)
         if last is None:
