@@ -34,6 +34,12 @@ _RANK = """\
 now=$EPOCHREALTIME
 echo "$now ${WHESL_RESTART_COUNT:-bare}.${SLURMD_NODENAME:-${FLUX_TASK_RANK:-$(hostname)}}" >> {place}/stamps
 [ -n "$BARE" ] && exit 0
+if [ -n "$DIE_AT" ]; then
+  left=$((DIE_AT - ${EPOCHREALTIME/./}))
+  [ "$left" -gt 0 ] && sleep "$(printf '%d.%06d' $((left / 1000000)) $((left % 1000000)))"
+  echo "$EPOCHREALTIME killed" >> {place}/killed
+  kill -9 $$
+fi
 if [ "${SLURM_PROCID:-${FLUX_TASK_RANK:-0}}" = 0 ] && [ "$WHESL_RESTART_COUNT" -lt {failures} ]; then
   # When all ranks run, and at first also the agents on the nodes.
   [ "$WHESL_RESTART_COUNT" = 0 ] && sleep 2
@@ -58,7 +64,14 @@ for i in $(seq {times}); do
   echo "$EPOCHREALTIME begin" >> {place}/bare
   BARE=1 bash {place}/script > /dev/null 2>&1
 done
-touch {place}/over
+"""
+# The same with what a recovery cannot do without: all ranks are killed (by themselves, in the same moment),
+# the launcher ends by itself, and only then the command is started again.
+_KILLED = """\
+for i in $(seq {times}); do
+  DIE_AT=$((${EPOCHREALTIME/./} + 600000)) bash {place}/script > /dev/null 2>&1
+  BARE=1 bash {place}/script > /dev/null 2>&1
+done
 """
 
 
@@ -113,17 +126,33 @@ def _exception(name: str, quick: bool) -> list[Figure]:
         made = Protected(place)
         line = made.line(script, "--nodes", "2", *cluster.options)
         job = f"#!/bin/bash\ncd {place}\n{line} > {place}/out 2> {place}/err\n"
-        cluster.submit(job + _BARE.format(place=place, times=times), 3)
-        until((place / "over").exists, f"{name}: the end of the job", 40 + 6 * times)
+        job += _BARE.format(place=place, times=times)
+        job += _KILLED.replace("{place}", str(place)).replace("{times}", str(times))
+        cluster.submit(f"{job}touch {place}/over\n", 3)
+        until((place / "over").exists, f"{name}: the end of the job", 40 + 8 * times)
         taken = _after(made.times("raised"), stamps(place / "stamps"))
-        bare = _bare(place)
-    return _compared(name, taken, bare, target=None if "Flux" in name else 1.3)
+        bare, killed = _bare(place), _killed(place)
+    figures = _compared(name, taken, bare, target=None if "Flux" in name else 1.3)
+    floor = median(killed)
+    return [
+        *figures,
+        Figure(f"ranks killed, and a bare relaunch after, {name}, median", floor * 1e3, "ms"),
+        Figure(f"exception as a multiple of that, {name}", median(taken) / floor, "x"),
+    ]
 
 
 def _bare(place: Path) -> list[float]:
     begun = [time for time, _ in stamps(place / "bare")]
     first = [time for time, word in stamps(place / "stamps") if word.startswith("bare")]
     return [min(stamp for stamp in first if stamp > time) - time for time in begun]
+
+
+def _killed(place: Path) -> list[float]:
+    """Return how long after the last rank's death the program ran again."""
+    died = sorted(time for time, _ in stamps(place / "killed"))
+    first = [time for time, word in stamps(place / "stamps") if word.startswith("bare")]
+    # Two ranks each; both have ended before the next start.
+    return [min(stamp for stamp in first if stamp > time) - time for time in died[1::2]]
 
 
 def _compared(name: str, taken: list[float], bare: list[float], *, target: float | None) -> list[Figure]:

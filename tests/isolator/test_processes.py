@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,32 @@ def test_a_launcher_ends_by_itself_when_its_ranks_were_killed(
     assert (done.count, done.left, done.spared) == (1, [], True)
     assert launcher.wait(30) == 7
     assert rank.wait(30) == -9
+
+
+def test_the_end_of_launchers_is_told_before_the_last_look(
+    start: Start, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "rank"
+    os.mkfifo(pipe)
+    launcher = start(f"read x < {pipe}; exit 7", token, "srun")
+    start(f"exec sleep 300 > {pipe}", token)
+    happened: list[str] = []
+    look = processes.of_attempt
+
+    def seen(*arguments: Any, **options: Any) -> list[Process]:
+        found = look(*arguments, **options)
+        happened.append("something left" if found else "nothing left")
+        return found
+
+    def launchers_ended() -> None:
+        assert launcher.wait(30) == 7
+        happened.append("launchers ended")
+
+    monkeypatch.setattr(processes, "of_attempt", seen)
+    done = processes.kill_all(token, patience=60.0, launchers_ended=launchers_ended)
+    # Who was told looks elsewhere by himself: nothing is left to be told at the end.
+    assert (done.left, done.spared) == ([], False)
+    assert happened[-2:] == ["launchers ended", "nothing left"]
 
 
 def test_a_launcher_that_waits_for_ever_is_killed(start: Start, token: str) -> None:

@@ -290,16 +290,23 @@ class Nodes:
                 self._fence_again(fence, now)
             self._check_fence(now)
 
+        def ask_again() -> None:
+            if self._fence is fence:
+                self._fence_again(fence, time.monotonic())
+
+        def launchers_ended() -> None:
+            self._worker.tell(ask_again)
+
         # Without agents the launcher has to be given the chance to end its ranks on the other nodes.
         gentle = bool(self._remote) and self._agents is None
         # It would wait for the ranks of a lost node.
         patience = 0.0 if self.lost else LAUNCHER_PATIENCE
 
         def kill() -> _Killed:
-            killed = _kill_here(token, runner, command.open_below, gentle, patience)
+            killed = _kill_here(token, runner, command.open_below, gentle, patience, launchers_ended)
             # The script is dead now. What it submitted in its last moments is ended and looked for again.
             if isinstance(self._allocation, JobHolder) and self._allocation.end_jobs():
-                more = _kill_here(token, runner, (), False, 0.0)
+                more = _kill_here(token, runner, (), False, 0.0, None)
                 killed = msgspec.structs.replace(
                     killed, count=killed.count + more.count, left=more.left, spared=True
                 )
@@ -416,7 +423,12 @@ class Nodes:
 
 
 def _kill_here(
-    token: str, runner: int | None, open_below: tuple[str, ...], gentle: bool, patience: float
+    token: str,
+    runner: int | None,
+    open_below: tuple[str, ...],
+    gentle: bool,
+    patience: float,
+    launchers_ended: Callable[[], None] | None,
 ) -> _Killed:
     files: dict[bytes, None] = {}
     if open_below:
@@ -425,7 +437,7 @@ def _kill_here(
             files.update(dict.fromkeys(open_for_writing(pids, root).paths))
     if gentle:
         processes.end(token, runner)
-    done = processes.kill_all(token, runner, patience=patience)
+    done = processes.kill_all(token, runner, patience=patience, launchers_ended=launchers_ended)
     left = [f"{process.name} ({process.pid})" for process in done.left]
     return _Killed(done.count, left, tuple(files), done.spared)
 

@@ -50,7 +50,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class Killing(msgspec.Struct, frozen=True, kw_only=True):
-    """How many processes were killed, what is left, and whether launchers were given time to end."""
+    """How many processes were killed, what is left, and whether launchers ended of which nobody was told."""
 
     count: int
     left: list[Process]
@@ -129,12 +129,15 @@ def of_attempt(
     end = "" if token.endswith(".") else "\0"
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
-    processes = {process.pid: process for process in everything() if process.pid not in spared}
+    every = (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208  # strings
     chosen = {
-        pid
-        for pid, process in processes.items()
-        if (session is not None and process.session == session) or _holds(pid, wanted, node)
+        pid for pid in every if pid not in spared and (_in_session(pid, session) or _holds(pid, wanted, node))
     }
+    if not chosen:
+        # As in the last look of every fence, which a restart waits for: nobody has descendants to be found.
+        return []
+    processes = {process.pid: process for process in everything() if process.pid not in spared}
+    chosen &= processes.keys()
     children: dict[int, list[int]] = {}
     for process in processes.values():
         children.setdefault(process.parent, []).append(process.pid)
@@ -143,6 +146,15 @@ def of_attempt(
         frontier = [child for pid in frontier for child in children.get(pid, ()) if child not in chosen]
         chosen.update(frontier)
     return [processes[pid] for pid in sorted(chosen)]
+
+
+def _in_session(pid: int, session: int | None) -> bool:
+    if session is None:
+        return False
+    try:
+        return os.getsid(pid) == session
+    except OSError:
+        return False  # gone
 
 
 def _holds(pid: int, wanted: bytes, node: str) -> bool:
@@ -196,6 +208,7 @@ def kill_all(
     node: str = "",
     patience: float = 0.0,
     timeout: float = FENCE_TIMEOUT,
+    launchers_ended: Callable[[], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Killing:
     """Kill an attempt's processes until a pass over all processes finds none.
@@ -206,12 +219,14 @@ def kill_all(
         token, session, spare, node: as ``of_attempt``.
         patience: seconds for which launchers that end by themselves are let do so.
         timeout: seconds; a process that waits inside the kernel does not die before it comes back.
+        launchers_ended: called when all launchers that were let end have done so, before the next pass: they
+            may have started something elsewhere, and looking for it need not wait for that pass.
         clock: monotonic seconds.
     """
     began = clock()
     killed: set[tuple[int, int]] = set()
     pause = _LOOK_FIRST
-    spared = False
+    spared = False  # since ``launchers_ended`` was last called
     while True:
         left = of_attempt(token, session, spare=spare, node=node)
         if not left or clock() > began + timeout:
@@ -221,15 +236,20 @@ def kill_all(
         for process in left:
             if patient and process.name in _ENDS_BY_ITSELF:
                 spared = True
+                # It takes some milliseconds, and a look meanwhile would only take the processor from it.
+                pause = _LOOK_PATIENT
                 continue
             send(process.pid, signal.SIGKILL)
             killed.add((process.pid, process.started))
-        _until_ended(left, pause)
+        ended = _until_ended(left, pause)
+        if spared and ended and launchers_ended is not None:
+            launchers_ended()
+            spared = False
         pause = min(pause * 2, _LOOK_PATIENT if patient else _LOOK_LONGEST)
 
 
-def _until_ended(ending: Iterable[Process], limit: float) -> None:
-    """Return as soon as all these processes have ended, zombies included, or after ``limit`` seconds."""
+def _until_ended(ending: Iterable[Process], limit: float) -> bool:
+    """Wait until all these processes have ended, zombies included; False when ``limit`` seconds were less."""
     deadline = time.monotonic() + limit
     poller = select.poll()
     with contextlib.ExitStack() as held:
@@ -241,7 +261,7 @@ def _until_ended(ending: Iterable[Process], limit: float) -> None:
                 continue
             except OSError:  # no descriptor to be had: then by the clock
                 time.sleep(limit)
-                return
+                return False
             held.callback(os.close, descriptor)
             poller.register(descriptor, select.POLLIN)
             waiting.add(descriptor)
@@ -249,6 +269,7 @@ def _until_ended(ending: Iterable[Process], limit: float) -> None:
             for descriptor, _ in poller.poll(left * 1000):
                 poller.unregister(descriptor)
                 waiting.discard(descriptor)
+    return not waiting
 
 
 def end(token: str, session: int | None, *, patience: float = 2.0) -> None:

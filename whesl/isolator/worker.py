@@ -38,6 +38,11 @@ class Worker:
         """
         self._calls.put(lambda: _bound(call, then))
 
+    def tell(self, then: Callable[[], None]) -> None:
+        """Have ``then()`` called in the event loop, from within a call that goes on."""
+        self._results.append(then)
+        self._wake()
+
     def results(self) -> list[Callable[[], None]]:
         """Return what is to be called now, in order."""
         with contextlib.suppress(BlockingIOError):
@@ -54,9 +59,12 @@ class Worker:
     def _run(self) -> None:
         while (call := self._calls.get()) is not None:
             self._results.append(call())
-            # A full pipe is readable already.
-            with contextlib.suppress(BlockingIOError):
-                os.write(self._write, b"x")
+            self._wake()
+
+    def _wake(self) -> None:
+        # A full pipe is readable already.
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._write, b"x")
 
 
 def _bound(call: Callable[[], T], then: Callable[[T], None]) -> Callable[[], None]:
