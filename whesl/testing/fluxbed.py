@@ -20,14 +20,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import textwrap
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
 
 from whesl.model.errors import WheslError
+from whesl.testing.bed import Bed
 
 # A node's first process: an init that reaps. No commas: ``--wrap`` takes a list separated by them.
 _INIT = """\
@@ -78,7 +77,7 @@ def without_bindings(directory: Path) -> Path:
     return directory
 
 
-class FluxBed:
+class FluxBed(Bed):
     """One instance; a context manager.
 
     Args:
@@ -92,6 +91,8 @@ class FluxBed:
             makes that quick, where nothing else is sent.
         directory: where everything lives; a fresh temporary directory by default, removed at the end.
     """
+
+    error = FluxBedError
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class FluxBed:
         self.namespaces = named and os.geteuid() == 0
         self._named = named
         # A Unix socket's path has to stay below 92 bytes, so pytest's long directories will not do.
-        self.directory = directory or Path(tempfile.mkdtemp(prefix="whesl-flux-"))
+        super().__init__(directory or Path(tempfile.mkdtemp(prefix="whesl-flux-")))
         self._prefix = prefix
         self._cores = cores or os.cpu_count() or 1
         self._attributes = {
@@ -123,17 +124,6 @@ class FluxBed:
         self._dead: set[str] = set()
 
     # Life -------------------------------------------------------------------------------------------
-
-    def __enter__(self) -> FluxBed:
-        try:
-            self.start()
-        except BaseException:  # also a timeout or an interrupt of the test session: nothing may stay behind
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def start(self, timeout: float = 60.0) -> None:
         """Start the instance and return when all nodes are online. Raises FluxBedError."""
@@ -227,44 +217,9 @@ class FluxBed:
         outer = {k: v for k, v in os.environ.items() if not k.startswith(_OUTER)}
         return {**outer, "FLUX_URI": self.uri}
 
-    def run(
-        self, *command: str, timeout: float = 60.0, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command against this instance and return its result, whatever its status."""
-        return subprocess.run(
-            command,
-            env={**self.outside, **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            cwd=self.directory,
-        )
-
-    @contextlib.contextmanager
-    def start_command(self, *command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-        """Run a command against this instance in the background; it is killed at the end."""
-        process = subprocess.Popen(
-            command,
-            env={**self.outside, **environment},
-            cwd=self.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-
     def batch(self, script: str, *options: str) -> str:
         """Submit a script's text with flux batch options and return the job's id. Raises FluxBedError."""
-        path = self.directory / f"job-{secrets.token_hex(4)}.sh"
-        path.write_text(script if script.startswith("#!") else "#!/bin/sh\n" + textwrap.dedent(script))
-        path.chmod(0o755)
+        path = self.script(script)
         result = self.run("flux", "batch", "--output=/dev/null", *options, str(path))
         if result.returncode != 0:
             raise FluxBedError(f"flux batch: {result.stderr}")
@@ -280,15 +235,9 @@ class FluxBed:
         entries = told.read_text().split("\0")
         return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
-    def wait_for(self, condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
-        """Return when the condition holds. Raises FluxBedError after ``timeout`` seconds."""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            if self._start is None or self._start.poll() is not None:
-                raise FluxBedError(f"the instance ended while waiting for: {what}\n{self.log()}")
-            if time.monotonic() > deadline:
-                raise FluxBedError(f"not within {timeout:g} s: {what}\n{self.log()}")
-            time.sleep(0.02)
+    def _trouble(self) -> str:
+        ended = self._start is None or self._start.poll() is not None
+        return f"the instance ended\n{self.log()}" if ended else ""
 
     def log(self) -> str:
         """Return the end of what flux start and the brokers wrote."""

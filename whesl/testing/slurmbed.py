@@ -18,14 +18,14 @@ import signal
 import socket
 import subprocess
 import tempfile
-import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import psutil
 
+from whesl.testing.bed import Bed
 from whesl.testing.slurminstall import PATH, SlurmBedError, missing
 from whesl.testing.slurmnet import NodeNetwork
 
@@ -40,7 +40,7 @@ mount -t proc proc /proc; hostname "$1"; mount -t tmpfs -o size=64m,mode=1777 tm
 """
 
 
-class SlurmBed:
+class SlurmBed(Bed):
     """One cluster; a context manager.
 
     Args:
@@ -54,6 +54,8 @@ class SlurmBed:
         settings: more lines of slurm.conf; a key given here replaces the default's line.
         directory: where everything lives; a fresh temporary directory by default, removed at the end.
     """
+
+    error = SlurmBedError
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class SlurmBed:
         self._dbd = dbd
         self._settings = dict(settings or {})
         # A Unix socket's path has to stay below 108 bytes, so pytest's long directories will not do.
-        self.directory = directory or Path(tempfile.mkdtemp(prefix="whesl-slurm-"))
+        super().__init__(directory or Path(tempfile.mkdtemp(prefix="whesl-slurm-")))
         self.conf = self.directory / "etc" / "slurm.conf"
         self.local = (
             self.directory / "local"
@@ -86,17 +88,6 @@ class SlurmBed:
         self._network = NodeNetwork(self.tag, self.nodes)
 
     # Life -------------------------------------------------------------------------------------------
-
-    def __enter__(self) -> SlurmBed:
-        try:
-            self.start()
-        except BaseException:  # also a timeout or an interrupt of the test session: nothing may stay behind
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def start(self, timeout: float = 60.0) -> None:
         """Start the cluster and return when all nodes are idle. Raises SlurmBedError."""
@@ -134,43 +125,17 @@ class SlurmBed:
     # Use --------------------------------------------------------------------------------------------
 
     @property
+    def outside(self) -> dict[str, str]:
+        """The same as ``environment``."""
+        return self.environment
+
+    @property
     def environment(self) -> dict[str, str]:
         """The environment that makes Slurm's commands talk to this cluster (and to no enclosing job)."""
         outer = {
             k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "WHESL"))
         }
         return {**outer, "SLURM_CONF": str(self.conf), "PATH": PATH, "TMPDIR": str(self.local)}
-
-    def run(
-        self, *command: str, timeout: float = 60.0, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command against this cluster and return its result, whatever its status."""
-        return subprocess.run(
-            command,
-            env={**self.environment, **environment},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            cwd=self.directory,
-        )
-
-    @contextlib.contextmanager
-    def start_command(self, *command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-        """Run a command against this cluster in the background; it is killed at the end."""
-        process = subprocess.Popen(
-            command,
-            env={**self.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
 
     @property
     def address(self) -> str:
@@ -183,9 +148,7 @@ class SlurmBed:
 
     def submit(self, script: str, *options: str) -> str:
         """Submit a batch script's text with sbatch options and return the job's id. Raises SlurmBedError."""
-        path = self.directory / f"job-{secrets.token_hex(4)}.sh"
-        path.write_text(script if script.startswith("#!") else "#!/bin/sh\n" + textwrap.dedent(script))
-        path.chmod(0o755)
+        path = self.script(script)
         result = self.run("sbatch", "--parsable", "--output=/dev/null", *options, str(path))
         if result.returncode != 0:
             raise SlurmBedError(f"sbatch: {result.stderr}")
@@ -199,23 +162,16 @@ class SlurmBed:
         """Return the nodes' states in order, as sinfo prints them."""
         return self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%T").stdout.split()
 
-    def wait_for(self, condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
-        """Return when the condition holds. Raises SlurmBedError after ``timeout`` seconds."""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            for name, daemon in self._daemons.items():
-                if daemon.poll() is not None:
-                    raise SlurmBedError(f"{name} ended while waiting for: {what}\n{self.log(name)}")
-            if time.monotonic() > deadline:
-                raise SlurmBedError(f"not within {timeout:g} s: {what}\n{self.log('slurmctld')}")
-            time.sleep(0.05)
-
     def wait_job(self, job_id: str, *states: str, timeout: float = 60.0) -> str:
         """Wait until a job is in one of the states and return it. Raises SlurmBedError."""
         self.wait_for(lambda: self.job(job_id) in states, f"job {job_id} in {states}", timeout)
         return self.job(job_id)
 
-    def log(self, name: str) -> str:
+    def _trouble(self) -> str:
+        ended = [name for name, daemon in self._daemons.items() if daemon.poll() is not None]
+        return f"{ended[0]} ended\n{self.log(ended[0])}" if ended else ""
+
+    def log(self, name: str = "slurmctld") -> str:
         """Return the end of what a daemon (or ``slurmd.n01``) wrote."""
         files = (self.directory / "log" / f"{name}.{kind}" for kind in ("out", "log"))
         return "\n".join(file.read_text(errors="replace")[-3000:] for file in files if file.exists())
