@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -103,7 +106,7 @@ def test_which_tasks_of_a_workflow(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_on_a_log(rules: Path, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("explain", rules, "--log", log) == 0
     text = capsys.readouterr().out
-    assert f"{rules}: 12 lines, {len(LOG)} bytes read" in text
+    assert f"{rules}, on 12 lines ({len(LOG)} bytes)" in text
     assert "DISK_FULL would have been raised twice:" in text
     assert f"{log}:6 (byte {LOG.index('OSError')}): OSError: [Errno 28] No space left on device" in text
     assert f"{log}:10 (byte {LOG.rindex('retrying')}) after 3 lines: retrying the connection" in text
@@ -122,6 +125,34 @@ def test_what_is_shown_is_bounded(rules: Path, tmp_path: Path, capsys: pytest.Ca
     assert "\x1b" not in text
     assert call("explain", rules, "--log", long, "--all") == 0
     assert "more" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma], ids=lambda module: module.__name__)
+def test_a_compressed_log_is_read_as_its_text(
+    rules: Path, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], module: Any
+) -> None:
+    found = said(capsys, rules, "--log", log)["log"]["counts"]
+    packed = tmp_path / "old.log"
+    packed.write_bytes(module.compress(LOG.encode()))
+    assert found and said(capsys, rules, "--log", packed)["log"]["counts"] == found
+    packed.write_bytes(packed.read_bytes()[:-9])
+    assert call("explain", rules, "--log", packed) == 2
+    assert f"cannot read {packed} to its end" in capsys.readouterr().err
+
+
+def test_a_log_that_nothing_here_unpacks_is_no_quiet_one(
+    rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = tmp_path / "old.zst"
+    packed.write_bytes(b"\x28\xb5\x2f\xfd and so on")
+    assert call("explain", rules, "--log", packed) == 2
+    assert f"zstd -dc {packed} | whesl explain" in capsys.readouterr().err
+
+
+def test_a_log_from_a_pipe(rules: Path) -> None:
+    command = [sys.executable, "-m", "whesl", "explain", str(rules), "--log", "-"]
+    done = subprocess.run(command, input=LOG, capture_output=True, text=True, timeout=60, check=True)
+    assert "DISK_FULL would have been raised twice:" in done.stdout
 
 
 def test_nothing(rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

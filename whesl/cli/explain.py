@@ -77,6 +77,7 @@ def explain(
     whesl explain rules.esl --workflow study.yaml
     whesl explain rules.esl --log slurm-1234.out
     whesl explain rules.esl --log stdout=job.out --log stderr=job.err --job simulate
+    zstd -dc old.log.zst | whesl explain rules.esl --log -
 
     A log has no clock: HANG, SILENCE and PROGRESS cannot be judged, and WITHIN counts as kept.
     """
@@ -201,7 +202,9 @@ def _files(spec: Spec, logs: Sequence[str]) -> dict[str, list[Source]]:
             sources = _STREAMS.get(name) or ((known[name],) if name in known else ())
         if not sources:
             path, sources = log, _STREAMS["output"]
-        if not Path(path).is_file():
+        if path == "-":
+            path = "/dev/stdin"
+        if not Path(path).exists() or Path(path).is_dir():
             names = ", ".join([*_STREAMS, *known])
             raise UsageError(
                 f"there is no log {path}",
@@ -237,7 +240,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
     from whesl.esl.sentences import times
 
-    yield f"{spec.file}: {rehearsed.lines} lines, {rehearsed.bytes} bytes read"
+    yield f"{spec.file}, on {_counted(rehearsed.lines, 'line')} ({_counted(rehearsed.bytes, 'byte')})"
     if not rehearsed.counts:
         yield "nothing would have been raised"
     for name, count in rehearsed.counts.items():
@@ -260,6 +263,10 @@ def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
         yield "A log alone cannot tell:"
         for note in left:
             yield from _wrapped("  - ", note)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _unjudged(spec: Spec, rehearsed: Rehearsed) -> list[str]:

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 
 from whesl.detect.core import Detected, Detectors
+from whesl.detect.logs import opened
 from whesl.detect.matcher import Match, Matcher, compile_patterns
 from whesl.detect.transform import History, transform
 from whesl.esl.spec import HangDetection, Pattern, ProgressDetection, Source, Spec
-from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, job_matches
 
 READ_SIZE = 4 << 20
@@ -107,10 +107,7 @@ class Rehearsal:
         wanted = self._detectors.sources()
         for path, sources in logs.items():
             patterns = tuple(dict.fromkeys(p for source in sources for p in wanted.get(source, ())))
-            try:
-                self._read(Path(path), sources, compile_patterns(patterns, self._engine))
-            except OSError as error:
-                raise UsageError(f"cannot read {path}: {error.strerror}") from error
+            self._read(Path(path), sources, compile_patterns(patterns, self._engine))
 
     def ended(self, status: int) -> None:
         """Take the end of the job, with an exit status as a shell gives it."""
@@ -134,7 +131,7 @@ class Rehearsal:
         stream = matcher.open()
         offset = newlines = 0
         ended = True  # the last byte was a line's end
-        with path.open("rb", buffering=0) as file:
+        with opened(path) as file:
             while data := file.read(READ_SIZE):
                 matches = stream.feed(data, offset)
                 self._judge(sources, matcher, matches, str(path), data, offset, newlines)

@@ -47,7 +47,9 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     try:
         job = _submit(real, call, text, wrapped, environment)
     except WheslError as error:
-        print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
+        # Slurm's own errors begin with the command's name already.
+        words = str(error).removeprefix("sbatch: ")
+        print(f"sbatch: error: {words}", file=sys.stderr)  # noqa: T201 - as above
         return 1
     print(job if call.last("parsable") is not None else f"Submitted batch job {job}")  # noqa: T201 - as above
     return 0
