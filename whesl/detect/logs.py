@@ -10,6 +10,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from whesl.model.errors import UsageError
 
@@ -21,7 +22,7 @@ _LONGEST = 6
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[io.BufferedIOBase]:
+def opened(path: Path) -> Iterator[io.BufferedIOBase | IO[bytes]]:
     """Open a log for reading its text from the beginning.
 
     Args:
@@ -32,15 +33,14 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
     try:
         with path.open("rb", buffering=0) as raw:
             file = io.BufferedReader(raw)
-            yield _text(file, path)
+            yield _text(file, file.peek(_LONGEST)[:_LONGEST], path)
     except (EOFError, lzma.LZMAError, zlib.error) as error:
         raise UsageError(f"cannot read {path} to its end: {error}") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _text(file: io.BufferedReader, path: Path) -> io.BufferedIOBase:
-    begin = file.peek(_LONGEST)[:_LONGEST]
+def _text(file: IO[bytes], begin: bytes, path: Path) -> io.BufferedIOBase | IO[bytes]:
     if begin.startswith(_GZIP):
         return gzip.GzipFile(fileobj=file)
     if begin.startswith(_BZIP2):
