@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -86,6 +87,8 @@ LOOK_AGAIN = 0.02
 RESERVE = 256 * 1024
 # Seconds for which a result that there is no room for is tried to be written.
 RESULT_PATIENCE = 30.0
+# Seconds for closing files, which a dead file system may hold up.
+LETTING_GO = 1.0
 
 
 class Daemon:
@@ -413,13 +416,15 @@ class Daemon:
         assert finish is not None
         if self._records.waiting:
             self._write([], self._clock())
+        # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
+        letting_go = threading.Thread(target=self._outlook.close, name="letting-go", daemon=True)
+        letting_go.start()
         self._summarise()
         self._journal.close()
         self._news.finish()
         self._nodes.close()
         gives = may_give_back(finish, observe=self._job.setup.observe)
         giving_back = Release(self._allocation, self._nodes.lost if gives else ())
-        self._outlook.close()
         if self._client is not None:
             self._part(self._client)
         result = taskdir.Result(
@@ -433,6 +438,7 @@ class Daemon:
             # The keeper starts another isolator, which finds the task ended and tries again.
             LOG.error("the result could not be written: %s", error)
         giving_back.wait()
+        letting_go.join(LETTING_GO)
         self._worker.close()
         self._asker.close()
 
