@@ -273,3 +273,25 @@ def test_a_watcher_that_begins_with_what_was_known_sees_the_same(whesl_home: Pat
     assert late.look() and [task["id"] for task in late.changed()] == ["w/solve_CASE.1"]
     early.look()
     assert late.view() == early.view()
+
+
+def test_tasks_that_ran_without_a_coordinator_are_pointed_to(tmp_path: Path) -> None:
+    """Nothing was ever told to a coordinator: an empty answer would look as if nothing had run."""
+    environment = {**os.environ, "WHESL_HOME": str(tmp_path / "home")}
+
+    def call(*words: str) -> tuple[str, str]:
+        command = [sys.executable, "-m", "whesl", *words]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
+        return done.stdout, done.stderr
+
+    assert call("status") == ("", "nothing was run yet\n")
+    call("exec", "--workflow", "a b", "--no-coordinator", "--name", "one", "--", "true")
+    assert call("status") == (
+        "",
+        "tasks that ran without a coordinator are not listed here; try whesl report 'a b'\n",
+    )
+    assert "whesl report" in call("events")[1]
+    assert "1 of 1 task completed" in call("report", "a b")[0]
+    assert "1 of 1 task completed" in call("report")[0]

@@ -13,6 +13,7 @@ from whesl.coordinator.observing import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.model.evidence import kept
 from whesl.model.signs import visible
+from whesl.report.happenings import without_coordinator
 from whesl.wire import keys
 
 
@@ -44,7 +45,9 @@ def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
             if error.reason != "missing":
                 raise
             # Nothing was ever recorded: that is no error.
-            click.echo("no events yet", err=True)
+            alone = without_coordinator(keys.home())
+            hint = "; tasks that ran without a coordinator have their own: whesl report" if alone else ""
+            click.echo(f"no events yet{hint}", err=True)
         return
     consumer = JournalConsumer(path, since=since)
     for found in consumer:

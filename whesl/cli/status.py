@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from whesl.coordinator.start import running
 from whesl.coordinator.views import status_view
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
+from whesl.report.happenings import without_coordinator
 from whesl.report.screen import STYLES
 from whesl.wire import keys
 
@@ -56,6 +58,13 @@ def _show(home: Path, known: Known, name: str, *, as_json: bool) -> None:
         return
     _say_damage(known)
     _print(status_view(known.state, name))
+    if not name:
+        told = {entry.workflow for entry in known.state.tasks.values()}
+        if alone := without_coordinator(home, told):
+            names = " or ".join(f"whesl report {shlex.quote(found)}" for found in alone)
+            click.echo(f"tasks that ran without a coordinator are not listed here; try {names}", err=True)
+        elif not told:
+            click.echo("nothing was run yet", err=True)
     health = running(home)
     if health is None and any(task.live for task in known.state.tasks.values()):
         click.echo("the coordinator does not run; this is what it knew last", err=True)
@@ -78,7 +87,8 @@ def _workflow(known: Known, wanted: str) -> str:
 
 def _print(view: dict[str, Any]) -> None:
     if Screen().is_terminal:
-        Screen().print(_picture(view))
+        if view["workflows"]:
+            Screen().print(_picture(view))
         return
     lines = [row(task) for flow in view["workflows"] for task in flow["tasks"]]
     if lines:
@@ -100,4 +110,4 @@ def _picture(view: dict[str, Any]) -> RenderableType:
                 Text(found[0].partition("/")[2]), Text(found[1], style=style), *map(Text, found[2:])
             )
         parts.append(table)
-    return Group(*parts) if parts else Text("nothing was run yet")
+    return Group(*parts)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -56,15 +57,24 @@ def happening(record: Record) -> Happening | None:
 
 def latest(home: Path) -> str:
     """Return the id of the workflow that was begun last. Raises UsageError when there is none."""
-    found = sorted((home / "workflows").glob("*/workflow.json"), key=lambda path: path.stat().st_mtime)
-    if found:
-        return found[-1].parent.name
-    bare = sorted((home / "tasks").glob("*/*/job.json"), key=lambda path: path.stat().st_mtime)
-    if bare:
-        return bare[-1].parent.parent.name
+    begun = {path.parent.name: path.stat().st_mtime for path in (home / "workflows").glob("*/workflow.json")}
+    for name in without_coordinator(home, begun.keys()):
+        tasks = (home / "tasks" / quote(name, safe="")).glob("*/job.json")
+        begun[name] = max(path.stat().st_mtime for path in tasks)
+    if begun:
+        return max(begun, key=lambda name: begun[name])
     raise UsageError(
         f"nothing was run yet with WHESL_HOME={home}", hint="start with `whesl run` or `whesl exec`"
     )
+
+
+def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
+    """Return the workflows, other than those known, whose tasks have left records of their own."""
+    return [
+        name
+        for directory in sorted((home / "tasks").glob("*"))
+        if (name := unquote(directory.name)) not in known and any(directory.glob("*/job.json"))
+    ]
 
 
 def gather(home: Path, workflow_id: str) -> Gathered:
@@ -148,6 +158,7 @@ def _workflow(home: Path, workflow_id: str, directories: list[tuple[Task, Path]]
                 tasks=tuple({task.id: task for task, _ in directories}.values()),
             )
     known = sorted(path.parent.name for path in (home / "workflows").glob("*/workflow.json"))
+    known += without_coordinator(home, known)
     raise UsageError(
         f"there is no workflow '{workflow_id}'",
         hint=f"known are: {', '.join(known[-5:])}" if known else "none was run with this WHESL_HOME",
@@ -165,7 +176,7 @@ class _Job(msgspec.Struct):
 def _task_directories(home: Path, workflow_id: str) -> list[tuple[Task, Path]]:
     """Return each task's directories in the order of their runs: earlier ones were put aside, numbered."""
     found: list[tuple[Task, Path]] = []
-    for path in sorted((home / "tasks" / workflow_id).glob("*/job.json")):
+    for path in sorted((home / "tasks" / quote(workflow_id, safe="")).glob("*/job.json")):
         with contextlib.suppress(OSError, *UNDECODABLE):
             found.append((msgspec.json.decode(path.read_bytes(), type=_Job).setup.task, path.parent))
     # ``<name>.1`` is the oldest, ``<name>`` the present one, whose name is the shortest.
