@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from tests.isolator.conftest import (
@@ -41,6 +42,7 @@ from whesl.isolator.events import (
     StepDone,
 )
 from whesl.isolator.news import News
+from whesl.isolator.setup import token_prefix
 from whesl.isolator.worker import Worker
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import CouldNotObserveError
@@ -186,7 +188,8 @@ def test_an_exception_is_raised_on_the_job_as_well(world: Make) -> None:
     made = world(exception(raises=RAISES)).exits(3, found("CRASH"))
     (asked,) = made.asked(RaiseJobException)
     assert (asked.exception_type, asked.severity, asked.ordinal) == ("whesl-crash", 3, 1)
-    assert asked.note == "whesl wf/app #1: CRASH in attempt 1: log: bad thing"
+    run = token_prefix(made.state.setup)[:8]
+    assert asked.note == f"whesl wf/app #1: CRASH in attempt 1: log: bad thing ({run})"
     assert made.last("job-raised")["outcome"] == "raised"
     assert made.state.attempt == 2
 
@@ -221,7 +224,7 @@ def test_a_restarted_isolator_raises_what_was_not_confirmed(world: Make) -> None
     made.hold = ()
     made.restart()
     first, second = made.asked(RaiseJobException)
-    assert first == second
+    assert second == msgspec.structs.replace(first, again=True)
     made.restart()
     assert len(made.asked(RaiseJobException)) == 2
     assert made.kinds().count("job-raised") == 1
@@ -274,8 +277,9 @@ def test_notes_are_one_short_line() -> None:
     raised = Raised(
         exception="E", task="wf/t", attempt=2, ordinal=4, time=NOW, evidence=(evidence,), transformed_from=()
     )
-    note = announce.note_of(raised)
+    note = announce.note_of(raised, "0a1b2c3d")
     assert note.startswith("whesl wf/t #4: E in attempt 2: log: a [31m b x")
+    assert note.endswith("... (0a1b2c3d)")
     assert len(note) == announce.MOST_CHARACTERS
     assert note.isprintable()
 
@@ -292,6 +296,7 @@ class Giver:
         self.refuse_watch = 0
         self.broken = False
         self.raised: list[tuple[str, int, str]] = []
+        self.looked: list[bool] = []
         self.answer = True
         self.gate: threading.Event | None = None
         self.watched = False
@@ -314,7 +319,8 @@ class Giver:
         self.told += items
         os.write(self.write, b"x")
 
-    def raise_exception(self, kind: str, severity: int, note: str) -> bool:
+    def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
+        self.looked.append(once)
         if self.gate is not None:
             self.gate.wait(10)
         self.raised.append((kind, severity, note))

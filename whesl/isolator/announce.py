@@ -1,20 +1,22 @@
 """Exceptions of the resource manager's own: ours raised on the job, and its told apart from ours.
 
-What is to be raised is written down first and raised by the shell; a restarted isolator raises again what
-was not confirmed. That may show an exception twice in the job's record, with the same note; both are known
-as ours. No recovery waits for any of it. Source of types, severities and notes: Flux RFC 21.
+What is to be raised is written down first and raised by the shell. A restarted isolator raises what was not
+confirmed, unless the job's record shows it already: the note ends with a sign of the task's run, so that it
+is no other one's. No recovery waits for any of it. Source of types, severities and notes: Flux RFC 21.
 """
 
 from __future__ import annotations
 
 from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.events import JobExceptionRaised, JobExceptionSeen, RaiseJobException
+from whesl.isolator.setup import token_prefix
 from whesl.isolator.state import JobRaise, State
 from whesl.isolator.turn import Turn
 from whesl.model.evidence import Raised, explain
 
 MOST_CHARACTERS = 400
 _SIGN = "whesl"
+_RUN_CHARACTERS = 8
 
 
 def announce(turn: Turn, spec: ExceptionSpec, raised: Raised) -> None:
@@ -32,32 +34,43 @@ def announce(turn: Turn, spec: ExceptionSpec, raised: Raised) -> None:
         ordinal=raised.ordinal,
         exception_type=spec.raises.exception_type,
         severity=spec.raises.severity,
-        note=note_of(raised),
+        note=note_of(raised, token_prefix(turn.state.setup)[:_RUN_CHARACTERS]),
     )
     turn.do(_command(turn.state.job_raises[-1]))
 
 
-def note_of(raised: Raised) -> str:
-    """Return what the job's record says of an exception: its name, the attempt, the evidence; one line."""
+def note_of(raised: Raised, run: str) -> str:
+    """Return what the job's record says of an exception: its name, the attempt, the evidence; one line.
+
+    Args:
+        raised: the exception.
+        run: what tells this run of the task from others, at the end of the line.
+    """
     why = ""
     if raised.evidence:
         last = raised.evidence[-1]
         why = f": {last.kind}: {explain(last.kind, last.line, last.detail) or last.pattern}"
     text = f"{_SIGN} {raised.task} #{raised.ordinal}: {raised.exception} in attempt {raised.attempt}{why}"
     shown = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return shown if len(shown) <= MOST_CHARACTERS else shown[: MOST_CHARACTERS - 3] + "..."
+    sign = f" ({run})"
+    most = MOST_CHARACTERS - len(sign)
+    return (shown if len(shown) <= most else shown[: most - 3] + "...") + sign
 
 
 def again(turn: Turn) -> None:
     """Raise what an earlier isolator wrote down and did not see raised."""
     for item in turn.state.job_raises:
         if not item.outcome:
-            turn.do(_command(item))
+            turn.do(_command(item, again=True))
 
 
-def _command(item: JobRaise) -> RaiseJobException:
+def _command(item: JobRaise, *, again: bool = False) -> RaiseJobException:
     return RaiseJobException(
-        ordinal=item.ordinal, exception_type=item.exception_type, severity=item.severity, note=item.note
+        ordinal=item.ordinal,
+        exception_type=item.exception_type,
+        severity=item.severity,
+        note=item.note,
+        again=again,
     )
 
 

@@ -243,12 +243,16 @@ class SignalAttempt(Command, frozen=True, kw_only=True):
 
 
 class RaiseJobException(Command, frozen=True, kw_only=True):
-    """Raise an exception on the job; nothing waits for it, and JobExceptionRaised follows."""
+    """Raise an exception on the job; nothing waits for it, and JobExceptionRaised follows.
+
+    ``again``: it may have been raised by an isolator before this one, unless the job's record lacks it.
+    """
 
     ordinal: int
     exception_type: str
     severity: int
     note: str
+    again: bool = False
 
 
 class RunStep(Command, frozen=True, kw_only=True):

@@ -159,7 +159,8 @@ class News:
 
         def call() -> JobExceptionRaised:
             try:
-                done = giver.raise_exception(command.exception_type, command.severity, command.note)
+                what = (command.exception_type, command.severity, command.note)
+                done = giver.raise_exception(*what, once=command.again)
             except WheslError as error:
                 return JobExceptionRaised(ordinal=command.ordinal, outcome="failed", reason=str(error))
             reason = "" if done else "there is no job of the resource manager here"

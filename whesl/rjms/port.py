@@ -215,8 +215,11 @@ class Newsgiver(Protocol):
         """Return what has come since the last call, in order; never waits."""
         ...
 
-    def raise_exception(self, kind: str, severity: int, note: str) -> bool:
-        """Raise an exception on the job that this allocation is. False when there is no such job."""
+    def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
+        """Raise an exception on the job that this allocation is. False when there is no such job.
+
+        ``once``: not where the job's record shows one of this kind and note already.
+        """
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -103,6 +104,24 @@ def test_an_exception_is_raised_on_the_job_that_this_is(
     assert isinstance(event, JobException)
     assert (event.job_id, event.type, event.severity) == (allocation.describe().job_id, "whesl-test", 5)
     assert not opened(bed.environment).raise_exception("whesl-test", 5, "nobody's")
+
+
+def test_what_may_have_been_raised_before_is_raised_once(
+    bed: FluxBed, opened: Callable[..., FluxAllocation]
+) -> None:
+    allocation = opened(bed.nested(2))
+    job = allocation.describe().job_id
+
+    def notes() -> list[str]:
+        shown = bed.run("flux", "job", "eventlog", "--format=json", job).stdout
+        entries = map(json.loads, shown.splitlines())
+        return [entry["context"]["note"] for entry in entries if entry["name"] == "exception"]
+
+    for note in ("one", "one", "another", "one"):
+        assert allocation.raise_exception("whesl-test", 5, note, once=True)
+        # Flux writes an eventlog some milliseconds after its answer: much sooner than an isolator is back.
+        bed.wait_for(lambda wanted=note: wanted in notes(), "the exception's entry")
+    assert notes() == ["one", "another"]
 
 
 def bridges() -> list[psutil.Process]:

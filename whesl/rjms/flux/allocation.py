@@ -247,10 +247,14 @@ class FluxAllocation:
             attempt=attempt if isinstance(attempt, str) and job != self._task_of else None,
         )
 
-    def raise_exception(self, kind: str, severity: int, note: str) -> bool:
-        """Raise an exception on the job that this allocation is; False for an instance that is no job."""
+    def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
+        """Raise an exception on the job that this allocation is; False for an instance that is no job.
+
+        ``once``: not where the job's eventlog shows one of this kind and note already.
+        """
         job = self.describe().job_id
         if not job:
             return False
-        self._bridge.call("raise", job=job, type=kind, severity=severity, note=note, above=self._above)
+        above = self._above
+        self._bridge.call("raise", job=job, type=kind, severity=severity, note=note, above=above, once=once)
         return True

@@ -28,9 +28,9 @@ from flux.idset import IDset  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from whesl.rjms.flux.far_end import LATER, FarEnd, attempt_in, token_in
+    from whesl.rjms.flux.far_end import LATER, FarEnd, attempt_in, raised_in, token_in
 else:  # run as a script, in a Python that has nothing of ours
-    from far_end import LATER, FarEnd, attempt_in, token_in
+    from far_end import LATER, FarEnd, attempt_in, raised_in, token_in
 
 # Seconds between two pokes of a broker, and how many are poked in a second at most.
 POKE = 0.05
@@ -316,12 +316,27 @@ class ApiEnd(FarEnd):
 
     # Deeds ------------------------------------------------------------------------------------------
 
-    def op_raise(self, _: int, job: str, type: str, severity: int, note: str, above: bool) -> Any:  # noqa: A002
-        """Raise an exception on a job of this instance, or of the enclosing one."""
+    def op_raise(
+        self,
+        _: int,
+        job: str,
+        type: str,  # noqa: A002
+        severity: int,
+        note: str,
+        above: bool,
+        once: bool = False,
+    ) -> Any:
+        """Raise an exception on a job of this instance, or of the enclosing one; ``once``: look first."""
         handle = self.parent() if above else self.waiting
         if handle is None:
             raise OSError(errno.ENOENT, "there is no enclosing instance")
-        flux.job.job_raise(handle, flux.job.JobID(job), type, severity, note)
+        number = flux.job.JobID(job)
+        if once:
+            asked = {"id": int(number), "keys": ["eventlog"], "flags": 0}
+            text = handle.rpc("job-info.lookup", asked).wait_for(PATIENCE).get()["eventlog"]
+            if raised_in(text, type, note):
+                return
+        flux.job.job_raise(handle, number, type, severity, note)
 
     def op_drain(self, _: int, targets: str, reason: str) -> Any:
         """Take nodes out of service."""

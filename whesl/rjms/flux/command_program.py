@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(_HERE, os.pardir, os.pardir, os.pardir))  # noqa
 from whesl.rjms.flux import command_output as output  # noqa: E402 - only found through the path above
 from whesl.rjms.flux.batch_jobspec import batch_jobspec  # noqa: E402 - as above
 from whesl.rjms.flux.command_news import News  # noqa: E402 - as above
-from whesl.rjms.flux.far_end import FarEnd, attempt_in, token_in  # noqa: E402 - as above
+from whesl.rjms.flux.far_end import FarEnd, attempt_in, raised_in, token_in  # noqa: E402 - as above
 from whesl.rjms.hostlist import expand  # noqa: E402 - as above
 
 # Seconds for a command.
@@ -203,11 +203,24 @@ class CommandEnd(FarEnd):
 
     # Deeds ------------------------------------------------------------------------------------------
 
-    def op_raise(self, _: int, job: str, type: str, severity: int, note: str, above: bool) -> Any:  # noqa: A002
-        """Raise an exception on a job of this instance, or of the enclosing one."""
+    def op_raise(
+        self,
+        _: int,
+        job: str,
+        type: str,  # noqa: A002
+        severity: int,
+        note: str,
+        above: bool,
+        once: bool = False,
+    ) -> Any:
+        """Raise an exception on a job of this instance, or of the enclosing one; ``once``: look first."""
         uri = self.attributes.get("parent-uri", "") if above else ""
         if above and not uri:
             raise OSError(errno.ENOENT, "there is no enclosing instance")
+        if once:
+            text = self.run("job", "eventlog", "--format=json", "--", job, uri=uri)
+            if raised_in(text, type, note):
+                return
         options = (f"--severity={severity}", f"--type={type}", f"--message={note}")
         self.run("job", "raise", *options, "--", job, uri=uri)
 

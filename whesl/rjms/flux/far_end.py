@@ -73,6 +73,19 @@ class FarEnd:
         )
 
 
+def raised_in(eventlog: str, kind: str, note: str) -> bool:
+    """Return whether a job's eventlog (RFC 18: an object a line) has an exception of a kind with a note."""
+    for line in eventlog.splitlines():
+        try:
+            entry = json.loads(line)
+            shown = entry["context"] if entry["name"] == "exception" else {}
+            if (shown.get("type"), shown.get("note")) == (kind, note):
+                return True
+        except (ValueError, TypeError, LookupError, AttributeError):
+            continue
+    return False
+
+
 def attempt_in(jobspec: Any) -> str:
     """Return the token of the attempt that a job belongs to, by its environment (RFC 14); empty for none."""
     environment = jobspec["attributes"]["system"].get("environment") or {}

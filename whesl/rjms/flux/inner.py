@@ -232,7 +232,7 @@ class InnerFlux:
         witness = self._witness
         return [*found, *(witness.news() if witness is not None else ())]
 
-    def raise_exception(self, kind: str, severity: int, note: str) -> bool:
+    def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
         """Return False: the instance is no job of Flux."""
         return False
 
