@@ -32,8 +32,8 @@ from whesl.model.decoding import FOREIGN
 from whesl.model.workflow import BadNode, Configuration, Task, Workflow
 from whesl.wire.delivery import Remembered
 
-# Of the largest things in one piece; a piece takes about a millisecond, in which no other thread runs.
-_SLICE = 500
+# Things in one piece: while one is made, some tenths of a millisecond, no other thread runs.
+_SLICE = 100
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):

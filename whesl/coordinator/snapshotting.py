@@ -23,6 +23,9 @@ from whesl.journal.snapshot import Head, SnapshotError
 LOG = logging.getLogger(__name__)
 # Bytes that a task takes in a snapshot, about.
 _TASK = 600
+# Of a thread's work, its pauses; the longest in seconds.
+_PAUSE = 4.0
+_LONGEST_PAUSE = 0.1
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,9 +163,10 @@ class Snapshotter:
     def _write(self, head: Head, kept: Kept) -> None:
         content = snapshots.pieces(kept)
         expected = max(self._size, _TASK * len(kept.state.tasks))
-        path = snapshot.write(self._directory, head, content, expected=expected, breathe=_breathe)
+        breathe = _Breath()
+        path = snapshot.write(self._directory, head, content, expected=expected, breathe=breathe)
         try:
-            snapshots.prove(path, breathe=_breathe)
+            snapshots.prove(path, breathe=breathe)
         except FileNotFoundError:
             raise SnapshotError(f"the snapshot {path} has been removed") from None
         except SnapshotError:
@@ -180,7 +184,7 @@ class Snapshotter:
         with Journal(self._journal.path, read_only=True) as reader:
             if last - max(reader.put_away_up_to(), 1) < self._limits.old:
                 return
-            reader.put_away(last, breathe=_breathe)
+            reader.put_away(last, breathe=_Breath())
             first = reader.anchor(1)
             if first is not None:
                 for segment in history.shrink(reader.path, first.crc, self._limits.history):
@@ -192,6 +196,17 @@ class Snapshotter:
                     )
 
 
-def _breathe() -> None:
-    """Let the loop have the interpreter, should it have something to do."""
-    time.sleep(0.001)
+class _Breath:
+    """Pauses of a thread, four times as long as its work: who decides something meets it seldom.
+
+    A loop that waits often, as this one does, waits for the interpreter each time that another thread has it.
+    """
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def __call__(self) -> None:
+        """Pause for what was done since the last pause."""
+        worked = time.monotonic() - self._since
+        time.sleep(min(max(_PAUSE * worked, 0.001), _LONGEST_PAUSE))
+        self._since = time.monotonic()
