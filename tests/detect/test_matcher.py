@@ -140,11 +140,11 @@ def test_what_is_passed_over_holds_nothing(
     found = []
     bounds = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     for begin, end in itertools.pairwise(bounds):
-        carried = stream.carried
+        carried = stream.carried()
         if carried is not None:
             text = carried + data[begin:end]
             room[: len(text)] = text
-            if stream.pass_over(room, memoryview(room), len(text)):
+            if stream.pass_over(room, memoryview(room), len(text)) is not None:
                 assert stream.next_offset == end
                 continue
         found += stream.feed(data[begin:end], begin)
@@ -154,17 +154,55 @@ def test_what_is_passed_over_holds_nothing(
     assert set(places) == oracle(patterns, data, 1 << 20, 1 << 16)
 
 
+@settings(max_examples=400, deadline=None)
+@given(
+    patterns=PATTERNS,
+    data=DATA,
+    cuts=CUTS,
+    engine=st.sampled_from(ENGINES),
+    latest=st.sets(st.integers(0, 3)),
+)
+@example(patterns=[literal("a")], data=b"a\nb\na\nab", cuts=[3, 6], engine="hyperscan", latest={0})
+@example(patterns=[regex("b$")], data=b"b\nab\nba\n", cuts=[4], engine="re2", latest={0})
+@example(patterns=[literal("a"), literal("b")], data=b"ab\na\n", cuts=[1], engine="re2", latest={0})
+def test_the_last_match_of_what_only_the_last_counts_of(
+    patterns: list[Pattern], data: bytes, cuts: list[int], engine: str, latest: set[int]
+) -> None:
+    matcher = compile_patterns(patterns, engine)
+    stream, room = matcher.open(), bytearray(1024 + len(data))
+    found = []
+    bounds = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    for begin, end in itertools.pairwise(bounds):
+        carried = stream.carried(latest)
+        passed = None
+        if carried is not None:
+            text = carried + data[begin:end]
+            room[: len(text)] = text
+            passed = stream.pass_over(room, memoryview(room), len(text), latest)
+        found += stream.feed(data[begin:end], begin) if passed is None else passed
+        assert stream.next_offset == end
+    found += stream.finish()
+    places = [(match.pattern, match.line_offset) for match in found]
+    assert len(places) == len(set(places))
+    expected = oracle(patterns, data, 1 << 20, 1 << 16)
+    assert set(places) <= expected
+    # The same signs of life at the end, and of everything else each one.
+    assert dict(sorted(places)) == dict(sorted(expected))
+    others = {place for place in expected if place[0] not in latest}
+    assert others <= set(places)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_holds_nothing_is_passed_over(engine: str) -> None:
     stream = compile_patterns([literal("NEEDLE"), regex(r"^lost: (?P<n>\d+)$")], engine).open()
     for begin, part in ((0, b"one\ntw"), (4, b"two\n"), (8, b"three")):
         room = bytearray(part)
-        assert stream.pass_over(room, memoryview(room), len(room))
+        assert stream.pass_over(room, memoryview(room), len(room)) == []
         assert stream.next_offset == begin + len(part)
-    assert stream.carried == b"three"
+    assert stream.carried() == b"three"
     for part in (b"three NEEDLE", b"three\nlost: 5\n"):
         room = bytearray(part)
-        assert not stream.pass_over(room, memoryview(room), len(room))
+        assert stream.pass_over(room, memoryview(room), len(room)) is None
     (match,) = stream.feed(b"\nlost: 5\n", 13)
     assert (match.line_offset, match.captures) == (14, {"n": "5"})
 

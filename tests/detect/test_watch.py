@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -416,3 +417,58 @@ def test_a_rotated_a_shortened_and_a_large_log_are_left_to_the_poll(watched: Wat
     append(out, "well enough\n" * (SKIM_SIZE // 12 + 1) + "Disk Quota Expired\n")
     assert not watched.skim(1020.0)
     assert names(watched.poll(1020.0)) == ["QUOTA"]
+
+
+def test_signs_of_life_are_skimmed_and_the_last_one_is_the_evidence(
+    make: Callable[..., Watch], out: Path, err: Path
+) -> None:
+    out.touch()
+    err.touch()
+    hang = HangDetection(pattern=CYCLE, source=STDOUT, timeout=60, warmup=0, span=SPAN)
+    progress = ProgressDetection(
+        pattern=Pattern(text=r"step (?P<n>\d+)", regex=True, captures=("n",)),
+        source=STDOUT,
+        capture="n",
+        timeout=1000,
+        span=SPAN,
+    )
+    watch = make(spec(exception("HANG", hang), exception("STUCK", progress)), tail="auto")
+    if watch.fileno() is None:
+        pytest.skip("the kernel has no inotify instance left for this user")
+    watch.poll(1000.0)
+    for number in range(50):
+        append(out, f"cycle = {number}0\ncycle = {number}1\nwell\ncyc")
+        assert watch.skim(1000.0 + number)
+        append(out, "le was that\n")
+        assert watch.skim(1000.0 + number)
+    # What every line counts of is none of it.
+    append(out, "step 7\n")
+    assert not watch.skim(1049.0)
+    found = [item for second in range(1049, 1120) for item in watch.poll(float(second))]
+    assert [(item.exception, item.evidence[0].time) for item in found] == [("HANG", 1109.0)]
+    assert (found[0].evidence[0].line, found[0].evidence[0].captures) == ("cycle = 491", {"n": "491"})
+
+
+@pytest.mark.parametrize("tail", ["auto", "poll"])
+def test_of_many_signs_of_life_only_the_last_are_judged(
+    make: Callable[..., Watch], out: Path, tail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hang = HangDetection(pattern=CYCLE, source=STDOUT, timeout=60, warmup=0, span=SPAN)
+    out.touch()
+    watch = make(spec(exception("HANG", hang), exception("QUOTA", log(QUOTA))), tail=tail)
+    judged = []
+    matched = watch._detectors.matched
+
+    def counted(*arguments: Any) -> list[Detected]:
+        judged.append(arguments[2])
+        return matched(*arguments)
+
+    monkeypatch.setattr(watch._detectors, "matched", counted)
+    append(out, "".join(f"cycle = {number}\n" for number in range(100_000)))
+    found = watch.drain(1000.0)
+    append(out, "Disk Quota Expired\ncycle = 100000\n")
+    found += watch.drain(1001.0)
+    assert names(found) == ["QUOTA"]
+    lines = [match.line for match in judged]
+    assert len(lines) < 20
+    assert lines[-3:] == [b"cycle = 99999", b"Disk Quota Expired", b"cycle = 100000"]

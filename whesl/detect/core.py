@@ -119,6 +119,13 @@ class Detectors:
                 wanted.setdefault(detection.source, {})[detection.pattern] = None
         return {source: tuple(patterns) for source, patterns in wanted.items()}
 
+    def signs_of_life(self) -> frozenset[Pattern]:
+        """Return the patterns that do nothing but put hang timers back."""
+        timed = list(self._timed())
+        counted = {p for window in self._windows.values() for p in window.detection.patterns}
+        counted |= {d.pattern for d in timed if isinstance(d, ProgressDetection)}
+        return frozenset(d.pattern for d in timed if isinstance(d, HangDetection)) - counted
+
     def disk_paths(self) -> tuple[tuple[str, DiskMetric], ...]:
         """Return what of which file systems has to be observed, each once."""
         return tuple(dict.fromkeys((d.path, d.metric) for _, d in self._disks.values()))

@@ -60,6 +60,10 @@ class Engine:
         """Whether nothing in these bytes matches, their last line's present end taken for its end."""
         raise NotImplementedError
 
+    def present(self, text: memoryview) -> list[int]:
+        """Return the patterns for which these bytes are not silent, in order."""
+        raise NotImplementedError
+
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
         """Return places in candidate lines (ends of matches); None when there are too many to list."""
         raise NotImplementedError
@@ -132,6 +136,9 @@ class Hyperscan(Engine):
             return False
         return True
 
+    def present(self, text: memoryview) -> list[int]:
+        return _scan(self._line, text)
+
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
         return _scan(self._line, text)
 
@@ -189,6 +196,9 @@ class Re2(Engine):
 
     def silent(self, text: memoryview) -> bool:
         return not self._blocks.Match(bytes(text))
+
+    def present(self, text: memoryview) -> list[int]:
+        return sorted(self._blocks.Match(bytes(text)) or ())
 
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
         return sorted(self._line.Match(bytes(text)) or ())

@@ -17,7 +17,7 @@ a plain offset instead of an opaque stream state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,7 @@ EXCERPT = 4096  # bytes of a line that are kept as evidence
 PIECE = 1 << 20
 OVERLAP = 1 << 16
 CARRIED_MOST = 1 << 14  # bytes of an unfinished line that ``pass_over`` looks at again
+LINES_BACK = 32  # that are searched for the last match of an expression
 
 
 @dataclass(frozen=True)
@@ -129,14 +130,19 @@ class MatchStream:
             self._block(self._matcher.engine, block.replace(b"\r", b"\n"), matches)
         return matches
 
-    @property
-    def carried(self) -> bytearray | None:
-        """The bytes of the unfinished line; None when ``pass_over`` cannot take up from them."""
-        usual = not self._reported and self._line_offset == self._start
+    def carried(self, latest: Set[int] = frozenset()) -> bytearray | None:
+        """Return the bytes of the unfinished line; None when ``pass_over`` cannot take up from them.
+
+        Args:
+            latest: as for ``pass_over``.
+        """
+        usual = self._reported <= latest and self._line_offset == self._start
         return self._carry if usual and len(self._carry) <= CARRIED_MOST else None
 
-    def pass_over(self, text: bytearray, view: memoryview, length: int) -> bool:
-        """Take in bytes that hold nothing; False, with nothing changed, when ``feed`` has to look.
+    def pass_over(
+        self, text: bytearray, view: memoryview, length: int, latest: Set[int] = frozenset()
+    ) -> list[Match] | None:
+        """Take in bytes in which little or nothing is; None, with nothing changed, when ``feed`` has to look.
 
         For most of what a program prints it is all that is needed, at a fraction of the cost.
 
@@ -144,18 +150,68 @@ class MatchStream:
             text: the bytes that are carried, and then the next ones.
             view: the same.
             length: how many bytes of it count.
+            latest: patterns of which only the last match counts; where only these match, others are left out.
         """
         last = length
+        matches: list[Match] = []
+        reported: set[int] = set()
         engine = self._matcher.engine
         if engine is not None:
-            if text.find(b"\r", 0, length) >= 0 or not engine.silent(view[:length]):
-                return False
+            if text.find(b"\r", 0, length) >= 0:
+                return None
             last = text.rfind(b"\n", 0, length) + 1
+            if not engine.silent(view[:length]):
+                found = engine.present(view[:length]) if latest else []
+                if not found or not latest >= set(found):
+                    return None
+                if not self._latest(engine, text, view, last, found, matches):
+                    return None
+                # Of an unfinished line literals only; before the end of a line nothing else is settled.
+                begun = bytes(view[last:length])
+                reported = set(engine.literals(begun)) if begun else set()
+                known = self._reported if not last else set()
+                start = self._start + last
+                matches += [self._matcher.make(p, begun, start, start) for p in sorted(reported - known)]
+                reported |= known
+        if last or matches:
+            self._reported = reported
         if last:
             self._start += last
             self._line_offset = self._start
         self._carry = text[last:length]
         self._scanned = length - last
+        return matches
+
+    def _latest(
+        self,
+        engine: Engine,
+        text: bytearray,
+        view: memoryview,
+        last: int,
+        found: Sequence[int],
+        matches: list[Match],
+    ) -> bool:
+        """Add the last line of ``text[:last]`` that holds each pattern; False when it is not near the end."""
+        for pattern in found:
+            literal = self._matcher.literals.get(pattern)
+            end = last
+            if literal is not None:
+                place = text.rfind(literal, 0, last)
+                if place < 0:
+                    continue
+                end = text.find(b"\n", place) + 1
+            for _ in range(LINES_BACK):
+                if not end:
+                    break
+                start = text.rfind(b"\n", 0, end - 1) + 1
+                if pattern in engine.line(view[start : end - 1]):
+                    if start or pattern not in self._reported:
+                        line, offset = bytes(view[start : end - 1]), self._start + start
+                        matches.append(self._matcher.make(pattern, line, offset, offset))
+                    break
+                end = start
+            else:
+                return False
         return True
 
     def finish(self) -> list[Match]:

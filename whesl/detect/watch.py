@@ -29,11 +29,30 @@ _OUTPUT = Source(stream=Stream.OUTPUT)
 class _Reading:
     """One file and the sources that it stands for (stdout and stderr are often the same file)."""
 
-    def __init__(self, path: str, sources: list[Source], matcher: Matcher, offset: int) -> None:
+    def __init__(
+        self, path: str, sources: list[Source], matcher: Matcher, offset: int, latest: frozenset[Pattern]
+    ) -> None:
         self.path = path
         self.sources = sources
         self.matcher = matcher
         self.stream: MatchStream = matcher.open(offset)
+        # Which of its patterns are signs of life: only the last one in what is read counts.
+        self.latest = frozenset(i for i, pattern in enumerate(matcher.patterns) if pattern in latest)
+
+    def feed(self, data: bytes, offset: int) -> list[Match]:
+        """Return what the next bytes hold; of signs of life the last ones, where nothing else matches."""
+        if not self.latest:
+            return self.stream.feed(data, offset)
+        matches: list[Match] = []
+        for begin in range(0, len(data), SKIM_SIZE):
+            part = data[begin : begin + SKIM_SIZE]
+            carried = self.stream.carried(self.latest)
+            passed = None
+            if carried is not None and offset + begin == self.stream.next_offset:
+                text = carried + part
+                passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest)
+            matches += self.stream.feed(part, offset + begin) if passed is None else passed
+        return matches
 
 
 class Watch:
@@ -114,8 +133,9 @@ class Watch:
         if grown is None:
             return False
         for path in grown:
-            stream = self._readings[path].stream
-            carried = stream.carried
+            reading = self._readings[path]
+            stream = reading.stream
+            carried = stream.carried(reading.latest)
             if carried is None:
                 return False
             begin = len(carried)
@@ -126,9 +146,13 @@ class Watch:
             if count < 0 or end == SKIM_SIZE:
                 return False
             if count:
-                if not stream.pass_over(self._buffer, self._room, end):
+                matches = stream.pass_over(self._buffer, self._room, end, reading.latest)
+                if matches is None:
                     return False
                 self._tailer.skip(path, count)
+                if matches:
+                    # Signs of life, of which nothing comes.
+                    self._judge(reading, matches, now)
                 self._detectors.output(count, now)
         return True
 
@@ -244,10 +268,11 @@ class Watch:
         for path in self._tailer.paths():
             self._tailer.unfollow(path)
         self._readings = {}
+        latest = self._detectors.signs_of_life()
         for path, of in files.values():
             patterns = tuple(dict.fromkeys(p for source in of for p in wanted.get(source, ())))
             offset = self._tailer.follow(path, offsets.get(path))
-            self._readings[path] = _Reading(path, of, self._matcher(patterns), offset)
+            self._readings[path] = _Reading(path, of, self._matcher(patterns), offset, latest)
 
     def _place(self, source: Source) -> str:
         if source.stream is not Stream.FILE or not source.path:
@@ -267,7 +292,7 @@ class Watch:
             if chunk.rotated:
                 matches += reading.stream.finish()
                 reading.stream = reading.matcher.open(chunk.offset)
-            matches += reading.stream.feed(chunk.data, chunk.offset)
+            matches += reading.feed(chunk.data, chunk.offset)
             found += self._judge(reading, matches, now)
             self._detectors.output(len(chunk.data), now)
         return found
