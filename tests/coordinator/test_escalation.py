@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.coordinator.world import World, exception, raised, spec
+from tests.coordinator.world import START, World, done, exception, raised, spec
 from whesl.esl.spec import Level, Otherwise
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
@@ -139,6 +139,21 @@ class TestSilence:
             world.restart()
             world.wait(5)
         assert world.task("a").state is TaskState.RUNNING
+
+    def test_any_word_of_an_isolator_s_is_a_sign_of_life(self, world: World) -> None:
+        a = world.register("a")
+        words = (
+            Report(task="w/a", kind="launched", time=START),
+            NodeSuspect(bad_node=BadNode(node="n7", reason="lost", task="w/a", time=START, expires=START)),
+            RecoveryRequest(raised=raised("GLITCH", "a")),
+            done("a"),
+            Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=1),
+        )
+        for word in words:
+            world.wait(9)
+            world.tell(a, word)
+            world.wait(4)
+            assert world.task("a").state is not TaskState.UNOBSERVED, type(word).__name__
 
     def test_who_is_heard_again_is_not_quiet_any_more(self, world: World) -> None:
         a = world.register("a")

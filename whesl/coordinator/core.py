@@ -101,8 +101,10 @@ def _on_arrived(turn: Turn, event: Arrived) -> None:
 
 def _owner(turn: Turn, peer: str, message: Any) -> TaskEntry | None:
     """Return the task that a message's sender owns, None for all others."""
-    name = getattr(message, "task", None) or getattr(getattr(message, "raised", None), "task", None)
-    entry = turn.task(name) if isinstance(name, str) else None
+    parts = (message, getattr(message, "raised", None), getattr(message, "bad_node", None))
+    names = (getattr(part, "task", None) for part in parts)
+    name = next((name for name in names if isinstance(name, str)), None)
+    entry = turn.task(name) if name is not None else None
     return entry if entry is not None and entry.peer == peer else None
 
 
