@@ -183,6 +183,19 @@ def test_the_mount_table_names_the_file_system() -> None:
     assert files.file_system_type(Path("/proc/self")) == "proc"
 
 
+def test_the_mount_table_is_read_as_the_kernel_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / "a b\\c"
+    odd.mkdir()
+    name = str(odd).encode().replace(b"\\", rb"\134").replace(b" ", rb"\040")
+    table = tmp_path / "mounts"
+    table.write_bytes(b"x / ext4 rw 0 0\nhost:/v " + name + b" nfs4 rw 0 0\nx " + name + b" lustre rw 0 0\n")
+    monkeypatch.setattr(files, "_MOUNTS", table)
+    assert files.file_system_type(tmp_path) == "ext4"
+    assert files.file_system_type(odd) == "lustre"
+
+
 class TestDamage:
     def test_a_record_that_was_altered_is_reported_and_the_rest_kept(self, tmp_path: Path) -> None:
         path = tmp_path / "j.db"
