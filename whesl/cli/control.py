@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import msgspec
 
-from whesl.cli import candidates
+from whesl.cli import alone, candidates
+from whesl.coordinator.hierarchy import AmbiguityError, resolve
 from whesl.coordinator.observing import known_state
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
@@ -64,10 +66,26 @@ def cancel(task: str, wait: bool, timeout: float) -> None:
     _control("cancel", task, wait, timeout)
 
 
+def _known(home: Path, task: str) -> bool:
+    """Whether a coordinator knows what may be meant."""
+    try:
+        resolve(known_state(home).state.tasks, task)
+    except AmbiguityError as error:
+        return any(task in candidate for candidate in error.candidates)
+    return True
+
+
 def _control(action: str, task: str, wait: bool, timeout: float) -> None:
     from whesl.coordinator.start import ensure_running
 
     home = keys.home()
+    if not _known(home, task) and (found := alone.find(home, task)) is not None:
+        # It runs without a coordinator, which no later one can change.
+        alone.tell(home, found, action)
+        click.echo(f"{found.task} {_WORDS[action]}")
+        if wait:
+            click.echo(f"{found.task} is {alone.wait(home, found, timeout)}")
+        return
     ensure_running(home)
     reply = request(home, Command(id=uuid.uuid4().hex, action=action, target=task), _REPLY)
     body = msgspec.json.decode(reply.body) if reply.body else {}

@@ -61,6 +61,7 @@ from whesl.isolator.outlook import Outlook
 from whesl.isolator.release import Release
 from whesl.isolator.skimming import Skimming
 from whesl.isolator.starting import Starter
+from whesl.isolator.state import Phase
 from whesl.isolator.steps import Steps
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
@@ -70,6 +71,7 @@ from whesl.journal import Journal as JournalFile
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 from whesl.rjms.port import Allocation
+from whesl.wire.messages import Control
 
 if TYPE_CHECKING:
     from whesl.wire.client import CoordinatorClient
@@ -79,6 +81,7 @@ FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signa
 FLUSH_LIMIT = 5.0
 SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
+HEAR_PERSON = 1.0  # between two looks for a word on a paused task that has no coordinator
 # Within this many seconds a runner has become the task's command.
 SETTLED = 0.2
 # For a runner whose end cannot be polled for, since it is gone already, and for what may explain an end.
@@ -183,6 +186,8 @@ class Daemon:
         times += [time for time in deadlines if time is not None]
         if self._client is not None:
             times.append(self._client.next_deadline())
+        elif self._state.phase is Phase.PAUSED:
+            times.append(now + HEAR_PERSON)
         if self._outlook.changed:
             times.append(self._snapshot_due)
         self._follow_descriptors()
@@ -232,6 +237,7 @@ class Daemon:
 
     def _hear_coordinator(self) -> None:
         if self._client is None:
+            self._hear_person()
             return
         for message in self._client.receive():
             self._feed(CoordinatorMessage(message=message))
@@ -244,6 +250,15 @@ class Daemon:
                 self._feed(CoordinatorLost())
             elif self._state.attempt:
                 self._feed(CoordinatorFound())
+
+    def _hear_person(self) -> None:
+        """Take the word on a paused task that has no coordinator: it lies in the task's directory."""
+        if self._state.phase is not Phase.PAUSED:
+            return
+        control = taskdir.load(self._directory.control, Control)
+        if control is not None:
+            self._feed(CoordinatorMessage(message=control))
+            self._directory.control.unlink(missing_ok=True)
 
     def _look(self) -> None:
         """Read what the task has written; judge its end only after its last line."""

@@ -102,6 +102,7 @@ class TaskDir:
         self.link = path / "link.json"
         self.reconfigure = path / "reconfigure.json"
         self.hosts = path / "hosts"
+        self.control = path / "control.json"
         self.log = path / "log"
         self.job_file = path / "job.json"
         self.result_file = path / "result.json"
