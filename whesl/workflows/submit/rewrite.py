@@ -10,7 +10,6 @@ import msgspec
 from whesl.workflows.submit.options import Call, parse_header
 from whesl.workflows.wrap import WrappedScript
 
-
 # The value of SBATCH_NO_REQUEUE where it is not the user's (sbatch looks only whether it is set).
 OURS = "whesl"
 
