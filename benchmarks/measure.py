@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import contextlib
 import json
 import math
@@ -22,6 +23,7 @@ from typing import Any, Protocol
 
 import psutil
 
+import whesl
 from whesl.isolator.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.testing.fluxbed import FluxBed
@@ -126,6 +128,8 @@ def run_parts(
         options: from ``arguments``.
         parts: name and function of each; that takes ``quick``.
     """
+    # As in an installed package: where nothing may write bytecode, each start would compile what was changed.
+    compileall.compile_dir(Path(whesl.__file__).parent, quiet=2)
     figures: list[Figure] = []
     for name, part in parts:
         if options.only not in name:
