@@ -375,7 +375,7 @@ def test_nothing_is_decided_while_the_journal_cannot_be_written(
     home: Path, isolator: Callable[..., Isolator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start.private_directory(home / "coordinator")
-    daemon = Daemon(home, FakePorts(), bind="127.0.0.1", log=subprocess.DEVNULL)  # type: ignore[arg-type]
+    daemon = Daemon(home, FakePorts(), bind="127.0.0.1", log=subprocess.DEVNULL)  # type: ignore[arg-type]  # ports of a test's own
     write_endpoint(home, daemon._endpoint)
     attempts = []
 

@@ -54,7 +54,7 @@ def look(task: str, job: str, *, start: bool = False) -> LookAtJob:
 def test_one_question_is_asked_for_all_jobs() -> None:
     cluster = Cluster({"1": record("1"), "2": record("2", restarts=1), "4": record("4", restarts=2)})
     looks = [look("a", "1", start=True), look("b", "2", start=True), look("b2", "2"), look("c", "3")]
-    seen = look_at_jobs(cluster, "slurm", [*looks, look("d", "4", start=True)], {})  # type: ignore[arg-type]
+    seen = look_at_jobs(cluster, "slurm", [*looks, look("d", "4", start=True)], {})  # type: ignore[arg-type]  # a stand-in
     assert cluster.asked == [("1", "2", "3", "4")] and cluster.lifted == ["2", "4"]
     assert [(found.task, found.record and found.record.id, found.unseen) for found in seen] == [
         ("a", "1", ""),
@@ -67,7 +67,7 @@ def test_one_question_is_asked_for_all_jobs() -> None:
 
 def test_what_is_no_job_spoils_nobody_elses_answer() -> None:
     cluster = Cluster({"1": record("1"), "2": record("2")})
-    seen = look_at_jobs(cluster, "slurm", [look("a", "1"), look("b", "?"), look("c", "2")], {})  # type: ignore[arg-type]
+    seen = look_at_jobs(cluster, "slurm", [look("a", "1"), look("b", "?"), look("c", "2")], {})  # type: ignore[arg-type]  # a stand-in
     assert [(found.task, found.record is not None, bool(found.unseen)) for found in seen] == [
         ("a", True, False),
         ("b", False, True),
@@ -77,14 +77,14 @@ def test_what_is_no_job_spoils_nobody_elses_answer() -> None:
 
 def test_no_answer_is_not_asked_for_again_one_by_one() -> None:
     cluster = Cluster({}, away=True)
-    seen = look_at_jobs(cluster, "slurm", [look("a", "1"), look("b", "2")], {})  # type: ignore[arg-type]
+    seen = look_at_jobs(cluster, "slurm", [look("a", "1"), look("b", "2")], {})  # type: ignore[arg-type]  # a stand-in
     assert len(cluster.asked) == 1 and all(found.unseen and found.record is None for found in seen)
 
 
 def test_one_question_is_asked_for_all_that_fell_silent_together() -> None:
     cluster = Cluster({str(number): record(str(number)) for number in range(1200)})
     workers = Workers()
-    calls = Calls(workers, cluster, subprocess.DEVNULL)  # type: ignore[arg-type]
+    calls = Calls(workers, cluster, subprocess.DEVNULL)  # type: ignore[arg-type]  # a stand-in
     for number in range(1200):
         calls.make(look(f"t{number}", str(number)), State())
     calls.look_at_jobs(State())

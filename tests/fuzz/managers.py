@@ -94,7 +94,7 @@ def flux(data: bytes) -> None:
             flux_records.job_record(message, _NAMES, {1})
     allocation = FluxAllocation.__new__(FluxAllocation)
     FluxAllocation.__init__(allocation, {"FLUX_URI": "local:///none"})
-    allocation._bridge = _Told(said)  # type: ignore[assignment]
+    allocation._bridge = _Told(said)  # type: ignore[assignment]  # a bridge that only tells
     for ask in (allocation.describe, allocation.node_states, allocation.news):
         with contextlib.suppress(WheslError):
             ask()

@@ -120,7 +120,7 @@ def test_agents_leave_by_themselves_at_the_end(tmp_path: Path) -> None:
 def test_agents_that_were_never_heard_are_killed_at_the_end(tmp_path: Path) -> None:
     """They cannot be told to leave."""
     allocation = _Allocation()
-    allocation.launch = lambda _request: _Step([threading.main_thread()])  # type: ignore[method-assign]
+    allocation.launch = lambda _request: _Step([threading.main_thread()])  # type: ignore[method-assign]  # in its place
     agents = Agents(
         TaskDir(tmp_path), cast(Allocation, allocation), ("n02",), "n01", "1.0", "none",
         heartbeat=0.05, limit=5.0, now=time.monotonic(),
@@ -134,7 +134,7 @@ def test_a_restarted_isolator_knows_the_step_that_carries_its_agents(tmp_path: P
     allocation = _Allocation()
     with subprocess.Popen(["sleep", "600"]) as carrier:
         step = _Step([threading.main_thread()], carrier.pid)
-        allocation.launch = lambda _request: step  # type: ignore[method-assign]
+        allocation.launch = lambda _request: step  # type: ignore[method-assign]  # in its place
         directory = TaskDir(tmp_path)
 
         def isolator() -> Agents:

@@ -334,7 +334,7 @@ class Shell:
         self.worker = Worker()
         self.events: list[Event] = []
         self.heard: list[NodeEvent] = []
-        self.news = News(giver, self.worker, self.events.append, self.heard.append)  # type: ignore[arg-type]
+        self.news = News(giver, self.worker, self.events.append, self.heard.append)  # type: ignore[arg-type]  # a stand-in
 
     def until(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 10
@@ -373,7 +373,7 @@ def test_listening_is_for_those_to_whom_news_matter(giver: Giver) -> None:
     assert news.matter(make_setup(nodes=("n1", "n2")))
     worker = Worker()
     events: list[Event] = []
-    quiet = News(giver, worker, events.append, print, listen=False)  # type: ignore[arg-type]
+    quiet = News(giver, worker, events.append, print, listen=False)  # type: ignore[arg-type]  # a stand-in
     assert quiet.fileno() is None
     quiet.raise_on_job(command())
     quiet.finish()

@@ -202,7 +202,7 @@ class Played:
         deadline = time.monotonic() + 30
         while not (value := condition()):
             assert time.monotonic() < deadline
-            self.agents.sockets[0].poll(5)  # type: ignore[union-attr]
+            self.agents.sockets[0].poll(5)  # type: ignore[union-attr]  # it is there
             self.facts += self.agents.poll(now)
         return value
 

@@ -14,7 +14,7 @@ def opened() -> Iterator[Callable[..., FluxAllocation]]:
     made: list[FluxAllocation] = []
 
     def make(environ: dict[str, str], **options: object) -> FluxAllocation:
-        made.append(FluxAllocation(environ, **options))  # type: ignore[arg-type]
+        made.append(FluxAllocation(environ, **options))  # type: ignore[arg-type]  # of any type
         return made[-1]
 
     yield make

@@ -268,12 +268,12 @@ def test_a_lost_reply_submits_nothing_twice(bed: FluxBed, tmp_path: Path) -> Non
     call = scheduler._bridge.call
 
     def lossy(operation: str, **fields: object) -> object:
-        answer = call(operation, **fields)  # type: ignore[arg-type]
+        answer = call(operation, **fields)  # type: ignore[arg-type]  # any operation's
         if operation == "submit":
             raise CouldNotObserveError("the reply was lost")
         return answer
 
-    scheduler._bridge.call = lossy  # type: ignore[method-assign]
+    scheduler._bridge.call = lossy  # type: ignore[method-assign]  # any operation's
     first = scheduler.submit(request)
     again = FluxScheduler(bed.outside)
     assert again.submit(request) == first

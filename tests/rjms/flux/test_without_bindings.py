@@ -200,7 +200,7 @@ def test_a_batch_job_is_what_flux_itself_would_make(bed: FluxBed, tmp_path: Path
     wide = {"tasks": 5, "error": "/e", "partition": "q", "exclude": ("n01", "n02"), "after_ok": ("f2",)}
     for more in ({}, wide):
         job = submission(
-            JobRequest(token="t", script=str(script), arguments=("a b",), nodes=2, time_limit=3, **more),  # type: ignore[arg-type]
+            JobRequest(token="t", script=str(script), arguments=("a b",), nodes=2, time_limit=3, **more),  # type: ignore[arg-type]  # of any type
             {"A": "b", "PATH": "/bin"},
         )
         theirs = bed.run("flux", "python", "-c", _SPECIFICATION, json.dumps(job))
