@@ -226,6 +226,7 @@ def test_it_loads_nothing_that_takes_long() -> None:
     assert not heavy & set(done.stdout.split())
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no -P")
 def test_what_lies_beside_the_task_is_no_module_of_ours(tmp_path: Path) -> None:
     for name in ("random", "logging", "socket"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the task\\'s own')\n")
