@@ -13,13 +13,29 @@ from pathlib import Path
 
 import psutil
 from intervals import interval
-from measure import Figure, Protected, arguments, median, run_parts, scratch, stamps, until
+from measure import RULES, Figure, Protected, arguments, median, run_parts, scratch, stamps, until
 
 RATE = 10  # MB/s of log
 # Per cent of a task of 30 s. The paper's figure for LULESH without any fault is 0.6.
 MAKESPAN = 0.3
 MEMORY = 45.0  # MB
-SHARES = {"at rest": 0.2, f"at {RATE} MB/s of log": 2.0}  # per cent of one processor
+SIGNS = f"at {RATE} MB/s of signs of life"
+LINES = "beside a program that prints line by line"
+# Per cent of one processor.
+SHARES = {"at rest": 0.2, f"at {RATE} MB/s of log": 2.0, SIGNS: 2.0, LINES: 5.0}
+# Each line of the log is what a hang's detection waits for.
+_HANG = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION HANGS JOB_LEVEL JOB [app]
+EXCEPTION DETECTION HANGS LOG "cycle = " stdout TIMEOUT 60
+EXCEPTION RECOVERY STEP HANGS JOB JOB.REPLACE
+"""
+# As many lines as bash prints, each written by itself.
+_PRINTER = """\
+for ((;;)); do echo "step of a solver: residual 0.000123, norm 1.2345, time 12.25 s"; done
+"""
 _WRITER = """\
 import sys, time
 line = b"cycle = 1234 dt = 1.234567e-03 residual = 1.234567890e-09 norm = 2.345678901e+01 and so on\\n"
@@ -46,23 +62,24 @@ def main() -> None:
     """Measure."""
     parts = [
         ("at rest", lambda quick: _beside("at rest", ["sleep", "600"], quick)),
-        (f"at {RATE} MB/s", _writing),
+        (f"at {RATE} MB/s", lambda quick: _writing(f"at {RATE} MB/s of log", RULES, quick)),
+        ("signs of life", lambda quick: _writing(SIGNS, _HANG, quick)),
+        ("line by line", lambda quick: _beside(LINES, ["bash", "-c", _PRINTER], quick)),
         ("start and end", _start_and_end),
         ("makespan", _makespan),
     ]
     run_parts(arguments("What protection costs."), parts)
 
 
-def _writing(quick: bool) -> list[Figure]:
-    command = [sys.executable, "-c", _WRITER, "600", str(RATE)]
-    return _beside(f"at {RATE} MB/s of log", command, quick)
+def _writing(what: str, rules: str, quick: bool) -> list[Figure]:
+    return _beside(what, [sys.executable, "-c", _WRITER, "600", str(RATE)], quick, rules)
 
 
-def _beside(what: str, command: Sequence[str], quick: bool) -> list[Figure]:
+def _beside(what: str, command: Sequence[str], quick: bool, rules: str = RULES) -> list[Figure]:
     """Look at an isolator beside a task."""
     seconds = 5.0 if quick else 20.0
     with scratch() as place:
-        made = Protected(place)
+        made = Protected(place, rules)
         script = _script(place, command)
         with (place / "out").open("wb") as out:
             child = subprocess.Popen(
