@@ -181,6 +181,7 @@ class World:
         )
         self.read_result = ConfigurationRead(reason="the coordinator has no journal")
         self.unreachable: tuple[str, ...] = ()
+        self.unasked: tuple[str, ...] = ()
         self._queue: deque[Event] = deque()
 
     def start(self) -> World:
@@ -233,7 +234,12 @@ class World:
         elif isinstance(command, KillAttempt):
             self.running = None
             self._queue.append(
-                KillConfirmed(attempt=command.attempt, seconds=0.0, unreachable=self.unreachable)
+                KillConfirmed(
+                    attempt=command.attempt,
+                    seconds=0.0,
+                    unreachable=self.unreachable,
+                    unasked=self.unasked,
+                )
             )
         elif isinstance(command, CollectEvidence):
             assert self.running == command.attempt, "evidence is taken before the kill"

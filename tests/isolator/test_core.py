@@ -390,6 +390,19 @@ def test_the_fence_tells_which_node_was_the_cause(world: Make) -> None:
     assert made.asked(StartAttempt)[-1].nodes.active == ("n1", "n3")
 
 
+def test_where_nobody_could_be_asked_an_earlier_step_may_linger(world: Make) -> None:
+    """A node crashed and came back before its agent was ever heard: Slurm's next step would wait for it."""
+    made = world(exception(limit=3), **four())
+    made.unasked = ("n2",)
+    detect(made, "CRASH")
+    made.unasked = ()
+    detect(made, "CRASH")
+    assert [start.lingering for start in made.asked(StartAttempt)] == [(), ("n2",), ("n2",)]
+    made.running = None
+    made.restart(make_setup(exception(limit=3), claim="c2", **four()))
+    assert made.asked(StartAttempt)[-1].lingering == ()
+
+
 def test_no_attempt_starts_on_a_node_that_is_dead() -> None:
     made = welcome(World(make_setup(exception(), coordinator=True, **four())).start())
     lost(made, "n1")

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,32 @@ def test_a_stopped_process_is_told_from_one_that_runs(start: Start, token: str) 
     said = processes.stuck(lambda: processes.of_attempt(token))
     assert said == f"stopped (state T): sh ({stopped.pid})"
     assert str(running.pid) not in said
+
+
+@pytest.mark.parametrize("name", ["slurmstepd", "somebody"])
+def test_a_stopped_keeper_of_tasks_is_seen_though_it_is_none_of_them(
+    name: str, token: str, tmp_path: Path
+) -> None:
+    """Nothing that its tasks print arrives any more, and their end is not told."""
+    above = tmp_path / name
+    above.write_bytes(Path("/bin/sh").read_bytes())
+    above.chmod(0o700)
+    script = f"{processes.TOKEN_VARIABLE}={token} sleep 60 & echo; wait"
+    with subprocess.Popen([above, "-c", script], stdout=subprocess.PIPE) as parent:
+        try:
+            assert parent.stdout is not None
+            parent.stdout.readline()
+            os.kill(parent.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, parent.pid, os.WSTOPPED | os.WNOWAIT)
+            deadline = time.monotonic() + 30
+            while not (found := processes.of_attempt(token)) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert len(found) == 1
+            said = processes.stuck(lambda: processes.of_attempt(token))
+        finally:
+            processes.kill_all(token)
+            parent.kill()
+    assert said == (f"stopped (state T): slurmstepd ({parent.pid})" if name == "slurmstepd" else "")
 
 
 def test_who_only_happens_to_wait_inside_the_kernel_is_not_stuck() -> None:

@@ -148,7 +148,8 @@ class JobExceptionRaised(Event, frozen=True, kw_only=True):
 class KillConfirmed(Event, frozen=True, kw_only=True):
     """No process of the attempt is left on any reachable node.
 
-    ``unreachable`` are nodes whose lease has run out, or which the resource manager calls down.
+    ``unreachable`` are nodes whose lease has run out, or which the resource manager calls down; ``unasked``
+    those whose agent was never heard: what was started there was told to end by its launcher alone.
     ``open_files`` are those that its processes had open for writing before they were killed.
     """
 
@@ -157,6 +158,7 @@ class KillConfirmed(Event, frozen=True, kw_only=True):
     killed: int = 0
     open_files: tuple[bytes, ...] = ()
     unreachable: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
 
 
 class KillUnconfirmed(Event, frozen=True, kw_only=True):
@@ -203,12 +205,16 @@ class Journal(Command, frozen=True, kw_only=True):
 
 
 class StartAttempt(Command, frozen=True, kw_only=True):
-    """Start the task's command with a configuration on a node set."""
+    """Start the task's command with a configuration on a node set.
+
+    ``lingering``: nodes on which a step of an earlier attempt may never end.
+    """
 
     attempt: int
     token: str
     configuration: Configuration
     nodes: NodeSet
+    lingering: tuple[str, ...] = ()
 
 
 class AdoptAttempt(Command, frozen=True, kw_only=True):

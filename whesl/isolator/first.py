@@ -36,6 +36,7 @@ class _Beginning(msgspec.Struct, frozen=True, kw_only=True):
     token: str
     configuration: Configuration
     nodes: NodeSet
+    lingering: tuple[str, ...] = ()
 
 
 def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:

@@ -62,6 +62,7 @@ def compose(
     places: Places,
     base: Mapping[str, str],
     launchers: Mapping[str, str],
+    lingering: tuple[str, ...] = (),
 ) -> Launch:
     """Return what to run.
 
@@ -74,6 +75,7 @@ def compose(
         places: the files that the task is told of.
         base: the caller's environment.
         launchers: what the resource manager adds, so that launchers see the active nodes as the allocation.
+        lingering: nodes on which an earlier attempt's step may linger though they are not lost.
     """
     paths = configuration.path_map
     script = None
@@ -99,7 +101,7 @@ def compose(
         token=token,
         active=nodes.active,
         swapped=msgspec.json.encode(nodes.swapped).decode(),
-        lost=nodes.lost,
+        lost=tuple(dict.fromkeys((*nodes.lost, *lingering))),
         hosts=places.hosts,
         reconfigure=places.reconfigure,
         workdir=workdir,

@@ -346,6 +346,7 @@ class Nodes:
                 open_files=fence.open_files,
                 # A spare, or a node that was lost before, had nothing to answer.
                 unreachable=tuple(node for node in fence.unreachable if node in self._fenced),
+                unasked=tuple(node for node in fence.unasked if node in self._fenced),
             )
         )
 

@@ -26,6 +26,8 @@ WAITING_FOR = 0.4
 WAITING_LOOKS = 3
 # proc_pid_stat(5). A debugger's stop (t) is not the node's fault.
 _STUCK = {"T": "stopped", "D": "waiting inside the kernel"}
+# Of the resource manager, above a step's tasks: stopped, it passes on neither their output nor their end.
+_ABOVE_TASKS = frozenset({"slurmstepd", "flux-shell"})
 _NODE_NAME = b"\0SLURMD_NODENAME="
 # Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
 _FLUX_TASK = b"\0FLUX_JOB_ID="
@@ -181,15 +183,15 @@ def stuck(look: Callable[[], list[Process]], *, wait: Callable[[float], None] = 
         look: returns an attempt's processes.
         wait: sleeps so many seconds.
 
-    Returns one line, empty when all of them can run.
+    Returns one line, empty when all of them can run. What the resource manager has above them counts as well.
     """
-    suspects = {(process.pid, process.started, process.state): process for process in look()}
+    suspects = {(process.pid, process.started, process.state): process for process in _with_parents(look())}
     suspects = {key: process for key, process in suspects.items() if process.state in _STUCK}
     for _ in range(WAITING_LOOKS - 1):
         if not suspects:
             return ""
         wait(WAITING_FOR / (WAITING_LOOKS - 1))
-        again = {(process.pid, process.started, process.state) for process in look()}
+        again = {(process.pid, process.started, process.state) for process in _with_parents(look())}
         suspects = {key: process for key, process in suspects.items() if key in again}
     told = []
     for state, words in _STUCK.items():
@@ -198,6 +200,12 @@ def stuck(look: Callable[[], list[Process]], *, wait: Callable[[float], None] = 
             more = f" and {len(names) - 4} more" if len(names) > 4 else ""
             told.append(f"{words} (state {state}): {', '.join(names[:4])}{more}")
     return "; ".join(told)
+
+
+def _with_parents(found: list[Process]) -> list[Process]:
+    parents = {process.parent for process in found} - {process.pid for process in found}
+    above = [process for pid in sorted(parents) if (process := read(pid)) is not None]
+    return found + [process for process in above if process.name in _ABOVE_TASKS]
 
 
 def kill_all(

@@ -224,6 +224,7 @@ def on_kill_confirmed(turn: Turn, event: KillConfirmed) -> None:
             killed=event.killed,
             open_files=event.open_files,
             unreachable=event.unreachable,
+            unasked=event.unasked,
             evidence=evidence,
             steps=_planned_anew(turn, evidence),
         )
@@ -496,4 +497,5 @@ def start_attempt(turn: Turn, number: int) -> None:
         nodes=state.nodes.active,
         configuration_version=state.configuration.version,
     )
-    turn.do(StartAttempt(attempt=number, token=token, configuration=state.configuration, nodes=state.nodes))
+    start = StartAttempt(attempt=number, token=token, configuration=state.configuration, nodes=state.nodes)
+    turn.do(msgspec.structs.replace(start, lingering=state.lingering))

@@ -35,6 +35,11 @@ class Wanted(Protocol):
         ...
 
     @property
+    def lingering(self) -> tuple[str, ...]:
+        """Nodes on which a step of an earlier attempt may never end."""
+        ...
+
+    @property
     def configuration(self) -> Configuration:
         """What recoveries changed."""
         ...
@@ -121,6 +126,7 @@ class Starter:
             places=places,
             base=self._base,
             launchers=self._allocation.launch_environment(command.nodes.active, self._base),
+            lingering=command.lingering,
         )
 
     def _install_shims(self) -> str:

@@ -123,6 +123,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     queued: tuple[Found, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
+    lingering: tuple[str, ...] = ()  # nodes on which a step of an earlier attempt may never end
     job_raises: tuple[JobRaise, ...] = ()
     controls: tuple[str, ...] = ()
     paused: str = ""
@@ -193,6 +194,7 @@ def _begun(_state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
         "phase": Phase.NEW,
         "nodes": NodeSet(active=()),
         "down": (),
+        "lingering": (),
         "alive": False,
         "paused": "",
         "recovery": None,
@@ -291,7 +293,13 @@ def _requested(state: State, _data: dict[str, Any], time: float) -> dict[str, An
 
 def _fenced(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
     down = tuple(dict.fromkeys((*state.down, *data.get("unreachable", ()))))
-    fields: dict[str, Any] = {"alive": False, "down": down, "attempt_ended": state.attempt_ended or time}
+    lingering = tuple(dict.fromkeys((*state.lingering, *data.get("unasked", ()))))
+    fields: dict[str, Any] = {
+        "alive": False,
+        "down": down,
+        "lingering": lingering,
+        "attempt_ended": state.attempt_ended or time,
+    }
     if state.recovery is None:
         return fields
     added = tuple(msgspec.convert(item, Evidence) for item in data.get("evidence", ()))
