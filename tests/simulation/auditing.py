@@ -245,6 +245,8 @@ class CoordinatorAudit:
         self._steps: dict[str, int] = {}
         self._outcomes: dict[tuple[str, int, float], str] = {}
         self._claims: dict[str, str] = {}
+        self._jobs: dict[str, str] = {}
+        self._fenced: set[tuple[str, str]] = set()
         self._final: dict[str, str] = {}
 
     def record(self, kind: str, data: Data, now: float) -> None:
@@ -262,9 +264,21 @@ class CoordinatorAudit:
             for name in [name for name in self.done if name.startswith(f"{task}#")]:
                 if self._peers[name] != data["peer"]:
                     del self.done[name]
+        self._hold_to_one_owner(task, data["claim"], data["job_id"])
         self._claims[task] = data["claim"]
+        self._jobs[task] = data["job_id"]
         if data["fresh"]:
             self._final.pop(task, None)
+
+    def _hold_to_one_owner(self, task: str, claim: str, job: str) -> None:
+        """A replaced claim never owns its task again, and another job's does not as long as it has an owner."""
+        if (task, claim) in self._fenced:
+            raise InvariantError("exactly one owner", f"{task}: claim {claim} was replaced, and is admitted")
+        if self._jobs.get(task, job) != job and task not in self._final:
+            raise InvariantError("exactly one owner", f"{task}: job {job} beside job {self._jobs[task]}")
+
+    def on_fenced(self, data: Data, _now: float) -> None:
+        self._fenced.add((data["task"], data["claim"]))
 
     def on_requested(self, data: Data, _now: float) -> None:
         if data["recovery"] in self.done and self._begun[data["recovery"]] == data["raised"]["time"]:
