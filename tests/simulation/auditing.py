@@ -271,7 +271,7 @@ class CoordinatorAudit:
             self._final.pop(task, None)
 
     def _hold_to_one_owner(self, task: str, claim: str, job: str) -> None:
-        """A replaced claim never owns its task again, and another job's does not as long as it has an owner."""
+        """A replaced claim never owns its task again, nor another job's as long as it has an owner."""
         if (task, claim) in self._fenced:
             raise InvariantError("exactly one owner", f"{task}: claim {claim} was replaced, and is admitted")
         if self._jobs.get(task, job) != job and task not in self._final:

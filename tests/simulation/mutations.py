@@ -17,6 +17,7 @@ from whesl.coordinator import changes as coordinator_changes
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
 from whesl.coordinator import snapshots as coordinator_snapshots
+from whesl.coordinator.persistent import Map
 from whesl.coordinator.state import TaskEntry
 from whesl.coordinator.telling import Untold
 from whesl.erm.budget import Budget
@@ -66,7 +67,7 @@ def orders_not_compared() -> Any:
 
     def order(turn: Any, task: str, because: str, recovery: str = "") -> bool:
         entry = turn.state.tasks[task]
-        known = {key: value for key, value in turn.state.requeues.items() if value.task != entry.id}
+        known = Map((key, value) for key, value in turn.state.requeues.items() if value.task != entry.id)
         turn.state = msgspec.structs.replace(turn.state, requeues=known)
         return real(turn, task, because, recovery)
 
@@ -178,7 +179,7 @@ def last_words_not_left() -> Any:
 def files_not_asked() -> Any:
     """A task that gets no answer starts with what it has."""
 
-    def knows_nothing(_place: Any, register: Any) -> Welcome:
+    def knows_nothing(_place: Any, register: Any, _now: float) -> Welcome:
         return Welcome(task=register.task, admitted=True)
 
     return patch.object(Place, "would_answer", knows_nothing)
