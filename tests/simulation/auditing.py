@@ -248,6 +248,7 @@ class CoordinatorAudit:
         self._jobs: dict[str, str] = {}
         self._fenced: set[tuple[str, str]] = set()
         self._final: dict[str, str] = {}
+        self._last_words: dict[str, str] = {}  # by task: whose they were
 
     def record(self, kind: str, data: Data, now: float) -> None:
         """Take the next record."""
@@ -313,10 +314,10 @@ class CoordinatorAudit:
                 f"{recovery} granted after {self.done[recovery]} of {self._steps[recovery]} steps",
             )
 
-    def escalation(self, state: State, raised: Raised) -> None:
-        """An isolator's escalation arrives: nothing can come of it once its last words were heard."""
+    def escalation(self, state: State, raised: Raised, peer: str) -> None:
+        """An isolator's escalation arrives: nothing can come of it once its own last words were heard."""
         entry = state.tasks.get(raised.task)
-        if entry is not None and entry.state.final:
+        if entry is not None and entry.state.final and self._last_words.get(entry.id) == peer:
             self.too_late.add((entry.id, raised.ordinal))
 
     def on_recovery_done(self, data: Data, _now: float) -> None:
@@ -354,3 +355,4 @@ class CoordinatorAudit:
                 "no step done twice", f"{task} ended twice: {self._final[task]}, {data['state']}"
             )
         self._final[task] = data["state"]
+        self._last_words[task] = data.get("peer", "")
