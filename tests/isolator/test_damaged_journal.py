@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.isolator.bench import Bench, bench, exists, until
 from tests.isolator.conftest import exception, make_setup
-from tests.isolator.test_exec import Bench, bench, exists, until
 from whesl.isolator import core
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase

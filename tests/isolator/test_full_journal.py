@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.isolator.bench import Bench, bench, until
 from tests.isolator.conftest import World, exception, found, make_setup
-from tests.isolator.test_exec import Bench, bench, until
 from whesl.isolator import core, room
 from whesl.isolator.events import Detections, Journal
 from whesl.isolator.taskdir import TaskDir

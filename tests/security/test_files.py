@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.isolator.test_exec import CRASH, HEAD
+from tests.isolator.bench import CRASH, HEAD
 from tests.security.stranger import (
     STRANGER,
     everything,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolator.test_exec import HEAD
+from tests.isolator.bench import HEAD
 from whesl.coordinator.start import ensure_running
 
 WHESL = [sys.executable, "-m", "whesl"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolator.test_exec import HEAD
+from tests.isolator.bench import HEAD
 from whesl.detect.matcher import compile_patterns
 from whesl.erm.suspect import WORDINGS, Suspect, expand, find_suspect
 from whesl.esl.patterns import PatternCheck

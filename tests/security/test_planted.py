@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.erm.trees import Bed, contents
-from tests.isolator.test_exec import HEAD
+from tests.isolator.bench import HEAD
 from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, result_of, run_as, start_as
 from whesl.erm.plan import RecoveryError
 from whesl.erm.prepare import prepare_dependent

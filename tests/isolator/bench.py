@@ -1,0 +1,125 @@
+"""One task of ``whesl exec`` with real processes on this machine: its directory, its files, its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whesl.isolator.taskdir import Owner, TaskDir
+from whesl.journal import Journal, JournalError
+
+HEAD = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[ADD, REMOVE, REPLACE]
+
+"""
+CRASH = """\
+DECLARE EXCEPTION CRASH JOB_LEVEL JOB [app]
+EXCEPTION DETECTION CRASH LOG "An error occurred in MPI_" stdout
+EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE
+"""
+PATIENCE = 30.0
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Wait for something to become true, bounded."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"did not happen: {what}")
+
+
+def exists(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+class Bench:
+    """One task's directory, its files, and the processes that a test started."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.directory = TaskDir(place / "task")
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.environment = {**os.environ, "WHESL_HOME": str(place / "home")}
+
+    def rules(self, text: str = CRASH) -> str:
+        path = self.place / "rules.esl"
+        path.write_text(HEAD + text)
+        return str(path)
+
+    def script(self, text: str) -> list[str]:
+        path = self.place / "app.sh"
+        path.write_text(text)
+        return ["bash", str(path)]
+
+    def exec(self, *command: str, options: tuple[str, ...] = (), **settings: Any) -> subprocess.Popen[bytes]:
+        program = [sys.executable, "-m", "whesl", "exec", "--task-dir", str(self.directory.path)]
+        child = subprocess.Popen(
+            [*program, "--no-coordinator", *options, "--", *command],
+            env=self.environment,
+            cwd=self.place,
+            **{"stdin": subprocess.DEVNULL, **settings},
+        )
+        self.started.append(child)
+        return child
+
+    def run(
+        self, *command: str, options: tuple[str, ...] = (), stdin: Any = subprocess.DEVNULL
+    ) -> tuple[int, str, str]:
+        """Run to the end with regular files for output, as a batch job has them."""
+        out, err = self.place / "out", self.place / "err"
+        with out.open("ab") as stdout, err.open("ab") as stderr:
+            child = self.exec(*command, options=options, stdout=stdout, stderr=stderr, stdin=stdin)
+            code = child.wait(PATIENCE)
+        return code, out.read_text(), err.read_text()
+
+    def records(self) -> list[tuple[str, dict[str, Any]]]:
+        try:
+            journal = Journal(self.directory.journal, read_only=True)
+            return [(record.kind, record.data) for record in journal.read()]
+        except JournalError:
+            return []
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.records()]
+
+    def raised(self) -> list[dict[str, Any]]:
+        return [data["raised"] for kind, data in self.records() if kind == "raised"]
+
+    def isolator(self) -> int:
+        def owner() -> int:
+            found = self.directory.owner()
+            return found.pid if isinstance(found, Owner) and exists(found.pid) else 0
+
+        pid: int = until(owner, "an isolator that holds the lock")
+        return pid
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    for child in made.started:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+    owner = made.directory.owner()
+    if owner is not None and owner.pid:
+        os.kill(owner.pid, signal.SIGKILL)
+    for kind, data in made.records():
+        if kind == "launched" and exists(data["pid"]):
+            os.killpg(data["pid"], signal.SIGKILL)
