@@ -53,13 +53,22 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.stdout.close()
 
 
+def begun(rank: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+    """Wait until a shell has become ``sleep``: then what it opens is open, and its end is heard of."""
+    deadline = time.monotonic() + 30.0
+    while (process := processes.read(rank.pid)) is None or process.name != "sleep":
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    return rank
+
+
 def test_a_launcher_ends_by_itself_when_its_ranks_were_killed(
     start: Start, token: str, tmp_path: Path
 ) -> None:
     pipe = tmp_path / "rank"
     os.mkfifo(pipe)
     launcher = start(f"read x < {pipe}; exit 7", token, "srun")
-    rank = start(f"exec sleep 300 > {pipe}", token)
+    rank = begun(start(f"exec sleep 300 > {pipe}", token))
     done = processes.kill_all(token, patience=60.0)
     assert (done.count, done.left, done.spared) == (1, [], True)
     assert launcher.wait(30) == 7
@@ -72,7 +81,7 @@ def test_the_end_of_launchers_is_told_before_the_last_look(
     pipe = tmp_path / "rank"
     os.mkfifo(pipe)
     launcher = start(f"read x < {pipe}; exit 7", token, "srun")
-    start(f"exec sleep 300 > {pipe}", token)
+    begun(start(f"exec sleep 300 > {pipe}", token))
     happened: list[str] = []
     look = processes.of_attempt
 
