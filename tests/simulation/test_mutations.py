@@ -12,6 +12,7 @@ from tests.simulation.world import InvariantError
 
 # Where they were found last, to be quick; wherever a change of the drawing moves them, all seeds are tried.
 LAST_FOUND = (
+    2291,
     0,
     3,
     7,
