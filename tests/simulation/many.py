@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from types import FrameType
 
 from tests.simulation.scenario import draw
 from tests.simulation.system import play
@@ -49,6 +50,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
+def _interrupt_once(number: int, frame: FrameType | None) -> None:
+    # A second one (timeout(1) sends two) would cut the orderly end short, and the pool would wait for ever.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def _chunks(first: int, count: int) -> Iterator[tuple[int, int]]:
     for start in range(first, first + count, CHUNK):
         yield start, min(CHUNK, first + count - start)
@@ -71,6 +78,7 @@ def run_many(first: int, count: int, processes: int | None = None) -> int:
     chunks = _chunks(first, count)
     running: dict[Future[list[tuple[int, str]]], int] = {}
     interrupted = False
+    before = signal.signal(signal.SIGINT, _interrupt_once)
     # A fresh interpreter in each: nothing is shared, whatever started this one.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_work) as pool:
@@ -97,6 +105,8 @@ def run_many(first: int, count: int, processes: int | None = None) -> int:
             interrupted = True
             for future in running:
                 future.cancel()
+            print("interrupted: the worlds that have begun end first", flush=True)
+    signal.signal(signal.SIGINT, before)
     seconds = time.monotonic() - began
     rate = done / seconds if seconds else 0.0
     how = "interrupted: " if interrupted else ""

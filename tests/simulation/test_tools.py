@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from tests.simulation.__main__ import main
@@ -15,6 +19,23 @@ from tests.simulation.world import InvariantError
 def test_many_seeds_end_with_how_many_held(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "6", "--first", "40", "--processes", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("6 of 6 seeds held, ")
+
+
+def test_interrupted_twice_it_still_ends_in_order() -> None:
+    words = (sys.executable, "-m", "tests.simulation", "--seeds", "1000000", "--processes", "1")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as soak:
+        assert soak.stdout is not None
+        try:
+            soak.stdout.readline()
+            soak.send_signal(signal.SIGINT)
+            while not soak.stdout.readline().startswith("interrupted: "):
+                pass
+            soak.send_signal(signal.SIGINT)
+            said, _ = soak.communicate(timeout=60)
+        finally:
+            soak.kill()
+    assert soak.returncode == 130
+    assert " seeds held, " in said.splitlines()[-1]
 
 
 def test_a_seed_is_replayed_with_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
