@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.coordinator.world import FULL, RULES, World, done, exception, raised, spec, step
+from whesl.coordinator.events import Arrived
 from whesl.coordinator.hierarchy import rebased
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import Outcome, Settings
@@ -357,6 +358,15 @@ class TestCounting:
         for name in "xa":
             self.glitch(world, name, 2)
         assert len(world.kinds("step-done")) == 1, "counting has to begin anew"
+
+    def test_a_report_that_overtakes_its_registration_counts(self, world: World) -> None:
+        for name in "ab":
+            self.glitch(world, name)
+        data = {"raised": msgspec.to_builtins(raised("GLITCH", "c"))}
+        early = Report(task="w/c", kind="raised", time=world.now, data=data)
+        world.feed(Arrived(peer="w/c#job-c.0", message=early))
+        world.register("c")
+        assert world.ports.fake.marked == ["n9"]
 
     def test_repeats_are_counted_once(self, world: World) -> None:
         for _ in range(5):

@@ -155,7 +155,7 @@ def _on_report(turn: Turn, peer: str, message: Report) -> None:
         except msgspec.ValidationError:
             turn.say(f"{entry.id}: a report of an exception could not be read")
             return
-        recovery.on_raised(turn, entry, raised)
+        recovery.on_raised(turn, entry, raised, peer)
 
 
 def _on_finished(turn: Turn, peer: str, message: Finished) -> None:

@@ -37,10 +37,11 @@ def on_request(turn: Turn, peer: str, message: RecoveryRequest) -> None:
         send_grant(turn, known, peer)
 
 
-def on_raised(turn: Turn, entry: TaskEntry, raised: Raised) -> None:
+def on_raised(turn: Turn, entry: TaskEntry, raised: Raised, peer: str) -> None:
     """A task's own exception was raised: together with those of other tasks it may be another one.
 
-    One that asks for the coordinator is counted when it asks.
+    One that asks for the coordinator is counted when it asks. The registration of the ``peer`` that told of
+    it may come later, and must not forget what begins here.
     """
     workflow = turn.state.workflows.get(entry.workflow)
     described = exception_of(workflow.spec if workflow else None, raised.exception)
@@ -49,7 +50,7 @@ def on_raised(turn: Turn, entry: TaskEntry, raised: Raised) -> None:
     became = counted(turn, raised)
     if became != raised.exception and not workflow.observe:
         key = f"{entry.id}#{raised.ordinal}!{became}"
-        begin(turn, entry, raised, became, key=key, origin="counted")
+        begin(turn, entry, raised, became, key=key, origin="counted", peer=peer)
 
 
 def begin(
