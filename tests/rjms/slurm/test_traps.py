@@ -40,7 +40,7 @@ def request_for(tmp_path: Path) -> Callable[[str], JobRequest]:
         script = tmp_path / "job.sh"
         script.write_text(f"#!/bin/sh\necho ran >> {tmp_path}/runs\n")
         script.chmod(0o755)
-        return JobRequest(token=token, script=str(script))
+        return JobRequest(token=token, script=str(script), output="/dev/null")
 
     return make
 
