@@ -127,6 +127,8 @@ def run(
             environment |= stack.enter_context(
                 local_cluster(environment, directory / "cluster", size, prepare.program())
             )
+        with _environment(environment):
+            _scheduler_answers(name)
         # An embedded cluster's has to know that; any other starts while the files are written.
         child = begin(home) if name != "local" else None
         found = manager.read(sources, workflow=directory.name, out=out or first.root, arguments=arguments)
@@ -151,7 +153,6 @@ def run(
         for notice in ready.notices:
             _plain(notices, f"whesl: {notice}")
         with _environment(ready.plan.environment):
-            _scheduler_answers(name)
             ensure_running(home, child=child)
             _register(home, ready.workflow, spec, name, observe)
             if not observe:
