@@ -47,6 +47,15 @@ def exists(pid: int) -> bool:
         return False
 
 
+def records(directory: TaskDir) -> list[tuple[str, dict[str, Any]]]:
+    """Return what a task's journal holds; nothing while there is none that can be read."""
+    try:
+        journal = Journal(directory.journal, read_only=True)
+        return [(record.kind, record.data) for record in journal.read()]
+    except JournalError:
+        return []
+
+
 class Bench:
     """One task's directory, its files, and the processes that a test started."""
 
@@ -88,11 +97,7 @@ class Bench:
         return code, out.read_text(), err.read_text()
 
     def records(self) -> list[tuple[str, dict[str, Any]]]:
-        try:
-            journal = Journal(self.directory.journal, read_only=True)
-            return [(record.kind, record.data) for record in journal.read()]
-        except JournalError:
-            return []
+        return records(self.directory)
 
     def kinds(self) -> list[str]:
         return [kind for kind, _ in self.records()]

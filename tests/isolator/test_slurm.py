@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
+from tests.isolator.bench import records
 from whesl.isolator.taskdir import TaskDir
-from whesl.journal import Journal, JournalError
 from whesl.model.states import JobState
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.slurmbed import SlurmBed
@@ -63,11 +63,7 @@ class Protected:
         return self.out.read_text() if self.out.exists() else ""
 
     def records(self) -> list[tuple[str, dict[str, Any]]]:
-        try:
-            journal = Journal(self.directory.journal, read_only=True)
-            return [(record.kind, record.data) for record in journal.read()]
-        except JournalError:
-            return []
+        return records(self.directory)
 
     def kinds(self) -> list[str]:
         return [kind for kind, _ in self.records()]
