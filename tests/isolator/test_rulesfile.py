@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -127,3 +128,18 @@ def test_rules_are_checked_where_nothing_can_be_kept(tmp_path: Path) -> None:
     rules.write_text(ALONE)
     (tmp_path / "cache").write_text("no directory")
     assert load_rules([str(rules)], tmp_path / "cache", any_job=False) is not None
+
+
+def test_what_was_kept_longest_ago_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "KEPT", 2)
+    cache = tmp_path / "cache"
+    known = []
+    for number in range(4):
+        content = ALONE.encode() + b"\n" * number
+        verdicts.remember(str(cache), "/rules.esl", content, {"number": number}, {})
+        known.append(content)
+        for file in cache.iterdir():
+            stat = file.stat()
+            os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns - 1_000_000))
+    found = [verdicts.recall(str(cache), "/rules.esl", content) for content in known]
+    assert [spec and spec["number"] for spec in found] == [None, None, 2, 3]

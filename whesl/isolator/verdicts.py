@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SIZE = 20
+KEPT = 200  # files; what was written longest ago goes first
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "")  # noqa: PTH118, PTH120
 
 
@@ -60,6 +61,16 @@ def remember(cache: str, path: str, content: bytes, spec: dict[str, Any], includ
     with contextlib.suppress(FileExistsError):
         os.mkdir(cache, 0o700)  # noqa: PTH102
     files.replace(f"{cache}/{name}", hexdigest(text, _SIZE).encode() + b"\n" + text)
+    with contextlib.suppress(FileNotFoundError):  # another task empties it too
+        _forget(cache)
+
+
+def _forget(cache: str) -> None:
+    with os.scandir(cache) as entries:
+        written = [entry for entry in entries if entry.name.endswith(".rules")]
+        aged = sorted((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in written)
+    for _, path in aged[:-KEPT]:
+        os.unlink(path)  # noqa: PTH108
 
 
 def _names(path: str, content: bytes) -> tuple[str, str]:
