@@ -16,9 +16,9 @@ from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import wrap
-from whesl.workflows.submit import avoid, once
+from whesl.workflows.submit import avoid, once, variants
 from whesl.workflows.submit.options import Call, parse_call
-from whesl.workflows.submit.rewrite import original_comment, rewrite
+from whesl.workflows.submit.rewrite import Rewritten, original_comment, rewrite
 
 # Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
 _TIMEOUT = 120.0
@@ -69,49 +69,27 @@ def _submit(
     ledger = once.Ledger(home / "workflows" / wrapped.workflow / "submissions", wrapped.task)
     name = environment.get("WHESL_RJMS") or ("local" if environment.get("WHESL_LOCAL") else "slurm")
     remark = original_comment(call, text)
-    bad = avoid.read(home, time.time())
 
     def submit(token: str) -> str:
         comment = comment_for(token, remark)
-        # What works without us has to work with us: with a node more than a limit allows, or with nodes
-        # excluded, a scheduler refuses a job, or takes it and never starts it. So less is asked for then.
-        variants = [
-            (spares, avoided)
-            for spares in dict.fromkeys((bool(wrapped.spares), False))
-            for avoided in dict.fromkeys((bad, ()))
-        ]
-        said: dict[str, None] = {}
-        reason = ""
-        for spares, avoided in variants:
-            rewritten = rewrite(call, text, wrapped, comment, environment, spares=spares, avoid=avoided)
-            said.update(dict.fromkeys(rewritten.notices))
-            if spares and not rewritten.spares:
-                continue
-            if (spares, avoided) != variants[-1]:
-                refusal = _impossible(real, rewritten.words, environment)
-                if refusal:
-                    reason = reason or refusal
-                    continue
+
+        def call_with(wish: Rewritten) -> str:
             # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
             said_inside = {
-                GRANTED_SPARES: granted(rewritten.spares, wrapped.workflow, wrapped.step),
-                REQUEUE_ALLOWED: f"{wrapped.workflow}/{wrapped.step}" if rewritten.requeue else "",
+                GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
+                REQUEUE_ALLOWED: f"{wrapped.workflow}/{wrapped.step}" if wish.requeue else "",
             }
-            try:
-                job = _call(real, rewritten.words, {**environment, **said_inside})
-            except RefusedError as error:
-                if (spares, avoided) == variants[-1]:
-                    raise
-                reason = reason or error.message
-                continue
-            if reason and wrapped.spares and not spares:
-                said[f"whesl: {wrapped.task} has no spare node: {reason}"] = None
-            if reason and bad and not avoided:
-                said[f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: {reason}"] = None
-            break
-        for notice in said:
-            print(notice, file=sys.stderr)  # noqa: T201 - it stands in for a command
-        return job
+            return _call(real, wish.words, {**environment, **said_inside})
+
+        return variants.submit(
+            wrapped,
+            avoid.read(home, time.time()),
+            rewrite=lambda spares, avoided: rewrite(
+                call, text, wrapped, comment, environment, spares=spares, avoid=avoided
+            ),
+            impossible=lambda wish: _impossible(real, wish.words, environment),
+            call=call_with,
+        )
 
     # The adapters start the scheduler's commands; those must be the real ones.
     os.environ["PATH"] = environment["PATH"]

@@ -21,7 +21,7 @@ from whesl import rjms
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.workflows import wrap
-from whesl.workflows.submit import avoid, directives, jobspec, once
+from whesl.workflows.submit import avoid, directives, jobspec, once, variants
 from whesl.workflows.submit.jobspec import Jobspec
 
 _TIMEOUT = 120.0  # seconds for one command of Flux
@@ -100,53 +100,20 @@ def submit(
     """Submit a wrapped script's jobspec once and return the job's id; raises WheslError."""
     home = Path(os.environ.get("WHESL_HOME") or wrapped.home or Path.home() / ".whesl")
     ledger = once.Ledger(home / "workflows" / wrapped.workflow / "submissions", wrapped.task)
-    bad = avoid.read(home, time.time())
     options = [f"--urgency={urgency}"] if urgency else []
     if flags:
         options.append(f"--flags={','.join(flags)}")
 
     def attempt(token: str) -> str:
-        # What works without us has to work with us: so less is asked for when a scheduler could never
-        # give a node more, or none but bad ones.
-        variants = [
-            (spares, avoided)
-            for spares in dict.fromkeys((bool(wrapped.spares), False))
-            for avoided in dict.fromkeys((bad, ()))
-        ]
-        said: dict[str, None] = {}
-        reason = job = ""
-        for spares, avoided in variants:
-            last = (spares, avoided) == variants[-1]
-            new = jobspec.rewrite(
-                wanted,
-                wrapped,
-                token,
-                spares=spares,
-                avoid=avoided,
-                hidden=hidden,
-            )
-            said.update(dict.fromkeys(new.notices))
-            if spares and not new.spares:
-                continue
-            refusal = "" if last else impossible(real, new.jobspec)
-            if not refusal:
-                try:
-                    job = _submit(real, new.jobspec, options)
-                except RefusedError as error:
-                    if last:
-                        raise
-                    refusal = error.message
-            if refusal:
-                reason = reason or refusal
-                continue
-            if reason and wrapped.spares and not spares:
-                said[f"whesl: {wrapped.task} has no spare node: {reason}"] = None
-            if reason and bad and not avoided:
-                said[f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: {reason}"] = None
-            break
-        for notice in said:
-            print(notice, file=sys.stderr)  # noqa: T201 - it stands in for a command
-        return job
+        return variants.submit(
+            wrapped,
+            avoid.read(home, time.time()),
+            rewrite=lambda spares, avoided: jobspec.rewrite(
+                wanted, wrapped, token, spares=spares, avoid=avoided, hidden=hidden
+            ),
+            impossible=lambda wish: impossible(real, wish.jobspec),
+            call=lambda wish: _submit(real, wish.jobspec, options),
+        )
 
     with ledger.locked():
         return once.submit_once(ledger, wrapped.task, rjms.scheduler("flux"), attempt, time.sleep, time.time)
