@@ -9,15 +9,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-import zmq
 
-from tests.coordinator.world import RULES, FakePorts, exception, raised, spec, step
+from tests.coordinator.daemons import PATIENCE, Isolator, journal, kill, register, until
+from tests.coordinator.world import FakePorts, exception, raised, spec, step
 from whesl.coordinator import start
 from whesl.coordinator.daemon import Daemon
 from whesl.coordinator.observing import known_state
@@ -29,17 +28,16 @@ from whesl.esl.spec import (
     ResourceKind,
     Spec,
 )
-from whesl.journal import Journal, JournalError
+from whesl.journal import JournalError
 from whesl.model.errors import UsageError
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Configuration
 from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.endpoint import endpoint_file, read_endpoint, write_endpoint
 from whesl.wire.messages import (
     AnyMessage,
     Command,
-    Control,
     Finished,
     Heartbeat,
     Reconfigure,
@@ -47,114 +45,9 @@ from whesl.wire.messages import (
     RecoveryGrant,
     RecoveryRequest,
     Register,
-    RegisterWorkflow,
     Report,
     Welcome,
 )
-
-PATIENCE = 40.0
-WHESL = [sys.executable, "-m", "whesl"]
-FLOW = Workflow(
-    id="w",
-    name="w",
-    wms="maestro",
-    root="/nowhere",
-    tasks=(Task(id="w/a", step="a"), Task(id="w/b", step="b", parents=("w/a",))),
-)
-
-
-@pytest.fixture
-def home(whesl_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A WHESL home whose coordinator listens on loopback and is ended by its process id."""
-    whesl_home.mkdir(mode=0o700)
-    monkeypatch.setenv("WHESL_BIND", "127.0.0.1")
-    yield whesl_home
-    kill(whesl_home)
-
-
-def kill(home: Path) -> int:
-    """Kill the coordinator of a home; return its process id, 0 when there was none."""
-    found = read_endpoint(home)
-    if found is None or found.pid == os.getpid():
-        return 0
-    try:
-        os.kill(found.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return 0
-    try:
-        os.waitpid(found.pid, 0)
-    except ChildProcessError:
-        until(lambda: not Path(f"/proc/{found.pid}").exists(), "the end of the coordinator")
-    return found.pid
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if result := condition():
-            return result
-        time.sleep(0.01)
-    raise AssertionError(f"did not happen: {what}")
-
-
-def whesl(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*WHESL, *arguments], capture_output=True, text=True, timeout=60, check=False)
-
-
-def journal(home: Path) -> list[tuple[str, dict[str, Any]]]:
-    with Journal(home / "coordinator" / "journal.db", read_only=True) as found:
-        return [(record.kind, record.data) for record in found.read()]
-
-
-class Isolator:
-    """As much of an isolator as the coordinator sees."""
-
-    def __init__(self, home: Path, name: str, **more: Any) -> None:
-        self.name = name
-        self.client = CoordinatorClient(home, f"w/{name}")
-        self.heard: list[AnyMessage] = []
-        self.poller = zmq.Poller()
-        for watched in self.client.sockets:
-            self.poller.register(watched, zmq.POLLIN)
-        fields = {"job_id": "", "rjms": "", "claim": f"{name}.0", **more}
-        self.client.send(Register(task=f"w/{name}", workflow="w", step=name, **fields))
-
-    def turn(self) -> None:
-        self.poller.poll(20)
-        self.heard += self.client.receive()
-        self.client.tick()
-
-    def wait(self, kind: type, count: int = 1) -> Any:
-        def found() -> list[AnyMessage]:
-            self.turn()
-            return [message for message in self.heard if isinstance(message, kind)]
-
-        until(lambda: len(found()) >= count, f"{kind.__name__} for {self.name}")
-        return found()[count - 1]
-
-    def send(self, message: AnyMessage) -> None:
-        self.client.send(message)
-
-    def flush(self) -> None:
-        until(lambda: self.turn() or self.client.waiting == 0, "acknowledgements")
-
-
-@pytest.fixture
-def isolator(home: Path) -> Iterator[Callable[..., Isolator]]:
-    made: list[Isolator] = []
-
-    def make(name: str, **more: Any) -> Isolator:
-        made.append(Isolator(home, name, **more))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.client.close()
-
-
-def register(home: Path, rules: Spec = RULES) -> None:
-    message = RegisterWorkflow(workflow=FLOW, spec=msgspec.json.encode(rules), rjms="local")
-    assert request(home, message, PATIENCE).ok
 
 
 def with_handler(path: Path, body: str) -> Spec:
@@ -406,113 +299,6 @@ def test_terminated_it_ends_in_order(home: Path) -> None:
     os.waitpid(found.pid, 0)
     assert read_endpoint(home) is None
     assert journal(home)[-1][0] == "coordinator-stopped"
-
-
-class TestCommandLine:
-    def test_coordinator(self, home: Path) -> None:
-        assert whesl("coordinator", "status").returncode == 1
-        assert json.loads(whesl("coordinator", "status", "--json").stdout) == {"running": False}
-        assert whesl("coordinator", "start").returncode == 0
-        status = whesl("coordinator", "status")
-        assert status.returncode == 0 and "runs: process" in status.stdout
-        assert "files: journal " in status.stdout
-        assert json.loads(whesl("coordinator", "status", "--json").stdout)["running"]
-        assert whesl("coordinator", "stop").returncode == 0
-        assert "no coordinator" in whesl("coordinator", "stop").stdout
-
-    def test_status_and_events_work_while_it_is_down(
-        self, home: Path, isolator: Callable[..., Isolator]
-    ) -> None:
-        start.ensure_running(home)
-        register(home)
-        a = isolator("a", nodes=("n1",))
-        a.wait(Welcome)
-        a.send(Report(task="w/a", kind="step-done", time=5.0, data={"ordinal": 1, "index": 0}))
-        a.send(Finished(task="w/a", state=TaskState.FAILED, exit_code=3, attempts=2))
-        a.flush()
-        kill(home)
-        status = whesl("status")
-        assert status.returncode == 0
-        assert status.stdout.splitlines()[0].split("\t")[:5] == ["w/a", "failed (3)", "2", "-", "n1"]
-        body = json.loads(whesl("status", "w", "--json").stdout)
-        assert body["workflows"][0]["root"] == "/nowhere" and not body["coordinator"]["running"]
-        events = [
-            json.loads(line) for line in whesl("events", "--workflow", "w", "--json").stdout.splitlines()
-        ]
-        own = [event for event in events if event["source"] == "isolator"]
-        assert [(e["kind"], e["task"], e["data"]["task"], e["data"]["index"]) for e in own] == [
-            ("step-done", "w/a", "w/a", 0)
-        ]
-        last = events[-1]["seq"]
-        assert whesl("events", "--since", str(last)).stdout == ""
-        assert "step-done" in whesl("events").stdout
-
-    def test_events_follow(self, home: Path, isolator: Callable[..., Isolator]) -> None:
-        start.ensure_running(home)
-        follower = subprocess.Popen([*WHESL, "events", "-f", "--json"], stdout=subprocess.PIPE, text=True)
-        assert follower.stdout is not None
-        try:
-            assert json.loads(follower.stdout.readline())["kind"] == "coordinator-started"
-            register(home)
-            assert json.loads(follower.stdout.readline())["kind"] == "workflow"
-        finally:
-            follower.terminate()
-            follower.wait()
-
-    def test_nodes(self, home: Path) -> None:
-        assert "no node" in whesl("nodes").stdout
-        assert whesl("nodes", "add", "n7", "--reason", "flaky", "--hours", "2").returncode == 0
-        (node,) = json.loads(whesl("nodes", "--json").stdout)["nodes"]
-        assert (node["node"], node["reason"], node["source"]) == ("n7", "flaky", "user")
-        assert "flaky" in whesl("nodes").stdout
-        wrong = whesl("nodes", "forget", "n8")
-        assert wrong.returncode == 1 and "n7" in wrong.stderr
-        assert whesl("nodes", "forget", "n7").returncode == 0
-
-    def test_resume_waits_and_explains(self, home: Path, isolator: Callable[..., Isolator]) -> None:
-        start.ensure_running(home)
-        register(home)
-        a = isolator("a")
-        a.wait(Welcome)
-        a.flush()
-        refused = whesl("resume", "a")
-        assert refused.returncode == 1 and "running, not paused" in refused.stderr
-        a.send(Report(task="w/a", kind="paused", time=time.time(), data={"reason": "enough"}))
-        a.flush()
-        waiting = subprocess.Popen([*WHESL, "resume", "a", "--wait"], stdout=subprocess.PIPE, text=True)
-        control = a.wait(Control)
-        assert control.action == "resume"
-        a.send(Report(task="w/a", kind="resumed", time=time.time(), data={}))
-        a.flush()
-        output, _ = waiting.communicate(timeout=60)
-        assert waiting.returncode == 0 and "recovering" in output
-        typo = whesl("cancel", "w/q")
-        assert typo.returncode == 1 and "w/a" in typo.stderr
-        assert "Traceback" not in typo.stderr + refused.stderr
-
-    def test_watch_prints_lines_where_there_is_no_terminal(
-        self, home: Path, isolator: Callable[..., Isolator]
-    ) -> None:
-        start.ensure_running(home)
-        register(home)
-        a, b = isolator("a"), isolator("b")
-        a.wait(Welcome)
-        b.wait(Welcome)
-        watching = subprocess.Popen([*WHESL, "status", "w", "--watch"], stdout=subprocess.PIPE, text=True)
-        for each in (a, b):
-            each.send(Finished(task=f"w/{each.name}", state=TaskState.COMPLETED, exit_code=0, attempts=1))
-            each.flush()
-        output, _ = watching.communicate(timeout=60)
-        assert watching.returncode == 0
-        assert "completed" in output and "\x1b" not in output
-
-    def test_an_open_home_is_refused_without_a_traceback(self, home: Path) -> None:
-        home.chmod(0o755)
-        for arguments in (["status"], ["coordinator", "start"], ["events"]):
-            result = whesl(*arguments)
-            assert result.returncode == 1 and "chmod 700" in result.stderr
-            assert "Traceback" not in result.stderr
-        home.chmod(0o700)
 
 
 def test_a_command_told_twice_is_done_once(home: Path) -> None:

@@ -21,7 +21,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from tests.cli.test_watch import begun, finished
-from tests.coordinator.test_daemon import PATIENCE, Isolator, home, isolator, kill, register, until, whesl
+from tests.coordinator.daemons import PATIENCE, Isolator, kill, register, until, whesl
 from tests.coordinator.world import raised
 from whesl.coordinator import start
 from whesl.coordinator.figures import BOUNDS, MOST_NAMES, OTHER, Figures, Snapshot
@@ -32,7 +32,6 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.wire.client import request
 from whesl.wire.messages import Heartbeat, Query, RecoveryDone, Report, Welcome
 
-__all__ = ["home", "isolator"]  # fixtures
 Figure = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.coordinator.test_daemon import Isolator, home, isolator, kill, register, until, whesl
+from tests.coordinator.daemons import Isolator, kill, register, until, whesl
 from whesl.coordinator import start
 from whesl.coordinator.observing import known_state
 from whesl.coordinator.snapshotting import Limits
 from whesl.journal import Journal, snapshot
 from whesl.model.states import TaskState
 from whesl.wire.messages import Finished, Welcome
-
-__all__ = ["home", "isolator"]  # fixtures
 
 
 def lengthened(home: Path) -> None:

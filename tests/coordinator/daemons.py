@@ -1,0 +1,111 @@
+"""A real daemon for a test, and as much of an isolator as it sees."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zmq
+
+from tests.coordinator.world import RULES
+from whesl.esl.spec import (
+    Spec,
+)
+from whesl.journal import Journal
+from whesl.model.workflow import Task, Workflow
+from whesl.wire.client import CoordinatorClient, request
+from whesl.wire.endpoint import read_endpoint
+from whesl.wire.messages import (
+    AnyMessage,
+    Register,
+    RegisterWorkflow,
+)
+
+PATIENCE = 40.0
+WHESL = [sys.executable, "-m", "whesl"]
+FLOW = Workflow(
+    id="w",
+    name="w",
+    wms="maestro",
+    root="/nowhere",
+    tasks=(Task(id="w/a", step="a"), Task(id="w/b", step="b", parents=("w/a",))),
+)
+
+
+def kill(home: Path) -> int:
+    """Kill the coordinator of a home; return its process id, 0 when there was none."""
+    found = read_endpoint(home)
+    if found is None or found.pid == os.getpid():
+        return 0
+    try:
+        os.kill(found.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return 0
+    try:
+        os.waitpid(found.pid, 0)
+    except ChildProcessError:
+        until(lambda: not Path(f"/proc/{found.pid}").exists(), "the end of the coordinator")
+    return found.pid
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if result := condition():
+            return result
+        time.sleep(0.01)
+    raise AssertionError(f"did not happen: {what}")
+
+
+def whesl(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*WHESL, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+def journal(home: Path) -> list[tuple[str, dict[str, Any]]]:
+    with Journal(home / "coordinator" / "journal.db", read_only=True) as found:
+        return [(record.kind, record.data) for record in found.read()]
+
+
+class Isolator:
+    """As much of an isolator as the coordinator sees."""
+
+    def __init__(self, home: Path, name: str, **more: Any) -> None:
+        self.name = name
+        self.client = CoordinatorClient(home, f"w/{name}")
+        self.heard: list[AnyMessage] = []
+        self.poller = zmq.Poller()
+        for watched in self.client.sockets:
+            self.poller.register(watched, zmq.POLLIN)
+        fields = {"job_id": "", "rjms": "", "claim": f"{name}.0", **more}
+        self.client.send(Register(task=f"w/{name}", workflow="w", step=name, **fields))
+
+    def turn(self) -> None:
+        self.poller.poll(20)
+        self.heard += self.client.receive()
+        self.client.tick()
+
+    def wait(self, kind: type, count: int = 1) -> Any:
+        def found() -> list[AnyMessage]:
+            self.turn()
+            return [message for message in self.heard if isinstance(message, kind)]
+
+        until(lambda: len(found()) >= count, f"{kind.__name__} for {self.name}")
+        return found()[count - 1]
+
+    def send(self, message: AnyMessage) -> None:
+        self.client.send(message)
+
+    def flush(self) -> None:
+        until(lambda: self.turn() or self.client.waiting == 0, "acknowledgements")
+
+
+def register(home: Path, rules: Spec = RULES) -> None:
+    message = RegisterWorkflow(workflow=FLOW, spec=msgspec.json.encode(rules), rjms="local")
+    assert request(home, message, PATIENCE).ok

@@ -1,0 +1,126 @@
+"""What a person asks a real coordinator, and is told, on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
+from whesl.coordinator import start
+from whesl.model.states import TaskState
+from whesl.wire.messages import (
+    Control,
+    Finished,
+    Report,
+    Welcome,
+)
+
+
+class TestCommandLine:
+    def test_coordinator(self, home: Path) -> None:
+        assert whesl("coordinator", "status").returncode == 1
+        assert json.loads(whesl("coordinator", "status", "--json").stdout) == {"running": False}
+        assert whesl("coordinator", "start").returncode == 0
+        status = whesl("coordinator", "status")
+        assert status.returncode == 0 and "runs: process" in status.stdout
+        assert "files: journal " in status.stdout
+        assert json.loads(whesl("coordinator", "status", "--json").stdout)["running"]
+        assert whesl("coordinator", "stop").returncode == 0
+        assert "no coordinator" in whesl("coordinator", "stop").stdout
+
+    def test_status_and_events_work_while_it_is_down(
+        self, home: Path, isolator: Callable[..., Isolator]
+    ) -> None:
+        start.ensure_running(home)
+        register(home)
+        a = isolator("a", nodes=("n1",))
+        a.wait(Welcome)
+        a.send(Report(task="w/a", kind="step-done", time=5.0, data={"ordinal": 1, "index": 0}))
+        a.send(Finished(task="w/a", state=TaskState.FAILED, exit_code=3, attempts=2))
+        a.flush()
+        kill(home)
+        status = whesl("status")
+        assert status.returncode == 0
+        assert status.stdout.splitlines()[0].split("\t")[:5] == ["w/a", "failed (3)", "2", "-", "n1"]
+        body = json.loads(whesl("status", "w", "--json").stdout)
+        assert body["workflows"][0]["root"] == "/nowhere" and not body["coordinator"]["running"]
+        events = [
+            json.loads(line) for line in whesl("events", "--workflow", "w", "--json").stdout.splitlines()
+        ]
+        own = [event for event in events if event["source"] == "isolator"]
+        assert [(e["kind"], e["task"], e["data"]["task"], e["data"]["index"]) for e in own] == [
+            ("step-done", "w/a", "w/a", 0)
+        ]
+        last = events[-1]["seq"]
+        assert whesl("events", "--since", str(last)).stdout == ""
+        assert "step-done" in whesl("events").stdout
+
+    def test_events_follow(self, home: Path, isolator: Callable[..., Isolator]) -> None:
+        start.ensure_running(home)
+        follower = subprocess.Popen([*WHESL, "events", "-f", "--json"], stdout=subprocess.PIPE, text=True)
+        assert follower.stdout is not None
+        try:
+            assert json.loads(follower.stdout.readline())["kind"] == "coordinator-started"
+            register(home)
+            assert json.loads(follower.stdout.readline())["kind"] == "workflow"
+        finally:
+            follower.terminate()
+            follower.wait()
+
+    def test_nodes(self, home: Path) -> None:
+        assert "no node" in whesl("nodes").stdout
+        assert whesl("nodes", "add", "n7", "--reason", "flaky", "--hours", "2").returncode == 0
+        (node,) = json.loads(whesl("nodes", "--json").stdout)["nodes"]
+        assert (node["node"], node["reason"], node["source"]) == ("n7", "flaky", "user")
+        assert "flaky" in whesl("nodes").stdout
+        wrong = whesl("nodes", "forget", "n8")
+        assert wrong.returncode == 1 and "n7" in wrong.stderr
+        assert whesl("nodes", "forget", "n7").returncode == 0
+
+    def test_resume_waits_and_explains(self, home: Path, isolator: Callable[..., Isolator]) -> None:
+        start.ensure_running(home)
+        register(home)
+        a = isolator("a")
+        a.wait(Welcome)
+        a.flush()
+        refused = whesl("resume", "a")
+        assert refused.returncode == 1 and "running, not paused" in refused.stderr
+        a.send(Report(task="w/a", kind="paused", time=time.time(), data={"reason": "enough"}))
+        a.flush()
+        waiting = subprocess.Popen([*WHESL, "resume", "a", "--wait"], stdout=subprocess.PIPE, text=True)
+        control = a.wait(Control)
+        assert control.action == "resume"
+        a.send(Report(task="w/a", kind="resumed", time=time.time(), data={}))
+        a.flush()
+        output, _ = waiting.communicate(timeout=60)
+        assert waiting.returncode == 0 and "recovering" in output
+        typo = whesl("cancel", "w/q")
+        assert typo.returncode == 1 and "w/a" in typo.stderr
+        assert "Traceback" not in typo.stderr + refused.stderr
+
+    def test_watch_prints_lines_where_there_is_no_terminal(
+        self, home: Path, isolator: Callable[..., Isolator]
+    ) -> None:
+        start.ensure_running(home)
+        register(home)
+        a, b = isolator("a"), isolator("b")
+        a.wait(Welcome)
+        b.wait(Welcome)
+        watching = subprocess.Popen([*WHESL, "status", "w", "--watch"], stdout=subprocess.PIPE, text=True)
+        for each in (a, b):
+            each.send(Finished(task=f"w/{each.name}", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+            each.flush()
+        output, _ = watching.communicate(timeout=60)
+        assert watching.returncode == 0
+        assert "completed" in output and "\x1b" not in output
+
+    def test_an_open_home_is_refused_without_a_traceback(self, home: Path) -> None:
+        home.chmod(0o755)
+        for arguments in (["status"], ["coordinator", "start"], ["events"]):
+            result = whesl(*arguments)
+            assert result.returncode == 1 and "chmod 700" in result.stderr
+            assert "Traceback" not in result.stderr
+        home.chmod(0o700)
