@@ -123,7 +123,7 @@ def protected(environment: dict[str, str]) -> tuple[int, dict[str, str], float]:
 
 def main() -> int:
     """Run the demo; the exit status is 0 when every output equals that of the run without faults."""
-    enter_namespace()
+    enter_namespace(OUTPUT)
     # Behind a link where the demo stands below a name with a blank.
     real = OUTPUT.resolve()
     if real.exists():
@@ -138,7 +138,7 @@ def main() -> int:
         megabytes = SMALL_BYTES // 1_000_000
         say(f"the scratch file system is a real one of {megabytes} MB (tmpfs in a namespace of its own)")
     else:
-        say("no mount namespace here: no small file system, so the disk-full fault is left out")
+        say("no usable mount namespace here: no small file system, so the disk-full fault is left out")
     say("first the study without faults, by Maestro alone, for its outputs")
     expected, plain = reference(environment)
     say(f"{len(expected)} outputs in {plain:.0f} s; now the same study under WHESL, with faults")

@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from whesl.model.planted import planted
+
 MARK = "WHESL_DEMO_STORAGE"  # set in the namespace: "tmpfs"
 PLACE = "WHESL_DEMO_OUTPUT"  # set in the namespace: the directory that was chosen before
 
@@ -28,20 +30,37 @@ def without_blanks(directory: Path) -> Path:
     return link
 
 
-def enter_namespace() -> None:
+def enter_namespace(output: Path) -> None:
     """Start the demo again in a mount namespace of its own, where it may mount; returns if there is none.
 
     A user namespace makes this possible without root. Nothing outside the namespace changes, and the
     kernel unmounts everything when the demo ends.
+
+    Args:
+        output: where the demo writes. In a user namespace root is a stranger like any other: where only
+            root's word makes this place trustworthy, the demo stays outside.
     """
     if os.environ.get(MARK) or not shutil.which("unshare"):
         return
     for options in (["--mount"], ["--user", "--map-root-user", "--mount"]):
+        if "--user" in options and _strange(str(output)):
+            continue
         probe = ["unshare", *options, "--", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
             command = ["unshare", *options, "--", sys.executable, "-m", "demo", *sys.argv[1:]]
             # The same program once more, and nothing else: no shell is wanted.
             os.execvpe(command[0], command, {**os.environ, MARK: "tmpfs"})  # noqa: S606
+
+
+def _strange(path: str) -> bool:
+    """Whether WHESL would refuse a path in a user namespace, which knows this user and nobody else."""
+    me = os.geteuid()
+
+    def lstat(part: str) -> os.stat_result:
+        found = os.lstat(part)
+        return os.stat_result([*found[:4], me if found.st_uid == me else -1, *found[5:10]])
+
+    return planted(path, me, lstat, os.readlink) is not None
 
 
 def make_small(directory: Path, size: int) -> bool:
