@@ -104,6 +104,30 @@ def test_what_is_no_specification(data: bytes | str, code: str) -> None:
     assert code in [d.code for d in check(data).diagnostics]
 
 
+STUDY = "# a study\n\ndescription:\n  name: tutorial\nstudy:\n  - name: simulate\n"
+SCRIPT = "#!/usr/bin/env python3\nimport sys\ntry:\n    run()\nexcept OSError:\n    sys.exit(1)\n"
+
+
+@pytest.mark.parametrize(("text", "line"), [(STUDY, 3), (SCRIPT, 2)], ids=["study", "script"])
+def test_another_file_than_a_specification_is_one_finding(text: str, line: int) -> None:
+    (found,) = check(text).diagnostics
+    assert (found.code, found.line, found.column) == ("ESL008", line, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"DECLAR EXCEPTION E{i} JOB_LEVEL JOB [*]\n" for i in range(9)),
+        "declare entity JOB\n" + "x\n" * 9,
+        "ENTITY JOB\nDETECTION E EXIT ANY\nRECOVERY STEP E JOB NODE.ADD\n",
+    ],
+    ids=["misspelled", "small letters", "few lines"],
+)
+def test_slips_of_a_beginner_are_explained_one_by_one(text: str) -> None:
+    assert len(found := check(text).diagnostics) > 1
+    assert "ESL008" not in {d.code for d in found}
+
+
 def test_the_place_of_bad_bytes() -> None:
     found = check(b"# \xc3\xa4\r\n\t\xe4\xff DECLARE\n").diagnostics[0]
     assert (found.code, found.line, found.column) == ("ESL001", 2, 2)

@@ -28,6 +28,7 @@ CODES: dict[str, str] = {
     "ESL005": "a text in quotes is not closed on its line",
     "ESL006": "a bracket or brace is not closed",
     "ESL007": "more findings than are shown",
+    "ESL008": "not a specification",
     "ESL010": "unexpected word",
     "ESL011": "unknown statement",
     "ESL012": "not available in this version",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import codecs
+import re
 from dataclasses import dataclass, field
 
 from whesl.esl.diagnostics import LINE_END, Findings, Place
@@ -17,6 +18,11 @@ MAX_BYTES = 10 * 1024 * 1024
 
 _WIDE = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _AS_UTF8 = "save the file as UTF-8 text"
+# A line of something: neither blank nor a comment.
+_WRITTEN = re.compile(r"^[ \t]*(?=[^\s#])", re.MULTILINE)
+# What begins like a statement, in any case and with the usual slips; Python's "except" does not.
+_STATEMENT = re.compile(r"^[ \t]*(?:decl|dclar|exceptio|excepton|inclu)", re.MULTILINE | re.IGNORECASE)
+_FEW = 3  # so many lines without a statement may be the slips of a beginner: each is explained
 
 
 @dataclass
@@ -79,6 +85,8 @@ class Source:
             message, at = bad
             self.findings.add("ESL001", message, base + at, base + at + 1, hint=_AS_UTF8)
         self._check_characters(text, part)
+        if part.readable:
+            self._check_language(text, part)
         return part
 
     def _decode(self, content: bytes | str, part: Part) -> tuple[str, tuple[str, int] | None]:
@@ -107,6 +115,23 @@ class Source:
                 "ESL001", "the file has NUL characters: it is not text", at, at + 1, hint=_AS_UTF8
             )
             part.readable = False
+
+    def _check_language(self, text: str, part: Part) -> None:
+        """Find another file than a specification (a study, a script), instead of an error in each line."""
+        if _STATEMENT.search(text):
+            return
+        written = [match.end() for match, _ in zip(_WRITTEN.finditer(text), range(_FEW + 1), strict=False)]
+        if len(written) <= _FEW:
+            return
+        at = part.start + written[0]
+        self.findings.add(
+            "ESL008",
+            "this is no specification: no line begins with DECLARE, EXCEPTION or INCLUDE",
+            at,
+            at + 1,
+            hint="is it the right file? A first specification is in docs/tutorial.md",
+        )
+        part.readable = False
 
     def part(self, offset: int) -> Part:
         """Return the file that an offset stands in."""
