@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+
+import msgspec
+import pytest
 
 from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
 from whesl.coordinator import start
 from whesl.model.states import TaskState
+from whesl.wire.endpoint import write_endpoint
 from whesl.wire.messages import (
     Control,
     Finished,
@@ -30,6 +38,50 @@ class TestCommandLine:
         assert json.loads(whesl("coordinator", "status", "--json").stdout)["running"]
         assert whesl("coordinator", "stop").returncode == 0
         assert "no coordinator" in whesl("coordinator", "stop").stdout
+
+    def test_one_that_does_not_answer_is_not_called_ended(self, home: Path) -> None:
+        found = start.ensure_running(home)
+        os.kill(found.pid, signal.SIGSTOP)
+        try:
+            told = whesl("coordinator", "stop")
+        finally:
+            os.kill(found.pid, signal.SIGCONT)
+        assert told.returncode != 0 and "no coordinator" not in told.stdout
+        assert f"process {found.pid}" in told.stderr and f"kill {found.pid}" in told.stderr
+
+    def test_one_of_a_version_with_other_messages_is_named(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = start.ensure_running(home)
+        os.kill(found.pid, signal.SIGSTOP)  # its messages would not be understood; no answer comes
+        try:
+            write_endpoint(home, msgspec.structs.replace(found, wire=found.wire + 1, version="9.9.9"))
+            for words in (("coordinator", "stop"), ("coordinator", "start")):
+                told = whesl(*words)
+                assert told.returncode != 0
+                assert "it is of WHESL 9.9.9" in told.stderr, words
+            assert "it is of WHESL 9.9.9" in whesl("coordinator", "status").stdout
+            write_endpoint(home, found)
+        finally:
+            os.kill(found.pid, signal.SIGCONT)
+        assert start.stop(home)
+
+    def test_it_listens_where_it_may_or_says_why_not(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with closing(socket.socket()) as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+            free.listen()
+            monkeypatch.setenv("WHESL_PORTS", f"{port}-{port}")
+            told = whesl("coordinator", "start")
+            assert told.returncode != 0
+            assert f"cannot listen on 127.0.0.1 port {port} to {port}" in told.stderr
+        assert start.ensure_running(home).port == port
+        kill(home)
+        monkeypatch.setenv("WHESL_PORTS", "ninety")
+        told = whesl("coordinator", "start")
+        assert told.returncode != 0 and "is no range of ports" in told.stderr
 
     def test_status_and_events_work_while_it_is_down(
         self, home: Path, isolator: Callable[..., Isolator]

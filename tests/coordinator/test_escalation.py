@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.coordinator.world import START, World, done, exception, raised, spec
+from whesl.coordinator.views import task_view
 from whesl.esl.spec import Level, Otherwise
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
@@ -102,8 +103,10 @@ class TestSilence:
         world.wait(14, a)
         world.wait(200)
         assert world.task("a").state is TaskState.UNOBSERVED
+        assert "nothing was heard" in task_view(world.task("a"))["reason"]
         world.tell(a, Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=0))
         assert world.task("a").state is TaskState.RUNNING
+        assert task_view(world.task("a"))["reason"] == ""
 
     def test_a_coordinator_that_is_restarted_all_the_time_notices_silence(self, world: World) -> None:
         world.register("a")

@@ -100,6 +100,7 @@ def stop() -> int:
 def status(as_json: bool) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
     from whesl.coordinator import start as control
+    from whesl.report.render import count
 
     home = keys.home()
     health = control.running(home)
@@ -110,8 +111,8 @@ def status(as_json: bool) -> int:
     elif health is not None and found is not None:
         click.echo(
             f"runs: process {health['pid']} on {health['host']}, port {health['port']}; "
-            f"{health['workflows']} workflows, {health['tasks']} tasks, {health['live']} of them running, "
-            f"{health['open_recoveries']} recoveries under way"
+            f"{count(health['workflows'], 'workflow')}, {count(health['tasks'], 'task')} "
+            f"({health['live']} running), recoveries under way: {health['open_recoveries']}"
         )
         if health.get("journal"):
             click.echo(f"trouble: {health['journal']}")
@@ -122,6 +123,8 @@ def status(as_json: bool) -> int:
             click.echo("dropped: " + ", ".join(f"{count} {name}" for name, count in sorted(refused.items())))
     elif found is not None:
         click.echo(f"does not answer: process {found.pid} on {found.host} was the last one")
+        if found.foreign:
+            click.echo(f"  {found.foreign}")
         click.echo("  hint: whesl coordinator start", err=True)
     else:
         click.echo("does not run")

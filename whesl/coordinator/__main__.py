@@ -14,6 +14,7 @@ from whesl.coordinator.start import BIND_VARIABLE, lock
 from whesl.coordinator.state import Settings
 from whesl.model.errors import WheslError
 from whesl.wire.keys import home
+from whesl.wire.ports import allowed
 
 HEARTBEAT_VARIABLE = "WHESL_HEARTBEAT"
 METRICS_VARIABLE = "WHESL_METRICS"
@@ -30,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         said = options.metrics or os.environ.get(METRICS_VARIABLE)
         where = address(said, open_to_others=options.metrics_open) if said else None
+        ports = allowed(os.environ)
         place = home()
         held = lock(place)
         try:
@@ -39,6 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
                 InstalledPorts(),
                 settings=Settings(heartbeat=heartbeat, look=2 * heartbeat),
                 bind=os.environ.get(BIND_VARIABLE) or "*",
+                allowed=ports,
                 idle=options.idle,
                 metrics=where,
                 log=sys.stderr,

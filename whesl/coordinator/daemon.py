@@ -22,6 +22,7 @@ from typing import IO, Any
 import msgspec
 import zmq
 
+from whesl import __version__
 from whesl.coordinator import core, descriptors, garbage, views
 from whesl.coordinator.arriving import events_of
 from whesl.coordinator.calls import CALLS, Calls
@@ -51,7 +52,7 @@ from whesl.model.errors import WheslError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
-from whesl.wire.messages import Query, Register, Reply
+from whesl.wire.messages import WIRE_VERSION, Query, Register, Reply
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
 from whesl.wire.spool import collect, put_aside
@@ -86,6 +87,7 @@ class Daemon:
         ports: schedulers and workflow managers.
         settings: times and limits.
         bind: address to listen on, ``*`` for all.
+        allowed: ports that it may listen on; None: any.
         idle: seconds without a living task and without a message after which it ends; None: never.
         metrics: host and port to serve figures on; None: nowhere. Where it cannot, the log says so.
         log: takes what handlers print on standard error.
@@ -100,6 +102,7 @@ class Daemon:
         *,
         settings: Settings = Settings(),  # noqa: B008 - frozen
         bind: str = "*",
+        allowed: range | None = None,
         idle: float | None = None,
         metrics: tuple[str, int] | None = None,
         log: IO[Any] | int,
@@ -117,7 +120,7 @@ class Daemon:
         keys = user_keys(home)
         # The port of the last start, if it is free: clients that still know it come back at once.
         earlier = read_endpoint(home)
-        self._server = self._listen(bind, earlier.port if earlier else 0, keys)
+        self._server = self._listen(bind, allowed, earlier.port if earlier else 0, keys)
         self._endpoint = Endpoint(
             host=socket.gethostname(),
             addresses=reachable_addresses(bind),
@@ -125,6 +128,8 @@ class Daemon:
             public_key=keys.coordinator.public,
             pid=os.getpid(),
             incarnation=self._incarnation,
+            wire=WIRE_VERSION,
+            version=__version__,
         )
         self._figures = Figures()
         begun, kept = reopen(self._journal, settings)
@@ -359,13 +364,15 @@ class Daemon:
 
     # Beside the loop ------------------------------------------------------------------------------------
 
-    def _listen(self, bind: str, port: int, keys: UserKeys) -> CoordinatorServer:
+    def _listen(self, bind: str, allowed: range | None, port: int, keys: UserKeys) -> CoordinatorServer:
+        if allowed is not None and port not in allowed:
+            port = 0
         try:
-            return CoordinatorServer(bind, port, keys, self._incarnation)
+            return CoordinatorServer(bind, port, keys, self._incarnation, ports=allowed)
         except BindError:
             if not port:
                 raise
-            return CoordinatorServer(bind, 0, keys, self._incarnation)
+            return CoordinatorServer(bind, 0, keys, self._incarnation, ports=allowed)
 
     def _kept(self) -> Kept:
         """Return what all that is in the journal amounts to."""

@@ -108,6 +108,8 @@ def ensure_running(
         found = read_endpoint(home)
         if found is not None and running(home, _PING / 4) is not None:
             return found
+        if found is not None and found.foreign and _held(home):
+            raise _unheard(found)
         if child is None or child.poll() == ALREADY_RUNNING:
             # The one that has the lock is starting, ending, or hangs; the next round tells.
             child = _spawn(home, options)
@@ -132,11 +134,15 @@ def start_limit(home: Path) -> float:
 def stop(home: Path, timeout: float = START_LIMIT) -> bool:
     """End the coordinator in order; False when none runs.
 
-    Raises TransientError when it does not end in time.
+    Raises TransientError when it does not end in time, or is there and does not answer.
     """
     found = read_endpoint(home)
-    if found is None or running(home) is None:
+    if found is None:
         return False
+    if running(home) is None:
+        if _surely_gone(found) or not _held(home):
+            return False
+        raise _unheard(found)
     request(home, Command(id=uuid.uuid4().hex, action="stop"), timeout)
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -147,6 +153,25 @@ def stop(home: Path, timeout: float = START_LIMIT) -> bool:
     raise TransientError(
         f"the coordinator (process {found.pid} on {found.host}) did not end within {timeout:g} s",
         hint="a step of a recovery may still run; look at `whesl events`",
+    )
+
+
+def _held(home: Path) -> bool:
+    """Whether a living coordinator has the lock, as far as the file system tells."""
+    try:
+        os.close(lock(home))
+    except AlreadyRunningError:
+        return True
+    return False
+
+
+def _unheard(found: Endpoint) -> TransientError:
+    """Return what to say of a coordinator that is there, and whose answer cannot be had."""
+    why = found.foreign or f"it hangs, or port {found.port} of {found.host} cannot be reached from here"
+    stop = "that version's `whesl coordinator stop`, or " if found.foreign else ""
+    return TransientError(
+        f"the coordinator (process {found.pid} on {found.host}) does not answer: {why}",
+        hint=f"end it with {stop}`kill {found.pid}` on {found.host}; running tasks go on without it",
     )
 
 
@@ -188,5 +213,6 @@ def _last_words(home: Path) -> str:
         text = log_file(home).read_text(errors="replace")[-_LOG_TAIL:]
     except OSError:
         return "it wrote no log"
-    lines = text.strip().splitlines()
+    # A hint stands below what it is for.
+    lines = [line for line in text.strip().splitlines() if not line.startswith(" ")]
     return lines[-1] if lines else "its log is empty"

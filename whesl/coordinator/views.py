@@ -7,6 +7,9 @@ from typing import Any
 import msgspec
 
 from whesl.coordinator.state import State, TaskEntry
+from whesl.model.states import TaskState
+
+_AT_WORK = (TaskState.RUNNING, TaskState.RECOVERING)
 
 
 def status_view(state: State, workflow: str = "") -> dict[str, Any]:
@@ -66,7 +69,8 @@ def task_view(task: TaskEntry) -> dict[str, Any]:
         "exception": task.exception,
         "exception_time": task.exception_time,
         "exit_code": task.exit_code,
-        "reason": task.reason,
+        # Of the state before, perhaps: nothing has to be explained about what runs.
+        "reason": "" if task.state in _AT_WORK else task.reason,
         "trouble": task.trouble,
         "configuration_version": task.configuration.version,
         "path_map": [[rule.old, rule.new] for rule in task.configuration.path_map.rules],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import sys
@@ -33,10 +34,11 @@ from whesl.isolator.link import (
 from whesl.isolator.silence import Fact, NodeFenced, NodeStacks, NodeUp, Silence
 from whesl.isolator.taskdir import TaskDir
 from whesl.isolator.worker import Worker
-from whesl.model.errors import WheslError
+from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.wire.keys import LinkKeys
 from whesl.wire.link import LinkServer, PeerFound, PeerLost
+from whesl.wire.ports import allowed
 from whesl.wire.sockets import BindError
 
 LOG = logging.getLogger(__name__)
@@ -105,15 +107,15 @@ class Agents:
             old = None
         keys = old.keys if old else LinkKeys.generate()
         try:
-            self._server: LinkServer[FromAgent | ToAgent] = LinkServer(
-                "*", old.port if old else 0, keys, FROM_AGENT
+            self._server: LinkServer[FromAgent | ToAgent] = (
+                LinkServer("*", old.port, keys, FROM_AGENT) if old else _listening(keys)
             )
         except BindError:
             if old is None:
                 raise
             # Somebody else has the port now; the old agents will find nobody, and leave by themselves.
             old, keys = None, LinkKeys.generate()
-            self._server = LinkServer("*", 0, keys, FROM_AGENT)
+            self._server = _listening(keys)
         self._file = LinkFile(
             hosts=addresses(own_node),
             port=self._server.port,
@@ -287,6 +289,16 @@ class Agents:
         self._witness.close()
         self._server.close()
         self._directory.link.unlink(missing_ok=True)
+
+
+def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
+    """Listen on one of the ports that are meant for it, or on any: a task never fails for that."""
+    try:
+        if (ports := allowed(os.environ)) is not None:
+            return LinkServer("*", 0, keys, FROM_AGENT, ports=ports)
+    except (UsageError, BindError) as error:
+        LOG.warning("%s; agents are listened to on another port", error.message)
+    return LinkServer("*", 0, keys, FROM_AGENT)
 
 
 def addresses(own_node: str) -> tuple[str, ...]:

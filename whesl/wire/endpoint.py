@@ -8,15 +8,17 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from whesl import __version__
 from whesl.model.decoding import UNDECODABLE
 from whesl.wire.keys import write_private
+from whesl.wire.messages import WIRE_VERSION
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The content of ``coordinator/endpoint.json``.
 
     ``addresses`` are tried in order, after loopback for clients on ``host`` itself. ``incarnation`` changes
-    with each start.
+    with each start. ``wire`` is the version of the messages that it understands, ``version`` its own.
     """
 
     host: str
@@ -25,6 +27,16 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     public_key: str
     pid: int
     incarnation: str
+    wire: int = 1
+    version: str = ""
+
+    @property
+    def foreign(self) -> str:
+        """Why it cannot be spoken to: its messages are those of another version; "" when it can."""
+        if self.wire == WIRE_VERSION:
+            return ""
+        other = self.version or "another version"
+        return f"it is of WHESL {other}, whose messages {__version__} does not understand"
 
     def urls(self, here: str) -> tuple[str, ...]:
         """Return the addresses to try from a machine called ``here``, best first."""

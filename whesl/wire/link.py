@@ -68,14 +68,22 @@ class LinkServer(Generic[M]):
         port: 0 for any; the chosen one is ``port``. A restarted server passes the old one.
         keys: of this link.
         kinds: the structs (tagged) that may be received.
+        ports: those that may be chosen when ``port`` is 0; None: any.
 
     Poll ``sockets`` for reading, then call ``receive``. ``counters`` has refused, malformed, unsent.
 
     Raises BindError.
     """
 
-    def __init__(self, host: str, port: int, keys: LinkKeys, kinds: Sequence[type[M]]) -> None:
-        self._socket = ServerSocket(host, port, keys.server, frozenset({keys.client.public}))
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        keys: LinkKeys,
+        kinds: Sequence[type[M]],
+        ports: range | None = None,
+    ) -> None:
+        self._socket = ServerSocket(host, port, keys.server, frozenset({keys.client.public}), ports)
         self._codec = _Codec(kinds)
         self._peers: set[str] = set()
         self.port = self._socket.port

@@ -63,6 +63,7 @@ class CoordinatorServer:
         port: 0 for any; the chosen one is ``port``.
         keys: the user's.
         incarnation: of this start of the coordinator.
+        ports: those that may be chosen when ``port`` is 0; None: any.
         clock: seconds, monotonic.
 
     ``counters`` has refused, malformed, repeated, unsent, unexpected.
@@ -77,9 +78,10 @@ class CoordinatorServer:
         keys: UserKeys,
         incarnation: str,
         *,
+        ports: range | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._socket = ServerSocket(host, port, keys.coordinator, frozenset({keys.client.public}))
+        self._socket = ServerSocket(host, port, keys.coordinator, frozenset({keys.client.public}), ports)
         self._clock = clock
         self._incarnation = incarnation
         self._present = self._acknowledgement(0)  # the answer to each heartbeat

@@ -6,7 +6,9 @@ CURVE (https://rfc.zeromq.org/spec/26/) encrypts and names both ends; the server
 
 from __future__ import annotations
 
+import errno
 import logging
+import random
 import struct
 from collections import Counter
 
@@ -65,13 +67,16 @@ class ServerSocket:
         port: 0 for any free one; the chosen one is ``port``.
         keys: the server's own pair.
         admitted: public keys of the clients that may speak.
+        ports: those that may be chosen when ``port`` is 0; None: any.
 
     ``socket`` and ``monitor`` are to be polled; ``counters`` counts what was refused or dropped.
 
     Raises BindError.
     """
 
-    def __init__(self, host: str, port: int, keys: KeyPair, admitted: frozenset[str]) -> None:
+    def __init__(
+        self, host: str, port: int, keys: KeyPair, admitted: frozenset[str], ports: range | None = None
+    ) -> None:
         self.counters: Counter[str] = Counter()
         self._peer_of: dict[int, bytes] = {}  # by the descriptor of its connection
         self._descriptor_of: dict[bytes, int] = {}  # the same, the other way round
@@ -104,14 +109,34 @@ class ServerSocket:
         )
         self.monitor.linger = 0
         try:
-            self.socket.bind(f"tcp://{host}:{port or '*'}")
-        except zmq.ZMQError as error:
+            self._bind(host, port, ports)
+        except BindError:
             self.close()
-            raise BindError(
-                f"cannot listen on {host} port {port or 'any'}: {error.strerror}",
-                hint="another process has the port, or the address is not of this machine",
-            ) from error
+            raise
         self.port = int(self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rsplit(":", 1)[1])
+
+    def _bind(self, host: str, port: int, ports: range | None) -> None:
+        candidates: list[int | str] = [port or "*"]
+        if not port and ports is not None:
+            # In no order: others on this machine choose from the same range at the same moment.
+            candidates = [*random.sample(ports, len(ports))]
+        reason = ""
+        for candidate in candidates:
+            try:
+                self.socket.bind(f"tcp://{host}:{candidate}")
+            except zmq.ZMQError as error:
+                reason = error.strerror or str(error)
+                if error.errno != errno.EADDRINUSE:
+                    break
+            else:
+                return
+        chosen = f"{ports[0]} to {ports[-1]}" if ports and not port else port or "any"
+        raise BindError(
+            f"cannot listen on {host} port {chosen}: {reason}",
+            hint="other processes have all these ports, or the address is not of this machine"
+            if len(candidates) > 1
+            else "another process has the port, or the address is not of this machine",
+        )
 
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
