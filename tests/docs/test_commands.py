@@ -49,6 +49,16 @@ OPTIONS = {
 }
 
 
+@pytest.mark.parametrize("typed", [typed for typed, _ in EVERY])
+def test_help_fits_a_terminal_and_says_what_a_value_is(typed: str) -> None:
+    one = dict(EVERY)[typed]
+    shown = one.get_help(click.Context(one, info_name=f"whesl {typed}", terminal_width=80))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not re.search(r"\b(?:RANGE|INTEGER|FLOAT)\b", shown)
+    # Words of a list may go on; a summary of one line that is cut ends so.
+    assert not re.search(r"[a-z.]\.\.\.$", shown, re.MULTILINE), "a summary is cut"
+
+
 # The documents -------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,8 @@ from whesl.model.signs import visible
 from whesl.report.happenings import without_coordinator
 from whesl.wire import keys
 
+_DATES = 1e9  # such numbers with a point are times since the epoch, and no durations
+
 
 @click.command()
 @click.option("-f", "--follow", is_flag=True, help="Go on with what happens from now on.")
@@ -37,10 +39,13 @@ def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
     """
     path = journal_file(keys.home())
     if not follow:
+        shown = 0
         try:
             with Journal(path, read_only=True) as journal:
                 for record in journal.read(since):
-                    _show(record, workflow, as_json)
+                    shown += _show(record, workflow, as_json)
+            if workflow and not shown and not since:
+                click.echo(f"no event of a workflow called {workflow}; `whesl status` names them", err=True)
         except JournalError as error:
             if error.reason != "missing":
                 raise
@@ -71,16 +76,18 @@ def flattened(record: Record) -> dict[str, Any]:
     return event
 
 
-def _show(record: Record, workflow: str, as_json: bool) -> None:
+def _show(record: Record, workflow: str, as_json: bool) -> bool:
+    """Print an event, if it is of the workflow that is wanted; whether it is."""
     event = flattened(record)
     if workflow and not _concerns(event, workflow):
-        return
+        return False
     if as_json:
         click.echo(msgspec.json.encode(event))
-        return
+        return True
     clock = time.strftime("%m-%d %H:%M:%S", time.localtime(event["time"]))
     line = f"{event['seq']:>6}  {clock}  {event['task'] or '-'}  {event['kind']}  {_brief(event['data'])}"
     click.echo(visible(line))
+    return True
 
 
 def _concerns(event: dict[str, Any], workflow: str) -> bool:
@@ -105,9 +112,25 @@ def _brief(data: dict[str, Any]) -> str:
             words.append(f"{value.get('exception')}: {line[:120]}" if line else str(value.get("exception")))
             continue
         text = kept(str(value)) if key == "detail" else ""
-        text = text or str(value)
+        text = text or _plain(value)
+        if not text:
+            continue
         if text.startswith("/") and "\n" not in text:
             words.append(f"{key}={text}")  # a path is of use only as a whole
             continue
         words.append(f"{key}={text}" if len(text) <= 80 else f"{key}=...")
     return " ".join(words).replace("\n", " ")
+
+
+def _plain(value: object) -> str:
+    """Return a value in words; what is empty in it is left out."""
+    if isinstance(value, dict):
+        parts = [f"{key}={text}" for key, part in value.items() if (text := _plain(part))]
+        return f"({' '.join(parts)})" if parts else ""
+    if isinstance(value, list):
+        return ",".join(filter(None, map(_plain, value)))
+    if isinstance(value, float):
+        if value >= _DATES:
+            return time.strftime("%H:%M:%S", time.localtime(value))
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    return "" if value is None or value is False else str(value)

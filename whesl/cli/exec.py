@@ -11,21 +11,25 @@ import click
 from whesl.model.errors import UsageError
 
 _EXIT_STATUS = """\b
-Exit status: the task's own; 0 completed or skipped by a rule; 75 the job is to be
-run again (escalated); 126 or 127 could not be started; 128+n ended by signal n (143:
-cancelled, or the time limit); 2 rules or usage wrong."""
+Exit status: the task's own; 0 completed or skipped by a rule; 75 the job is
+to be run again (escalated); 126 or 127 could not be started; 128+n ended by
+signal n (143: cancelled, or the time limit); 2 rules or usage wrong."""
 
 
 @click.command("exec", epilog=_EXIT_STATUS, context_settings={"ignore_unknown_options": False})
-@click.option("-e", "--rules", "rules", multiple=True, metavar="FILE", help="Rules (ESL), or a compiled one.")
+@click.option(
+    "-e", "--rules", "rules", multiple=True, metavar="FILE", help="The specification (ESL, or compiled)."
+)
 @click.option("--observe", is_flag=True, help="Report what would be done, and touch nothing.")
-@click.option("--workflow", default="", help="The workflow that the task belongs to.")
-@click.option("--step", default="", help="The task's step in the workflow.")
-@click.option("--instance", default="", help="Tells several tasks of one step apart.")
-@click.option("--workspace", default="", help="The task's directory; default: the present one.")
-@click.option("--name", default="", help="The task's name, when it belongs to no workflow.")
+@click.option("--workflow", default="", metavar="NAME", help="The workflow that the task belongs to.")
+@click.option("--step", default="", metavar="NAME", help="The task's step in the workflow.")
+@click.option("--instance", default="", metavar="NAME", help="Tells several tasks of one step apart.")
+@click.option(
+    "--workspace", default="", metavar="DIR", help="The task's directory; default: the present one."
+)
+@click.option("--name", default="", metavar="NAME", help="The task's name, when it belongs to no workflow.")
 @click.option("--nodes", default="", metavar="N", help="Nodes to use; the others are spares.")
-@click.option("--spares", type=click.IntRange(min=0), default=0, help="Nodes kept as spares.")
+@click.option("--spares", type=click.IntRange(min=0), default=0, metavar="N", help="Nodes kept as spares.")
 @click.option(
     "--own-node/--no-own-node",
     "own_node",
@@ -41,7 +45,11 @@ cancelled, or the time limit); 2 rules or usage wrong."""
     help="What runs the task's steps in a job of Slurm: a Flux instance inside it, or Slurm.",
 )
 @click.option(
-    "--task-dir", type=click.Path(path_type=Path), default=None, help="Where the task's record is kept."
+    "--task-dir",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Where the task's record is kept.",
 )
 @click.option("--no-coordinator", is_flag=True, help="Do without a coordinator.")
 @click.option("--script", default=None, metavar="FILE", help="Run a script; - reads it from standard input.")
@@ -50,14 +58,16 @@ cancelled, or the time limit); 2 rules or usage wrong."""
     type=click.FloatRange(min=0.05),
     default=0.5,
     show_default=True,
-    help="Agents' interval, s.",
+    metavar="SECONDS",
+    help="Interval of the agents' heartbeats.",
 )
 @click.option(
     "--heartbeat-limit",
     type=click.FloatRange(min=0.2),
     default=3.0,
     show_default=True,
-    help="Silence after which a node is lost, s.",
+    metavar="SECONDS",
+    help="Silence after which a node is lost.",
 )
 @click.option(
     "--wait",
@@ -65,14 +75,16 @@ cancelled, or the time limit); 2 rules or usage wrong."""
     type=click.FloatRange(min=0.0),
     default=120.0,
     show_default=True,
-    help="How long the coordinator is waited for, s.",
+    metavar="SECONDS",
+    help="How long the coordinator is waited for.",
 )
 @click.option(
     "--term-grace",
     type=click.FloatRange(min=0.0),
     default=25.0,
     show_default=True,
-    help="From TERM to the end, s.",
+    metavar="SECONDS",
+    help="How long the program may take to end after SIGTERM.",
 )
 @click.option(
     "--summary/--no-summary",
@@ -84,7 +96,7 @@ cancelled, or the time limit); 2 rules or usage wrong."""
     type=click.Path(dir_okay=False, path_type=Path),
     default=None,
     metavar="FILE",
-    help="The same as JSON.",
+    help="The summary as JSON, into a file.",
 )
 @click.option("--quiet", is_flag=True, help="Say nothing on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)

@@ -58,7 +58,7 @@ _STREAMS = {
     "--job", default="", metavar="NAME", help="Whose log it is; without it every exception is tried."
 )
 @click.option(
-    "--status", type=click.IntRange(0, 255), default=None, help="The exit status that the job ended with."
+    "--status", type=click.IntRange(0, 255), metavar="N", help="The exit status that the job ended with."
 )
 @click.option("--all", "everything", is_flag=True, help=f"Print every occurrence, not the first {_SHOWN}.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -76,7 +76,7 @@ def explain(
     \b
     whesl explain rules.esl --workflow study.yaml
     whesl explain rules.esl --log slurm-1234.out
-    whesl explain rules.esl --log stdout=job.out --log stderr=job.err --job simulate
+    whesl explain rules.esl --log stdout=job.out --log stderr=job.err --job a
     zstd -dc old.log.zst | whesl explain rules.esl --log -
 
     A log has no clock: HANG, SILENCE and PROGRESS cannot be judged, and WITHIN counts as kept.
@@ -280,7 +280,7 @@ def _unjudged(spec: Spec, rehearsed: Rehearsed) -> list[str]:
                 if sign is None:
                     continue
                 said = (
-                    f"its pattern is in {sign.times} lines, the last one is {sign.last_line}"
+                    f"its pattern is in {_counted(sign.times, 'line')}, the last one is line {sign.last_line}"
                     if sign.times
                     else "its pattern is in no line, so a job that ran long enough would have raised it"
                 )

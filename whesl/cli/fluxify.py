@@ -17,7 +17,9 @@ from whesl.workflows.prepare import program
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="STUDY...")
-@click.option("-e", "--rules", type=click.Path(dir_okay=False), help="The specification (ESL).")
+@click.option(
+    "-e", "--rules", type=click.Path(dir_okay=False), metavar="FILE", help="The specification (ESL)."
+)
 @click.option("-o", "--out", type=click.Path(), help="File to write to (a directory for several scripts).")
 @click.option("--dry-run", is_flag=True, help="Show the difference and write nothing.")
 @click.option("--undo", is_flag=True, help="Take the wrapping out again.")
@@ -27,6 +29,7 @@ from whesl.workflows.prepare import program
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
+    metavar="N",
     help="Spare nodes for jobs whose recovery may take one (`whesl run` also asks for them).",
 )
 @click.option("--observe", is_flag=True, help="Tasks report what would be done and touch nothing.")

@@ -68,7 +68,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Documentation: docs/tutorial.md, docs/esl-reference.md. Exit status: 0 done, 1 failed, 2 usage.",
+    epilog="Manual pages: man whesl, man whesl-run, ... Exit status: 0 done, 1 failed, 2 usage.",
 )
 @click.version_option(__version__, prog_name="whesl")
 def cli() -> None:

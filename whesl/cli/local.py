@@ -21,7 +21,9 @@ as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--cluster", "name", help="The cluster's name; default: WHESL_LOCAL, else 'default'.")
+@click.option(
+    "--cluster", "name", metavar="NAME", help="The cluster's name; default: WHESL_LOCAL, else 'default'."
+)
 @click.pass_context
 def local(context: click.Context, name: str | None) -> None:
     """Virtual nodes on this machine that queue, run, kill and lose jobs like a cluster."""
@@ -40,22 +42,37 @@ def _partition(text: str, nodes: tuple[str, ...]) -> Partition:
 
 
 @local.command()
-@click.option("--nodes", type=click.IntRange(1, 999), help="Number of nodes [4].")
-@click.option("--cpus", type=click.IntRange(1, 4096), help="CPUs of each node [2].")
-@click.option("--queue-wait", help=f"Wait added to each submission, in seconds: {FORMS} [0].")
-@click.option("--seed", type=int, help="Seed of the queue waits [0].")
+@click.option("--nodes", type=click.IntRange(1, 999), metavar="N", help="Number of nodes [4].")
+@click.option("--cpus", type=click.IntRange(1, 4096), metavar="N", help="CPUs of each node [2].")
+@click.option("--queue-wait", metavar="WAIT", help=f"Wait added to each submission, in seconds: {FORMS} [0].")
+@click.option("--seed", type=int, metavar="N", help="Seed of the queue waits [0].")
 @click.option("--policy", type=click.Choice(["easy", "fcfs"]), help="Backfilling, or strict order [easy].")
-@click.option("--node-timeout", type=click.FloatRange(0.5), help="Silence until a node is down, s [10].")
-@click.option("--kill-wait", type=click.FloatRange(0.0), help="From TERM to KILL, s [2].")
-@click.option("--requeue-delay", type=click.FloatRange(0.0), help="Hold of a requeued job, s [120].")
-@click.option("--partition", multiple=True, help="NAME[:NODES[:MAXTIME]]; the first is the default [main].")
+@click.option(
+    "--node-timeout", type=click.FloatRange(0.5), metavar="SECONDS", help="Silence until a node is down [10]."
+)
+@click.option("--kill-wait", type=click.FloatRange(0.0), metavar="SECONDS", help="From TERM to KILL [2].")
+@click.option(
+    "--requeue-delay", type=click.FloatRange(0.0), metavar="SECONDS", help="Hold of a requeued job [120]."
+)
+@click.option(
+    "--partition",
+    multiple=True,
+    metavar="PARTITION",
+    help="NAME[:NODES[:MAXTIME]]; the first is the default [main].",
+)
 @click.option("--whole-nodes", is_flag=True, default=None, help="Jobs always get whole nodes.")
 @click.option(
-    "--storage-limit", type=click.IntRange(0), help="Largest file written on a node, bytes [0: any]."
+    "--storage-limit",
+    type=click.IntRange(0),
+    metavar="BYTES",
+    help="Largest file written on a node [0: any].",
 )
 @click.pass_obj
 def start(cluster: Cluster, /, **given: Any) -> None:
-    """Start a cluster; without options as it was before, or only its server when that is missing."""
+    """Start a cluster; without options, as it was before.
+
+    When only its server is missing, only that is started.
+    """
     chosen = {name: value for name, value in given.items() if value not in (None, ())}
     known = os.path.exists(cluster.join("settings.json"))  # noqa: PTH110  # the room's paths are texts
     settings = None
@@ -83,7 +100,10 @@ def stop(cluster: Cluster) -> None:
 @local.command()
 @click.pass_obj
 def env(cluster: Cluster) -> None:
-    """Print lines for the shell that put sbatch, srun, squeue, ... of this cluster first on PATH."""
+    """Print what puts its sbatch, srun, ... on a shell's PATH.
+
+    squeue, scancel, sinfo, sacct and scontrol too: eval "$(whesl local env)"
+    """
     cluster.settings()
     click.echo(daemons.exports(cluster))
 
@@ -166,7 +186,7 @@ def nodes(cluster: Cluster, in_json: bool) -> None:
 @click.argument("node")
 @click.pass_obj
 def kill_node(cluster: Cluster, node: str) -> None:
-    """Crash a node: all that runs on it dies at once, and nobody is told."""
+    """Crash a node: all on it dies at once, and nobody is told."""
     killed = daemons.kill_node(cluster, node)
     click.echo(f"{node}: {killed} processes killed")
 

@@ -52,6 +52,7 @@ def nodes(context: click.Context, as_json: bool) -> None:
 @click.option(
     "--hours",
     type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
     default=24.0,
     show_default=True,
     help="How long it is avoided.",

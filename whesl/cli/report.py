@@ -12,12 +12,13 @@ from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.model.errors import UsageError
 from whesl.report import render
-from whesl.report.happenings import gather, latest
+from whesl.report.happenings import Gathered, gather, known_workflows, latest
 from whesl.report.summary import POLL_INTERVAL, summarise
 from whesl.wire import keys
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _PRINT = Path("-")
+_HINTED = 5  # workflows that a hint names
 
 
 @click.command()
@@ -51,7 +52,7 @@ def report(
     if [as_json, html == _PRINT, markdown == _PRINT].count(True) > 1:
         raise UsageError("only one form can be printed", hint="write the others to files")
     home = keys.home()
-    found = gather(home, workflow or latest(home))
+    found = _found(home, workflow or latest(home))
     result = summarise(found, queue_wait=queue_wait, poll_interval=poll)
     if html is not None:
         from whesl.report import page
@@ -63,6 +64,20 @@ def report(
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     elif html is None and markdown is None:
         render.show(result, Screen())
+
+
+def _found(home: Path, name: str) -> Gathered:
+    """Return what is known of a workflow, whose name may be its beginning as long as that means one."""
+    try:
+        return gather(home, name)
+    except UsageError as error:
+        fitting = [known for known in known_workflows(home) if known.startswith(name)]
+        if not fitting:
+            raise
+        if len(fitting) > 1:
+            hint = f"did you mean: {', '.join(fitting[-_HINTED:])}"
+            raise UsageError(f"{name!r} fits {len(fitting)} workflows", hint=hint) from error
+        return gather(home, fitting[0])
 
 
 def _write(path: Path, text: str) -> None:

@@ -77,15 +77,20 @@ _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard o
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
+    metavar="N",
     help="Spare nodes for each job whose recovery may take one.",
 )
 @click.option(
     "--nodes",
     type=click.IntRange(min=1),
-    help="Of a private cluster; without it 4, or what the largest job needs.",
+    metavar="N",
+    help="Nodes of the embedded cluster that is started; without it 4, or what the largest job needs.",
 )
 @click.option(
-    "--poll", type=click.FloatRange(min=0.1), help="Seconds between the manager's looks at its jobs."
+    "--poll",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="Time between the manager's looks at its jobs.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Overwrite the directory of an older run without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON; progress goes to stderr.")

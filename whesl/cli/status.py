@@ -27,6 +27,8 @@ from whesl.report.happenings import without_coordinator
 from whesl.report.screen import STYLES
 from whesl.wire import keys
 
+_HINTED = 5  # workflows that a hint names
+
 
 @click.command()
 @click.argument("workflow", required=False, default="", shell_complete=candidates.workflows)
@@ -81,8 +83,17 @@ def _workflow(known: Known, wanted: str) -> str:
         return resolve(names, wanted)
     except AmbiguityError as error:
         message = str(error).replace("task", "workflow")
-        hint = f"did you mean: {', '.join(error.candidates)}" if error.candidates else ""
+        hint = f"did you mean: {', '.join(error.candidates)}" if error.candidates else _newest(known, names)
         raise UsageError(message, hint=hint) from None
+
+
+def _newest(known: Known, names: set[str]) -> str:
+    """Return a hint at the workflows in which something happened last."""
+    changed = dict.fromkeys(sorted(names), 0.0)
+    for task in known.state.tasks.values():
+        changed[task.workflow] = max(changed[task.workflow], task.state_time)
+    newest = sorted(changed, key=changed.__getitem__)[-_HINTED:]
+    return f"known are: {', '.join(newest)}" if newest else "none was run with this WHESL_HOME"
 
 
 def _print(view: dict[str, Any]) -> None:

@@ -143,6 +143,12 @@ def _merged(sources: list[list[Happening]]) -> tuple[Happening, ...]:
     return tuple(item for _, item in sorted(dated, key=lambda pair: pair[0]))
 
 
+def known_workflows(home: Path) -> list[str]:
+    """Return the names of the workflows of a home; what ran without a coordinator comes last."""
+    known = sorted(path.parent.name for path in (home / "workflows").glob("*/workflow.json"))
+    return known + without_coordinator(home, known)
+
+
 def _workflow(home: Path, workflow_id: str, directories: list[tuple[Task, Path]]) -> Workflow:
     try:
         return msgspec.json.decode(
@@ -157,8 +163,7 @@ def _workflow(home: Path, workflow_id: str, directories: list[tuple[Task, Path]]
                 root="",
                 tasks=tuple({task.id: task for task, _ in directories}.values()),
             )
-    known = sorted(path.parent.name for path in (home / "workflows").glob("*/workflow.json"))
-    known += without_coordinator(home, known)
+    known = known_workflows(home)
     raise UsageError(
         f"there is no workflow '{workflow_id}'",
         hint=f"known are: {', '.join(known[-5:])}" if known else "none was run with this WHESL_HOME",

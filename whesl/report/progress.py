@@ -16,6 +16,7 @@ from whesl.model.evidence import Raised, explain
 from whesl.model.signs import visible
 from whesl.model.states import TaskState
 from whesl.report.happenings import Happening
+from whesl.report.render import count
 from whesl.report.screen import STYLES
 from whesl.report.summary import Report
 
@@ -94,7 +95,7 @@ def table(
     for state in TaskState:
         if counts[state.value]:
             head.append(f" {counts[state.value]} {state.value}", style=STYLES[state])
-    head.append(f"  {report.totals.exceptions} exceptions, {report.totals.recovered} recovered")
+    head.append(f"  {count(report.totals.exceptions, 'exception')}, {report.totals.recovered} recovered")
     shown = [row for row in report.tasks if row.state not in _QUIET]
     rows = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("task", "state", "attempt", report.wms or "manager"):
