@@ -111,7 +111,7 @@ def test_on_a_log(rules: Path, log: Path, capsys: pytest.CaptureFixture[str]) ->
     assert f"{log}:6 (byte {LOG.index('OSError')}): OSError: [Errno 28] No space left on device" in text
     assert f"{log}:10 (byte {LOG.rindex('retrying')}) after 3 lines: retrying the connection" in text
     assert "[MPI_ERROR 2 times is BROKEN]" in text
-    assert "HANG: how long it took between two lines; its pattern is in 2 lines, the last one is line 9" in text
+    assert "its pattern is in 2 lines, the last one is line 9" in text
     assert "SLOW: WITHIN 3600 s, which is taken as kept" in text
     assert "FAILED: how the job ended, unless --status says so" in text
 

@@ -1,4 +1,4 @@
-"""What ``whesl events`` prints for people, and how a workflow is named to it, to ``report`` and to ``status``."""
+"""What ``whesl events`` prints for people, and how workflows are named to it and to other commands."""
 
 from __future__ import annotations
 
