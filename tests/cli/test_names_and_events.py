@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.cells import cell_len
+from rich.console import Console
 
 from tests.cli.test_watch import append, begun, finished
+from whesl.cli import status
 from whesl.cli.group import cli
+from whesl.coordinator.observing import known_state
+from whesl.coordinator.views import status_view
 from whesl.journal import Journal
 from whesl.model.errors import UsageError
 
@@ -82,3 +88,16 @@ def test_a_report_takes_the_beginning_of_a_name(whesl_home: Path) -> None:
     assert str(found).startswith("'study' fits 2 workflows") and "study_1, study_2" in str(found)
     nowhere = call("report", "nothere").exception
     assert isinstance(nowhere, UsageError) and "there is no workflow 'nothere'" in str(nowhere)
+
+
+def test_names_of_tasks_are_whole_in_a_narrow_terminal(whesl_home: Path, journal: Journal) -> None:
+    content = begun(2, "a_study_of_a_long_name_20261122-090616")
+    with journal:
+        append(journal, content)
+    output = io.StringIO()
+    console = Console(width=44, file=output, force_terminal=True, color_system=None)
+    console.print(status.picture(status_view(known_state(whesl_home).state, "")))
+    shown = output.getvalue()
+    assert max(map(cell_len, shown.splitlines())) <= 44
+    assert "…" not in shown, "a name is cut"
+    assert "reason" not in shown and "last exception" not in shown, "nothing stands in them"

@@ -27,6 +27,7 @@ from whesl.report.happenings import without_coordinator
 from whesl.report.screen import STYLES
 from whesl.wire import keys
 
+_HEAD = ("task", "state", "attempt", "job", "nodes", "last exception", "reason")
 _HINTED = 5  # workflows that a hint names
 
 
@@ -99,26 +100,31 @@ def _newest(known: Known, names: set[str]) -> str:
 def _print(view: dict[str, Any]) -> None:
     if Screen().is_terminal:
         if view["workflows"]:
-            Screen().print(_picture(view))
+            Screen().print(picture(view))
         return
     lines = [row(task) for flow in view["workflows"] for task in flow["tasks"]]
     if lines:
         click.echo("\n".join(lines))
 
 
-def _picture(view: dict[str, Any]) -> RenderableType:
+def picture(view: dict[str, Any]) -> RenderableType:
+    """Return a table for each workflow of what ``whesl status --json`` prints."""
     parts: list[RenderableType] = []
     for flow in view["workflows"]:
         title = f"{flow['id']}  {flow['wms']} on {flow['rjms']}" if flow["name"] else flow["id"]
         if flow["observe"]:
             title += "  (observed only)"
-        table = Table("task", "state", "attempt", "job", "nodes", "last exception", "reason", title=title)
-        for task in flow["tasks"]:
-            found = cells(task)
-            style = STYLES[TaskState(task["state"])]
+        rows = [cells(task) for task in flow["tasks"]]
+        # In 80 columns each counts: one that says nothing of any task is left out.
+        told = [number for number in range(len(_HEAD)) if any(found[number] != "-" for found in rows)]
+        table = Table(title=title)
+        for number in told:
+            # Tasks of a step differ at the end of their names: these are never cut.
+            table.add_column(_HEAD[number], overflow="fold", no_wrap=number == 1)
+        for task, found in zip(flow["tasks"], rows, strict=True):
             # Cells are data: brackets in them are no markup.
-            table.add_row(
-                Text(found[0].partition("/")[2]), Text(found[1], style=style), *map(Text, found[2:])
-            )
+            shown = [Text(found[0].partition("/")[2]), Text(found[1], STYLES[TaskState(task["state"])])]
+            shown += map(Text, found[2:])
+            table.add_row(*(shown[number] for number in told))
         parts.append(table)
     return Group(*parts)
