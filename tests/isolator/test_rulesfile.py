@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -143,3 +145,74 @@ def test_what_was_kept_longest_ago_goes_first(tmp_path: Path, monkeypatch: pytes
             os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns - 1_000_000))
     found = [verdicts.recall(str(cache), "/rules.esl", content) for content in known]
     assert [spec and spec["number"] for spec in found] == [None, None, 2, 3]
+
+
+OWN = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE HANDLER "./mend", ADD HANDLER "/site/add", REMOVE HANDLER "installed"]
+DECLARE EXCEPTION CRASH JOB_LEVEL JOB [*] LIMIT 1
+EXCEPTION DETECTION CRASH LOG "crashed" output
+EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE {}
+"""
+MEND = """\
+#!/bin/sh
+echo mended > mended.txt
+echo '{"outcome": "continue"}'
+"""
+
+
+def handlers(files: list[str], cache: Path) -> list[str]:
+    spec = load_rules(files, cache, any_job=False)
+    assert spec is not None
+    return [each.handler or "" for one in spec.resources for each in one.operations]
+
+
+def test_handlers_are_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative rules, the same bytes elsewhere, compiled ones, several: each from the cache as well."""
+    cache = tmp_path / "cache"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rules.esl").write_text(OWN)
+    monkeypatch.chdir(tmp_path / "one")
+    (tmp_path / "compiled.json").write_bytes(msgspec.json.encode(esl.load("../two/rules.esl")))
+    (tmp_path / "one" / "other.esl").write_text(ALONE)
+    for _ in range(2):
+        for files, place in (
+            (["rules.esl"], "one"),
+            (["../two/rules.esl"], "one/../two"),
+            ([str(tmp_path / "two" / "rules.esl")], "two"),
+            (["rules.esl", "other.esl"], "one"),
+        ):
+            found = handlers(files, cache)
+            assert found[:3] == [str(tmp_path / place / "mend"), "/site/add", "installed"]
+    (tmp_path / "two" / "compiled.json").write_bytes(msgspec.json.encode(esl.load("rules.esl")))
+    for _ in range(2):
+        assert handlers([str(tmp_path / "two" / "compiled.json")], cache)[0] == str(tmp_path / "two" / "mend")
+
+
+def test_a_handler_beside_rules_that_are_named_as_one_types_them(tmp_path: Path) -> None:
+    home, place, work = tmp_path / "home", tmp_path / "place", tmp_path / "place" / "work"
+    work.mkdir(parents=True)
+    (place / "rules.esl").write_text(OWN)
+    (place / "mend").write_text(MEND)
+    (place / "mend").chmod(0o755)
+    program = ["sh", "-c", "test $WHESL_RESTART_COUNT -gt 0 || { echo crashed; sleep 60; }"]
+    for name in ("first", "from the cache"):
+        command = [
+            sys.executable,
+            "-m",
+            "whesl",
+            "exec",
+            "-e",
+            "../rules.esl",
+            "--name",
+            name,
+            "--",
+            *program,
+        ]
+        environment = {**os.environ, "WHESL_HOME": str(home)}
+        done = subprocess.run(
+            command, cwd=work, env=environment, capture_output=True, text=True, timeout=100, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "crashed\n"), done.stderr

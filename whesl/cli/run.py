@@ -23,8 +23,8 @@ from whesl.cli import display, unheard
 from whesl.cli.lost_starts import LostStarts
 from whesl.coordinator.start import begin, ensure_running
 from whesl.esl.spec import Spec
-from whesl.isolator.rulesfile import load_rules
-from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
+from whesl.isolator.rulesfile import load_rules, located
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
 from whesl.report import progress, render
 from whesl.report.feed import Feed
@@ -119,7 +119,7 @@ def run(
     manager = workflows.recognise(sources[0])
     # Everything is checked before anything is made.
     first = manager.read(sources, out=out, arguments=arguments)
-    spec = esl.load(rules, first)
+    spec = located(esl.load(rules, first), Path(rules).absolute().parent)
     _may_overwrite(first, manager, yes)
     name = rjms or _default_rjms()
     directory = prepare.claim_directory(home, first.name)
@@ -218,6 +218,8 @@ def _scheduler_answers(name: str) -> None:
     """
     try:
         scheduler(name).nodes()
+    except RefusedError:
+        return  # it hides its nodes from users (Slurm's PrivateData=nodes), and is there
     except CouldNotObserveError as error:
         hint = "see whether its own commands work here" + (
             "" if name == "local" else "; to go on without a cluster: --rjms local"

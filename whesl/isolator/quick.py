@@ -112,10 +112,16 @@ def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
     # The name as pathlib prints it.
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
     spec = verdicts.recall(f"{here}/cache", f"/{plain}" if path.startswith("/") else plain, content)
-    if spec is not None and any_job:
+    if spec is None or any("/" in handler for handler in _handlers(spec)):
+        return None  # a handler's place is not looked for here
+    if any_job:
         for exception in spec["exceptions"]:
             exception["jobs"] = ["*"]
     return spec
+
+
+def _handlers(spec: dict[str, Any]) -> list[str]:
+    return [each.get("handler") or "" for one in spec["resources"] for each in one["operations"]]
 
 
 def _given(environ: Mapping[str, str]) -> _Given | None:

@@ -46,11 +46,42 @@ def _load(path: Path, cache: Path) -> Spec:
     known = verdicts.recall(str(cache), str(path), content)
     if known is not None:
         with contextlib.suppress(msgspec.ValidationError):  # another make's
-            return msgspec.convert(known, Spec)
+            return located(msgspec.convert(known, Spec), _directory(path, content, known["file"]))
     spec, included = _decoded(path, content) if verdicts.is_compiled(content) else _compiled(path)
     with contextlib.suppress(OSError):  # the next call checks again
         verdicts.remember(str(cache), str(path), content, msgspec.to_builtins(spec), included)
-    return spec
+    return located(spec, _directory(path, content, spec.file))
+
+
+def _directory(path: Path, content: bytes, file: str) -> Path:
+    """Return the directory of a specification; a compiled one names the file that it was made of."""
+    directory = path.absolute().parent
+    return (directory / file).parent if verdicts.is_compiled(content) else directory
+
+
+def located(spec: Spec, directory: Path) -> Spec:
+    """Return a specification whose handlers are found from any directory.
+
+    A handler's relative path starts from the directory of the specification's file. Who runs it, an isolator
+    or the coordinator, works elsewhere, and knows the file by the name that its user typed.
+
+    Args:
+        spec: the specification.
+        directory: the absolute path of its file's directory.
+    """
+    resources = tuple(
+        msgspec.structs.replace(
+            resource,
+            operations=tuple(
+                msgspec.structs.replace(each, handler=str(directory / each.handler))
+                if each.handler is not None and "/" in each.handler
+                else each
+                for each in resource.operations
+            ),
+        )
+        for resource in spec.resources
+    )
+    return msgspec.structs.replace(spec, resources=resources)
 
 
 def _decoded(path: Path, content: bytes) -> tuple[Spec, dict[str, str]]:
