@@ -106,6 +106,25 @@ def test_lost_nodes_without_a_swap_overlap_too() -> None:
     assert srun("./app", environ).startswith("--overlap ")
 
 
+@pytest.mark.parametrize(
+    ("given_words", "default", "expected"),
+    [
+        ("./app", "100", "--overlap --mem=0 {} ./app"),
+        ("./app", "", "--overlap {} ./app"),
+        ("--mem-per-cpu=50 ./app", "", "--overlap --mem=0 {} ./app"),
+        ("--overlap --mem-per-cpu 50 ./app", "100", "--mem=0 {} --overlap ./app"),
+        ("--mem=50 ./app", "100", "--overlap {} --mem=50 ./app"),
+        ("--mem-per-gpu=50 ./app", "100", "--overlap {} --mem-per-gpu=50 ./app"),
+    ],
+)
+def test_memory_that_a_lost_node_s_step_holds_is_not_asked_for_again(
+    given_words: str, default: str, expected: str
+) -> None:
+    environ = {**AFTER, "SLURM_MEM_PER_CPU": default}
+    assert srun(given_words, environ) == expected.format("--nodes=3 --nodelist=n[01,04,03]")
+    assert "--mem=0" not in srun(given_words, {**FIRST, "SLURM_MEM_PER_CPU": default})
+
+
 @pytest.mark.parametrize(("restarts", "overlap"), [("0", False), ("1", True), ("", False)])
 def test_what_is_not_told_is_taken_from_restarts(restarts: str, overlap: bool) -> None:
     environ = {**FIRST, "WHESL_RESTART_COUNT": restarts}

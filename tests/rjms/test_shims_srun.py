@@ -52,11 +52,13 @@ def alone(tmp_path: Path) -> Call:
     return shim(tmp_path, "/bin/false")
 
 
-@pytest.mark.parametrize("environ", [FIRST, SWAPPED, SHRUNK])
+@pytest.mark.parametrize("environ", [FIRST, SWAPPED, SHRUNK, {**SWAPPED, "SLURM_MEM_PER_CPU": "100"}])
 @pytest.mark.parametrize(
     "line",
     [
         "./app",
+        "--mem 10 ./app",
+        "--mem=10 -n2 ./app",
         "-N 2 -n 2 ./app -N 1 --nodes=1 'two words'",
         "-N2 -n4 --mpi=pmix --label ./app",
         "--nodes=2 --ntasks=8 --cpus-per-task 4 --export=ALL,X=1 -u ./app",
@@ -81,7 +83,21 @@ def test_in_every_shell(tmp_path: Path, shell: str) -> None:
 def test_a_variable_of_the_users_reaches_the_program_unchanged(tmp_path: Path) -> None:
     call = shim(tmp_path, "/bin/false")
     (tmp_path / "real" / "srun").write_text("#!/bin/sh\nexec /usr/bin/env\n")
-    names = ("overlap", "wanted", "tasks", "own", "total", "given", "active", "node", "real", "place", "word")
+    names = (
+        "overlap",
+        "wanted",
+        "tasks",
+        "own",
+        "total",
+        "given",
+        "active",
+        "node",
+        "real",
+        "place",
+        "word",
+        "lost",
+        "memory",
+    )
     seen = call(["./app"], {**FIRST, **dict.fromkeys(names, "mine")})
     assert {f"{name}=mine" for name in names} <= set(seen)
     assert not [line for line in seen if line.startswith("whesl_")]
@@ -92,6 +108,7 @@ _WORDS = """
 --mpi list --mpi=list --mpi=pmix --export=NONE --export=ALL --export --overlap --exclusive
 -w n02 --nodelist=n01 -x --exclude=n01 -r 1 -m arbitrary --nod=2 --version -Z --jobid=9
 ./app - -- 2 02 4 ALL NONE -o out --output --time=1 --time -J x
+--mem=10 --mem --mem-per-cpu=10 --mem-per-gpu=1
 """
 WORDS = st.sampled_from(["", *_WORDS.split()])
 VARIABLES = {
@@ -100,6 +117,7 @@ VARIABLES = {
     "SLURM_NTASKS": st.sampled_from(["1", "2", "8", "many"]),
     "SLURM_EXPORT_ENV": st.sampled_from(["ALL", "NONE", "ALL,A", "A", ""]),
     "SLURM_HET_SIZE": st.just("2"),
+    "SLURM_MEM_PER_CPU": st.sampled_from(["100", ""]),
     "SLURM_HOSTFILE": st.just("/nowhere"),
     "SLURM_DISTRIBUTION": st.sampled_from(["arbitrary", "block"]),
     "WHESL_HIDDEN_NODES": st.sampled_from(["n05", ""]),

@@ -16,6 +16,7 @@ from tests.conftest import need_slurm
 from tests.rjms.slurm.conftest import job_environment
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState, NodeState
+from whesl.rjms import shims
 from whesl.rjms.port import JobRequest, StepRequest
 from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
@@ -201,6 +202,28 @@ def test_a_node_that_is_down_and_drained_is_down(slurm_bed: Maker) -> None:
     assert bed.states()[1].startswith("drained")
 
 
+def test_where_nobody_may_see_nodes_jobs_are_still_seen(slurm_bed: Maker, tmp_path: Path) -> None:
+    """PrivateData=nodes: sinfo and `scontrol show node` refuse everybody but operators."""
+    bed = slurm_bed(nodes=2, settings={"PrivateData": "nodes,jobs"})
+    refusing = "echo 'slurm_load_node: Access/permission denied' >&2; exit 1"  # tests run as root, who may
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    refused = bed.run(*nobody, "sinfo")
+    assert refused.returncode != 0
+    assert "slurm_load_node: Access/permission denied" in refused.stderr
+    environment = job_environment(bed, tmp_path, "--nodes=2")
+    in_front = command_in_front(tmp_path / "bin", "sinfo", refusing, bed)
+    scheduler = SlurmScheduler(in_front)
+    with pytest.raises(RefusedError):
+        scheduler.nodes()
+    record = scheduler.jobs([environment["SLURM_JOB_ID"]])[environment["SLURM_JOB_ID"]]
+    assert record.state is JobState.RUNNING
+    assert not record.batch_host_lost
+    allocation = SlurmAllocation({**environment, **in_front})
+    assert allocation.node_states() == {"n01": NodeState.UNKNOWN, "n02": NodeState.UNKNOWN}
+    bed.run("scontrol", "update", f"JobId={record.id}", "NodeList=n01")
+    wait_until(lambda: allocation.node_states()["n02"] is NodeState.DOWN, "the job has lost n02")
+
+
 # Steps ----------------------------------------------------------------------------------------------
 
 
@@ -230,6 +253,28 @@ def test_without_overlap_a_step_waits_for_a_lost_node(slurm_bed: Maker, tmp_path
         replacement = allocation.launch(request)
         wait_until(lambda: replacement.poll() is not None, "the replacement ran", 10)
         assert replacement.poll() == 0
+
+
+def test_a_lost_node_s_step_keeps_its_memory_by_the_cpu(slurm_bed: Maker, tmp_path: Path) -> None:
+    """An overlapping step is refused for want of it; the shim's ``--mem=0`` asks for none of its own."""
+    settings = {"SlurmdTimeout": "300", "SelectTypeParameters": "CR_Core_Memory", "DefMemPerCPU": "400"}
+    bed = slurm_bed(nodes=3, settings=settings)
+    environment = job_environment(bed, tmp_path, "--nodes=3", "--ntasks=3")
+    assert environment["SLURM_MEM_PER_CPU"] == "400"
+    job = {name: environment[name] for name in ("SLURM_JOB_ID", "SLURM_MEM_PER_CPU", "SLURM_NNODES")}
+    started = tmp_path / "started"
+    words = ("--nodes=2", "--ntasks=2")
+    step = ("srun", *words, "--nodelist=n01,n02", "sh", "-c", f"touch {started}; sleep 600")
+    with bed.start_command(*step, **job):
+        wait_until(started.exists, "the step runs")
+        bed.kill_node("n02")
+        refused = bed.run("srun", "--overlap", *words, "--nodelist=n01,n03", "true", **job)
+        assert "Memory required by task is not available" in refused.stderr
+        shims.install(tmp_path / "shims")
+        told = {"WHESL_NODELIST": "n01,n03", "WHESL_SWAPPED": '{"n02": "n03"}', "WHESL_HIDDEN_NODES": "n02"}
+        path = f"{tmp_path / 'shims'}:{bed.environment['PATH']}"
+        swapped = bed.run(str(tmp_path / "shims" / "srun"), *words, "true", **job, **told, PATH=path)
+        assert swapped.returncode == 0, swapped.stderr
 
 
 def test_our_steps_ignore_the_job_s_defaults(slurm: SlurmBed, tmp_path: Path) -> None:

@@ -75,6 +75,9 @@ def _srun(
         return argv
     added = ["--overlap"] if nodes.overlap and not line.has("overlap") else []
     dropped = {"exclusive"} if added else set()  # srun refuses both together
+    if nodes.overlap and _memory_per_cpu(line, environ):
+        added.append("--mem=0")
+        dropped.add("mem-per-cpu")
     export = _export(line, environ)
     if export is not None:
         added.append(f"--export={export}")
@@ -84,6 +87,17 @@ def _srun(
         added += placed
         dropped.update(_NODE_OPTIONS)
     return [*added, *line.without(*dropped), *line.rest]
+
+
+def _memory_per_cpu(line: Line, environ: Mapping[str, str]) -> bool:
+    """Whether the step asks for memory by the CPU, as the job's own default (DefMemPerCPU) does.
+
+    A step that had a lost node keeps that memory too: the next one would be refused for want of it, overlap
+    or not (22.05). ``--mem=0``, all that the job has on the node, and amounts for a node are not.
+    """
+    if line.has("mem-per-cpu"):
+        return True
+    return bool(environ.get("SLURM_MEM_PER_CPU")) and not line.has("mem", "mem-per-gpu")
 
 
 def placement(

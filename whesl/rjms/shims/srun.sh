@@ -17,6 +17,8 @@ case ${SLURM_EXPORT_ENV-ALL} in ALL | ALL,*) ;; *) slow "$@" ;; esac
 whesl_overlap=
 case ${WHESL_SWAPPED-} in '{}') ;; '{"'*'"}') whesl_overlap=--overlap ;; *) slow "$@" ;; esac
 [ -z "${WHESL_LOST_NODES-}" ] || whesl_overlap=--overlap
+whesl_lost=$whesl_overlap whesl_memory=
+[ -z "$whesl_lost" ] || [ -z "${SLURM_MEM_PER_CPU-}" ] || whesl_memory=--mem=0
 [ -n "${SLURM_JOB_ID-}" ] && [ -z "${SLURM_HET_SIZE-}${SLURM_HOSTFILE-}${WHESL_FLUX_INSTANCE-}" ] || slow "$@"
 [ $# -le 100 ] || slow "$@"
 
@@ -28,6 +30,7 @@ word_and_value() {
 	case $1 in
 	-N | --nodes) whesl_wanted=$2 ;;
 	-n | --ntasks) whesl_tasks=$2 ;;
+	--mem) whesl_memory= ;;
 	--mpi) [ "$2" != list ] ;;
 	--export) case $2 in ALL | ALL,*) ;; *) return 1 ;; esac ;;
 	esac
@@ -48,12 +51,14 @@ measure() {
 		--nodes=?*) whesl_wanted=${1#*=} ;;
 		--ntasks=?*) whesl_tasks=${1#*=} ;;
 		--overlap) whesl_overlap= whesl_given=1 ;;
+		--mem=*) whesl_memory= ;;
+		--mem-per-cpu=*) [ -z "$whesl_lost" ] || return 1 ;;
 		--mpi=list) return 1 ;;
 		--export=ALL | --export=ALL,*) ;;
 		-c?* | -l | -u | -K | --label | --unbuffered | --kill-on-bad-exit | --kill-on-bad-exit=* | --mpi=* | \
 			--cpus-per-task=* | --ntasks-per-node=* | --job-name=* | --time=* | --output=* | --error=* | \
-			--input=* | --cpu-bind=* | --gpus-per-task=* | --gpus-per-node=* | --gpu-bind=* | --mem=* | \
-			--mem-per-cpu=* | --hint=* | --wait=* | --open-mode=* | --chdir=*) ;;
+			--input=* | --cpu-bind=* | --gpus-per-task=* | --gpus-per-node=* | --gpu-bind=* | \
+			--hint=* | --wait=* | --open-mode=* | --chdir=*) ;;
 		-*) return 1 ;;
 		*) break ;;
 		esac
@@ -113,4 +118,4 @@ while [ "$whesl_seen" -lt "$whesl_total" ]; do
 	shift
 	whesl_seen=$((whesl_seen + 1))
 done
-exec "$whesl_real" $whesl_overlap "--nodes=$whesl_active" "--nodelist=$WHESL_NODELIST" "$@"
+exec "$whesl_real" $whesl_overlap $whesl_memory "--nodes=$whesl_active" "--nodelist=$WHESL_NODELIST" "$@"

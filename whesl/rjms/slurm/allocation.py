@@ -15,7 +15,7 @@ from whesl.model.states import NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest
 from whesl.rjms.slurm import records
-from whesl.rjms.slurm.command import TIMEOUT, SlurmCommands
+from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.scheduler import accounting_kept
 from whesl.rjms.slurm.slurmd import Slurmds
@@ -149,10 +149,16 @@ class SlurmAllocation:
         self._background = [process for process in self._background if process.poll() is None]
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return Slurm's view of the nodes. One that Slurm took from the job is DOWN for the job."""
+        """Return Slurm's view of the nodes. One that Slurm took from the job is DOWN for the job.
+
+        Where Slurm shows nobody the nodes' states (PrivateData=nodes), those of the job are UNKNOWN.
+        """
         self.slurmds.learn()
         wanted = hostlist.compress(self._nodes)
-        text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", wanted, "-O", records.NODE_FORMAT)
+        try:
+            text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", wanted, "-O", records.NODE_FORMAT)
+        except DeniedError:
+            text = ""
         seen = {node.name: node.state for node in records.nodes(text)}
         kept = self._kept()
         return {

@@ -110,7 +110,7 @@ class SlurmScheduler:
             return []
 
     def nodes(self) -> list[NodeRecord]:
-        """Return all nodes, those of hidden partitions too."""
+        """Return all nodes, those of hidden partitions too. Raises DeniedError with PrivateData=nodes."""
         return records.nodes(self._commands.run("sinfo", "-a", "-h", "-N", "-O", records.NODE_FORMAT))
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
@@ -236,7 +236,10 @@ class SlurmScheduler:
         if not running:
             return found
         hosts = ",".join(sorted(running))
-        text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", hosts, "-O", records.NODE_FORMAT)
+        try:
+            text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", hosts, "-O", records.NODE_FORMAT)
+        except DeniedError:  # PrivateData=nodes: what squeue says of the job has to do
+            return found
         down = {node.name for node in records.nodes(text) if node.state is NodeState.DOWN}
         return [
             msgspec.structs.replace(r, batch_host_lost=True)
