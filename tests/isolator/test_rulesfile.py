@@ -199,18 +199,8 @@ def test_a_handler_beside_rules_that_are_named_as_one_types_them(tmp_path: Path)
     (place / "mend").chmod(0o755)
     program = ["sh", "-c", "test $WHESL_RESTART_COUNT -gt 0 || { echo crashed; sleep 60; }"]
     for name in ("first", "from the cache"):
-        command = [
-            sys.executable,
-            "-m",
-            "whesl",
-            "exec",
-            "-e",
-            "../rules.esl",
-            "--name",
-            name,
-            "--",
-            *program,
-        ]
+        rules = ["-e", "../rules.esl", "--name", name]
+        command = [sys.executable, "-m", "whesl", "exec", *rules, "--", *program]
         environment = {**os.environ, "WHESL_HOME": str(home)}
         done = subprocess.run(
             command, cwd=work, env=environment, capture_output=True, text=True, timeout=100, check=False
