@@ -17,7 +17,7 @@ from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
 from whesl.isolator.taskdir import Job, LockedError, Owner, Result, TaskDir
 from whesl.model.errors import WheslError
-from whesl.rjms import current_allocation
+from whesl.rjms import current_allocation, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
 
@@ -41,6 +41,8 @@ def prepare(request: Request) -> dict[str, Any] | int:
     keeper.open_standard_streams()
     here = home()
     spec = load_rules(request.rules, here / "cache", any_job=not (request.step or request.name))
+    # For all that is started from here: asked later, Slurm would leave out a node that it has lost meanwhile.
+    os.environ.update(withheld(os.environ))
     allocation = current_allocation(os.environ)
     info = allocation.describe()
     if request.inner == "flux":

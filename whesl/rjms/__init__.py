@@ -50,6 +50,18 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
     return HostAllocation(environ)
 
 
+def withheld(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a job's environment should say of its nodes and does not, as its resource manager tells it.
+
+    Raises CouldNotObserveError, RefusedError or TransientError when that does not.
+    """
+    if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
+        return {}
+    from whesl.rjms.slurm.withheld import withheld as of_slurm
+
+    return of_slurm(environ)
+
+
 def scheduler(name: str, **options: Any) -> Scheduler:
     """Return the scheduler of a name (``local``, ``slurm``, ``flux``, or a third party's) with its options.
 

@@ -19,6 +19,7 @@ from whesl.rjms.slurm.states import job_state, node_state, reason_text
 SEPARATOR = "\x1f"
 # In front of the token in a job's comment, so that a comment of somebody else's is not taken for one.
 MARK = "whesl:"
+_NO_HOST = ("n/a", "N/A", "(null)")
 
 _JOB_FIELDS = (
     "JobArrayID",
@@ -38,6 +39,7 @@ _JOB_FIELDS = (
 _NODE_FIELDS = ("NodeList", "StateComplete", "Reason")
 _ADDRESS_FIELDS = ("NodeList", "NodeAddr", "Port")
 _STEP_FIELDS = ("StepID", "StepName")
+_PLACE_FIELDS = ("JobID", "NodeList", "BatchHost", "RestartCnt")
 _ACCOUNTING_FIELDS = (
     "JobID",
     "State",
@@ -55,7 +57,16 @@ JOB_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _JOB_FIELDS)
 NODE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _NODE_FIELDS)
 ADDRESS_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _ADDRESS_FIELDS)
 STEP_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _STEP_FIELDS)
+PLACE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _PLACE_FIELDS)
 ACCOUNTING_FORMAT = ",".join((*_ACCOUNTING_FIELDS, "SubmitLine"))
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a job runs, in Slurm's own notation, and how often it was requeued."""
+
+    nodes: str
+    batch_host: str
+    restarts: str
 
 
 def comment_for(token: str, text: str = "") -> str:
@@ -97,6 +108,21 @@ def addresses(output: str) -> dict[str, tuple[str, int]]:
 def steps(output: str) -> dict[str, str]:
     """Return the ids of a job's steps by name, from ``squeue -h -s -O STEP_FORMAT``."""
     return {name: step_id for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s")}
+
+
+def places(output: str) -> dict[str, Place]:
+    """Return where jobs run by their own ids, from ``squeue -h -O PLACE_FORMAT``.
+
+    Those that run nowhere are left out. Asked for a job array's first id, squeue tells of all elements.
+    """
+    found: dict[str, Place] = {}
+    for job_id, nodes, batch_host, restarts in _rows(output, len(_PLACE_FIELDS), "squeue"):
+        if not job_id.isdigit() or not restarts.isdigit():
+            raise _garbage("squeue", " ".join((job_id, restarts)))
+        if _hosts(nodes, "squeue"):
+            host = "" if batch_host in _NO_HOST else batch_host
+            found[job_id] = Place(nodes=nodes, batch_host=host, restarts=restarts)
+    return found
 
 
 def accounted(output: str) -> list[JobRecord]:
@@ -154,7 +180,7 @@ def _job(fields: list[str]) -> JobRecord:
     if not job_id.isdigit() or not restarts.isdigit() or not status.isdigit():
         raise _garbage("squeue", " ".join((job_id, restarts, status)))
     node_list = _hosts(hosts, "squeue")
-    batch_host = "" if batch in ("n/a", "N/A", "(null)") else batch
+    batch_host = "" if batch in _NO_HOST else batch
     record = JobRecord(
         id=array_id if "_" in array_id else job_id,
         token=token_of(comment),
