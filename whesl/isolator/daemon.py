@@ -181,7 +181,9 @@ class Daemon:
         now = time.monotonic()
         wall = self._clock()
         times = [now + LONGEST_WAIT]
-        times += [time - wall + now for time in (self._alarm, self._outlook.next_deadline(wall)) if time]
+        attempt = self._followed()
+        looks = None if attempt is None else self._outlook.next_deadline(wall)
+        times += [time - wall + now for time in (self._alarm, looks) if time]
         deadlines = (self._nodes.next_deadline(now), self._news.next_deadline(now))
         times += [time for time in deadlines if time is not None]
         if self._client is not None:
@@ -191,8 +193,7 @@ class Daemon:
         if self._outlook.changed:
             times.append(self._snapshot_due)
         self._follow_descriptors()
-        attempt = None if self._exit_seen else self._attempt
-        if attempt is not None and (self._unexplained or attempt.pidfd is None):
+        if self._unexplained or (attempt is not None and attempt.pidfd is None):
             times.append(now + LOOK_AGAIN)
         timeout = max(min(times) - now, 0.0)
         if self._pending or self._finish is not None:
@@ -201,12 +202,15 @@ class Daemon:
         if ready and all(found == self._outlook.fileno() for found, _ in ready):
             self._skimming.run((item for item, _ in self._poller.sockets), min(times))
 
+    def _followed(self) -> Attempt | None:
+        """Return the attempt whose output is read as it comes; nobody reads an ended one's remains."""
+        return None if self._exit_seen or self._unexplained else self._attempt
+
     def _follow_descriptors(self) -> None:
         """Poll exactly the descriptors that the present attempt and the news have."""
         descriptors = [self._news.fileno()]
-        if self._attempt is not None and not self._exit_seen and not self._unexplained:
-            # What is known and waits, as what an attempt's remains print, would be heard of all the time.
-            descriptors += [self._outlook.fileno(), self._attempt.pidfd]
+        if (attempt := self._followed()) is not None:
+            descriptors += [self._outlook.fileno(), attempt.pidfd]
         wanted = {descriptor for descriptor in descriptors if descriptor is not None}
         for descriptor in self._watched - wanted:
             self._poller.unregister(descriptor)
