@@ -46,6 +46,8 @@ class Job:
         self.nodes: tuple[str, ...] = ()
         self.state = JobState.PENDING
         self.restarts = 0
+        # What it may not now, run again, it may not in a moment either; drawn when it is first asked for.
+        self.refusing: bool | None = None
         self.exit_code: int | None = None
         self.batch_host_lost = False
         self.ending = ""  # requeue or cancel: its processes are being ended
@@ -227,12 +229,15 @@ class Cluster:
             raise RefusedError("the job is pending")
         if job.state in (JobState.CANCELLED, JobState.COMPLETED) or job.ending:
             raise RefusedError("the job was cancelled or is completing")
-        if self._chance.random() < self.world.scenario.refusing:
+        if job.refusing is None:
+            job.refusing = self._chance.random() < self.world.scenario.refusing
+        if job.refusing:
             raise RefusedError("this job may not be requeued")
         self.world.note("scheduler", f"job {job.claim} is requeued")
         job.site.signalled(15)
         job.state, job.exit_code = JobState.PENDING, None
         job.restarts += 1
+        job.refusing = None
         if job.restarts > REQUEUES:
             raise InvariantError("budgets kept", f"job {job.id} is run again {job.restarts} times")
         self.world.after(5.0 * self._chance.random(), self._requeued, job)

@@ -28,7 +28,7 @@ from whesl.erm import filesystem
 from whesl.erm.handlers import run_handler
 from whesl.erm.plan import Outcome, StepResult
 from whesl.esl.spec import Entity, Operation, ResourceKind
-from whesl.model.errors import CouldNotObserveError, TransientError, UsageError, WheslError
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
 from whesl.model.workflow import BadNode, Configuration
@@ -319,11 +319,16 @@ def requeue(
         record = scheduler.jobs([job_id]).get(job_id)
         if record is None:
             return RequeueEnded(token=token, outcome="refused", reason="the scheduler does not know the job")
-        if record.restarts > restarts or record.state is JobState.PENDING:
+        if _runs_again(record, restarts):
             return RequeueEnded(token=token, outcome="done", reason="it was done before")
         if record.state is JobState.COMPLETED:
             return RequeueEnded(token=token, outcome="refused", reason="the job has completed")
-        scheduler.requeue(job_id)
+        try:
+            scheduler.requeue(job_id)
+        except RefusedError:
+            # The same order, of a coordinator that was killed meanwhile, may have come between.
+            if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
+                raise
         if exclude and isinstance(scheduler, ExcludesNodes):
             scheduler.exclude(job_id, exclude)
     except _LATER as error:
@@ -331,6 +336,10 @@ def requeue(
     except WheslError as error:
         return RequeueEnded(token=token, outcome="refused", reason=error.message)
     return RequeueEnded(token=token, outcome="done")
+
+
+def _runs_again(record: JobRecord | None, restarts: int) -> bool:
+    return record is not None and (record.restarts > restarts or record.state is JobState.PENDING)
 
 
 def allow_requeue(

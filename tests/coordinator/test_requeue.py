@@ -1,0 +1,46 @@
+"""A job is ordered to run again once, whatever an earlier order of the same came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from whesl.coordinator.events import RequeueEnded
+from whesl.coordinator.performing import requeue
+from whesl.model.errors import RefusedError
+from whesl.model.states import JobState
+from whesl.rjms.port import JobRecord
+
+
+class Cluster:
+    """A scheduler with one job; what happens between a look and an order is the test's."""
+
+    def __init__(self, between: Callable[[Cluster], None]) -> None:
+        self.job = JobRecord(id="7", state=JobState.RUNNING)
+        self._between = between
+
+    def scheduler(self, _name: str, _environment: Mapping[str, str]) -> Any:
+        return self
+
+    def jobs(self, _ids: Sequence[str]) -> dict[str, JobRecord]:
+        return {"7": self.job}
+
+    def requeue(self, _job: str) -> None:
+        self._between(self)
+        raise RefusedError("Job/step already completing or completed")
+
+
+def order(cluster: Cluster) -> RequeueEnded:
+    return requeue(cluster, "w/a@7.0", "slurm", "7", 0, (), {})  # type: ignore[arg-type]  # a stand-in
+
+
+def test_an_earlier_order_that_came_between_is_this_one_done() -> None:
+    def earlier(cluster: Cluster) -> None:
+        cluster.job = JobRecord(id="7", state=JobState.PENDING, restarts=1)
+
+    assert order(Cluster(earlier)).outcome == "done"
+
+
+def test_what_is_refused_and_has_not_happened_is_refused() -> None:
+    ended = order(Cluster(lambda _: None))
+    assert (ended.outcome, ended.reason) == ("refused", "Job/step already completing or completed")
