@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -54,6 +55,45 @@ def test_warnings_are_no_errors(tmp_path: Path, capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert f"{path}:6:56: warning[ESL061]:" in out
     assert out.endswith("1 warning\n")
+
+
+HANDLERS = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[REPLACE HANDLER "./swap", ADD HANDLER "nobody-has-this"]
+DECLARE EXCEPTION E JOB_LEVEL JOB [*]
+EXCEPTION DETECTION E EXIT ANY
+EXCEPTION RECOVERY STEP E JOB NODE.REPLACE {}
+"""
+
+
+def test_handlers_that_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Found before anything runs, not by the first recovery; wherever the call is made from."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "rules.esl").write_text(HANDLERS)
+    monkeypatch.chdir(tmp_path)
+    assert call("check", "rules/rules.esl") == 0
+    out = capsys.readouterr().out
+    assert f"rules/rules.esl:3:39: warning[ESL077]: handler {tmp_path}/rules/swap is not an" in out
+    assert "rules/rules.esl:3:61: warning[ESL077]: no handler called nobody-has-this is" in out
+
+    (tmp_path / "rules" / "swap").write_text("#!/bin/sh\n")
+    (tmp_path / "rules" / "swap").chmod(0o755)
+    (tmp_path / "rules" / "rules.esl").write_text(HANDLERS.replace(', ADD HANDLER "nobody-has-this"', ""))
+    assert call("check", "rules/rules.esl") == 0
+    assert capsys.readouterr().out == "rules/rules.esl: correct\n"
+
+
+@pytest.mark.parametrize(("attempt", "size"), [(1, "8"), (3, "2"), (7, "2")])
+def test_the_handler_of_the_examples(attempt: int, size: str) -> None:
+    request = {"step": {"arguments": {"batch": {"size": [8, 4, 2]}}}, "attempt": attempt}
+    handler = Path(__file__).resolve().parents[2] / "examples" / "handlers" / "smaller-batch"
+    done = subprocess.run(
+        [handler], input=json.dumps(request), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(done.stdout)["configuration"]["environment"] == {"BATCH_SIZE": size}
 
 
 def test_all_errors_at_once_with_their_lines(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -13,6 +14,9 @@ from whesl import esl
 from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import Workflow
+
+if TYPE_CHECKING:
+    from whesl.esl.diagnostics import Result
 
 _FILE = click.Path(path_type=Path)
 
@@ -38,7 +42,9 @@ def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: b
     workflow = read_workflow(study) if study is not None else None
     # All files are read before any is reported on, so that a wrong name is not lost between findings.
     contents = [(file, esl.read_file(file)) for file in files]
-    results = [esl.parse(content, str(file), workflow) for file, content in contents]
+    results = [
+        _with_handlers(esl.parse(content, str(file), workflow), file, content) for file, content in contents
+    ]
     wrong: list[dict[str, str | int]] = []
     lines = 0
     for (file, content), result in zip(contents, results, strict=True):
@@ -66,6 +72,43 @@ def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: b
     ran = f", {lines} sample lines" if samples else ""
     click.echo(f"{names}: {', '.join(counts) or 'correct'}{ran}", err=bool(errors))
     return 0 if ok else 1
+
+
+def _with_handlers(result: Result, file: Path, content: bytes) -> Result:
+    """Add a warning for each handler that cannot be run here: else the first recovery would find out."""
+    from whesl.erm.handlers import command_of
+    from whesl.erm.plan import RecoveryError
+    from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
+    from whesl.isolator.rulesfile import located
+
+    if result.spec is None:
+        return result
+    found = []
+    there = located(result.spec, file.absolute().parent)
+    for said, meant in dict(zip(_handlers(result.spec), _handlers(there), strict=True)).items():
+        try:
+            command_of(meant)
+        except RecoveryError as error:
+            lines = lines_of(content)
+            places = ((n, line.find(f'"{said}"')) for n, line in enumerate(lines, 1))
+            line, column = next(((n, at) for n, at in places if at >= 0), (1, 0))
+            found.append(
+                Diagnostic(
+                    severity=Severity.WARNING,
+                    code="ESL077",
+                    message=error.message,
+                    hint=error.hint,
+                    file=str(file),
+                    line=line,
+                    column=column + 1,
+                    end_column=column + 1 + len(said) + 2,
+                )
+            )
+    return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *found))
+
+
+def _handlers(spec: Spec) -> list[str]:
+    return [each.handler for one in spec.resources for each in one.operations if each.handler is not None]
 
 
 @click.command(name="compile")

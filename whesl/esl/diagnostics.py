@@ -83,6 +83,7 @@ CODES: dict[str, str] = {
     "ESL074": "placeholder that nothing fills",
     "ESL075": "placeholder that is not always filled",
     "ESL076": "path that is not absolute",
+    "ESL077": "handler that is not here",
 }
 
 
