@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import zmq
 
-from whesl.isolator import core, ownership, processes, room, summary, takeup, taskdir
+from whesl.isolator import core, ownership, processes, room, signposts, summary, takeup, taskdir
 from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
 from whesl.isolator.escalation import EXIT_TEMPORARY
 from whesl.isolator.events import (
@@ -438,6 +438,7 @@ class Daemon:
         # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
         letting_go = threading.Thread(target=self._outlook.close, name="letting-go", daemon=True)
         letting_go.start()
+        signposts.leave(self._job, self._state, os.environ, self._clock)
         self._summarise()
         self._journal.close()
         self._news.finish()
