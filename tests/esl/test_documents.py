@@ -78,11 +78,9 @@ def test_the_codes_are_those_of_the_page() -> None:
 
 def test_every_code_can_be_given() -> None:
     """A code that nothing gives would be explained for nothing."""
-    sources = "".join(
-        path.read_text("utf-8")
-        for path in (ROOT / "whesl" / "esl").glob("*.py")
-        if path.name != "diagnostics.py"
-    )
+    room = [path for path in (ROOT / "whesl" / "esl").glob("*.py") if path.name != "diagnostics.py"]
+    # What only a look at the machine finds is the command's.
+    sources = "".join(path.read_text("utf-8") for path in (*room, ROOT / "whesl" / "cli" / "check.py"))
     assert {code for code in CODES if f'"{code}"' not in sources} == {"ESL007"}
 
 
