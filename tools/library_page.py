@@ -26,7 +26,7 @@ HEAD = """\
 Made by `tools/library_page.py` from the libraries in `whesl/esl/library`; do not edit.
 
 `INCLUDE "mpi"` brings the exceptions of a library into a specification; what is watched is what it uses,
-and the [reference](esl-reference.md#include) says how. Each pattern names who prints its line. The
+and the [reference](esl-reference.md#include) says how. With each pattern stands who prints its line. The
 libraries carry lines that each of their patterns has to find, and others that it must not; tests run them
 with both engines, and over real system logs for false alarms.
 
@@ -49,12 +49,7 @@ def _section(name: str) -> str:
     included = _included(content, name)
     if included:
         text += f"\nIncludes {' and '.join(f'[{other}](#{other})' for other in included)}.\n"
-    if spec.exceptions:
-        text += (
-            "\n| exception | type | what it is | found by | printed by |\n| --- | --- | --- | --- | --- |\n"
-        )
-        text += "".join(_rows(exception, notes) for exception in spec.exceptions)
-    return text
+    return text + "".join(_told(exception, notes) for exception in spec.exceptions)
 
 
 def _about(content: str) -> str:
@@ -73,16 +68,14 @@ def _included(content: bytes, name: str) -> list[str]:
     return [syntax.unquote(s.name) for s in statements if isinstance(s, syntax.Include)]
 
 
-def _rows(exception: ExceptionSpec, notes: Notes) -> str:
+def _told(exception: ExceptionSpec, notes: Notes) -> str:
+    """Return a paragraph on an exception and a line for each detection: a table would be too wide to read."""
     sources = {note.line: note.source for note in notes.detections}
-    name, kind = f"`{exception.name}`", exception.level.value
-    about = notes.exceptions[exception.name].about
-    rows = ""
+    text = f"\n**`{exception.name}`** ({exception.level.value}). {notes.exceptions[exception.name].about}\n\n"
     for detection in exception.detections:
-        found = ", ".join(_code(text) for text in _found_by(detection))
-        rows += f"| {name} | {kind} | {about} | {found} | {_cell(sources[detection.span.line])} |\n"
-        name = kind = about = ""
-    return rows
+        found = ", ".join(f"`{words}`" for words in _found_by(detection))
+        text += f"- {found}<br>{_plain(sources[detection.span.line])}\n"
+    return text
 
 
 def _found_by(detection: Detection) -> list[str]:
@@ -95,12 +88,9 @@ def _found_by(detection: Detection) -> list[str]:
     return [f'JOB EXCEPTION "{detection.exception_type}"{severity}']
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _code(text: str) -> str:
-    return f"`{_cell(text)}`"
+def _plain(text: str) -> str:
+    """Return a source in which Markdown sees no emphasis."""
+    return text.replace("*", "\\*")
 
 
 if __name__ == "__main__":
