@@ -167,7 +167,7 @@ def _quoted(text: str, safe: str) -> str:
     return quote(text, safe=safe)
 
 
-def _script(name: str) -> str:
+def script_text(name: str) -> str:
     """Return a script's text.
 
     Args:
@@ -252,7 +252,7 @@ def job(request: Request, setup: dict[str, Any], streams: dict[str, Any]) -> dic
 
     Raises UsageError for a script that cannot be read, RefusedError for standard input.
     """
-    script = _script(request.script) if request.script is not None else None
+    script = script_text(request.script) if request.script is not None else None
     stdin, offset = ("/dev/null", 0) if request.script == "-" else _stdin()
     return {
         "setup": setup,

@@ -16,7 +16,7 @@ from whesl.isolator.description import Request
 from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
 from whesl.isolator.taskdir import Job, LockedError, Owner, Result, TaskDir
-from whesl.model.errors import WheslError
+from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
@@ -52,7 +52,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
     setup = setup_of(request, spec, info, here)
     directory = TaskDir(Path(description.task_dir(request, setup.task.id, str(here))))
     directory.make()
-    found = _earlier(directory, setup, info)
+    found = _earlier(directory, setup, info, request)
     if isinstance(found, int):
         return found
     streams = description.streams()
@@ -118,16 +118,19 @@ def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Pa
     return msgspec.structs.replace(described, spec=spec)
 
 
-def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo) -> Setup | Owner | int:
+def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
     """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
     old = taskdir.load(directory.job_file, Job)
     owner = directory.owner()
     if owner is not None:
-        return _attach(directory, owner, old, info)
+        found = _attach(directory, owner, old, info)
+        _refuse_another(old, request, setup.task.id, "runs here")
+        return found
     if old is None:
         return setup
     result = taskdir.load(directory.result_file, Result)
     if result is not None and result.claim == setup.claim:
+        _refuse_another(old, request, setup.task.id, "has ended in this job")
         return result.code
     if result is not None:
         _put_aside(directory)
@@ -149,6 +152,24 @@ def _attach(directory: TaskDir, owner: Owner, old: Job | None, info: AllocationI
         f"this task is run by an isolator on {owner.host or 'another node'} (claim {owner.claim})",
         hint=f"cancel that job first, or choose another name; the task's record is {directory.path}",
     )
+
+
+def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> None:
+    """Raise UsageError when a call means another task than the one of its name: it would never be run.
+
+    Args:
+        old: the task of that name.
+        request: what the user asked for.
+        task: the name.
+        what: what that task does.
+    """
+    script = description.script_text(request.script) if request.script is not None else None
+    given = (request.command, script, str(Path.cwd()))
+    if old is None or (old.command, old.script, old.workdir) != given:
+        raise UsageError(
+            f"a task {task} {what}, with another command or in another directory",
+            hint="give each task a name of its own: --instance NAME, or another --step",
+        )
 
 
 def _put_aside(directory: TaskDir) -> None:

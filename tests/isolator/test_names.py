@@ -1,0 +1,53 @@
+"""Two tasks under one name: the second is refused, and never taken for the first."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.isolator.bench import PATIENCE, Bench, bench
+
+__all__ = ["bench"]
+
+WAITS = "until [ -e go ]; do sleep 0.01; done; echo ran $1 >> ran"
+
+
+def refused(bench: Bench, *command: str, options: tuple[str, ...] = ()) -> str:
+    code, _, err = bench.run(*command, options=options)
+    assert code == 2, err
+    assert "--instance" in err and "Traceback" not in err
+    return err
+
+
+def test_beside_the_first(bench: Bench) -> None:
+    first = bench.exec("sh", "-c", WAITS, "sh", "1", options=("--step", "app"))
+    bench.isolator()
+    assert "exec/app runs here" in refused(bench, "sh", "-c", WAITS, "sh", "2", options=("--step", "app"))
+    (bench.place / "go").touch()
+    assert first.wait(PATIENCE) == 0
+    assert (bench.place / "ran").read_text() == "ran 1\n"
+
+
+def test_from_another_directory(bench: Bench) -> None:
+    first = bench.exec("sh", "-c", WAITS, options=("--step", "app"))
+    bench.isolator()
+    other = Bench(bench.place / "other")
+    other.place.mkdir()
+    other.directory = bench.directory
+    refused(other, "sh", "-c", WAITS, options=("--step", "app"))
+    (bench.place / "go").touch()
+    assert first.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_after_the_first_in_the_same_job(bench: Bench, changed: bool) -> None:
+    """In a workflow, a call that is repeated in the same job is told how the task ended."""
+    options = ("--workflow", "w", "--step", "app", "--script", "app.sh")
+    script = bench.place / "app.sh"
+    script.write_text("#!/bin/sh\necho ran >> ran; exit 3\n")
+    assert bench.run(options=options)[0] == 3
+    if changed:
+        script.write_text("#!/bin/sh\necho another >> ran\n")
+        assert "w/app has ended" in refused(bench, options=options)
+    else:
+        assert bench.run(options=options)[0] == 3
+    assert (bench.place / "ran").read_text() == "ran\n"
