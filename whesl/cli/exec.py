@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,22 @@ to be run again (escalated); 126 or 127 could not be started; 128+n ended by
 signal n (143: cancelled, or the time limit); 2 rules or usage wrong."""
 
 
-@click.command("exec", epilog=_EXIT_STATUS, context_settings={"ignore_unknown_options": False})
+class _Command(click.Command):
+    """A command that tells how another program's options are handed on."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, [*args])
+        except click.NoSuchOption as error:
+            if "--" in args:
+                raise
+            said = (
+                f"{error.format_message()} If it is COMMAND's: whesl exec -e rules.esl -- COMMAND ARGUMENTS."
+            )
+            raise click.UsageError(said, ctx) from None
+
+
+@click.command("exec", cls=_Command, epilog=_EXIT_STATUS, context_settings={"ignore_unknown_options": False})
 @click.option(
     "-e", "--rules", "rules", multiple=True, metavar="FILE", help="The specification (ESL, or compiled)."
 )
@@ -114,6 +130,10 @@ def exec_(**options: Any) -> None:
     request = Request(**options)
     if not request.command and request.script is None:
         raise UsageError("there is nothing to run", hint="whesl exec -e rules.esl -- COMMAND ARGUMENTS")
+    if request.command and request.command[0].endswith(".esl"):
+        rules, *command = request.command
+        hint = f"whesl exec -e {rules} -- {shlex.join(command) or 'COMMAND ARGUMENTS'}"
+        raise UsageError(f"{rules} is a specification, and no program", hint=hint)
     told = entry.prepare(request)
     if isinstance(told, int):
         sys.exit(told)

@@ -97,6 +97,8 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
         if any(word.startswith("-") for word in arguments[place:]):
             return None
         options["command"] = tuple(arguments[place:])
+    if options["command"][:1] and options["command"][0].endswith(".esl"):
+        return None  # rules are no program
     return options if options["command"] or options["script"] is not None else None
 
 

@@ -183,7 +183,8 @@ def script_text(name: str) -> str:
                 text = file.read()
         text.encode()
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"the script {name} cannot be read: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"the script {name} cannot be read: {reason}") from error
     return text
 
 
