@@ -50,6 +50,30 @@ class TestAdmission:
         world.tell(old, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
         assert world.task("a").state is TaskState.RUNNING
 
+    @pytest.mark.parametrize("before", ["living", "restarted"])
+    def test_a_job_with_the_number_of_one_that_has_ended_runs_the_task_anew(
+        self, world: World, before: str
+    ) -> None:
+        """A cluster that was set up anew counts its jobs from one again."""
+        old = world.register("a", run="x.")
+        world.tell(old, RecoveryRequest(raised=raised(FULL, "a")))
+        world.tell(old, done("a"))
+        world.tell(old, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2))
+        if before == "restarted":
+            world.restart()
+        new = world.register("a", run="y.", peer="w/a#again")
+        assert world.task("a").state is TaskState.RUNNING and world.task("a").exceptions == 0
+        world.tell(new, RecoveryRequest(raised=msgspec.structs.replace(raised(FULL, "a"), time=world.now)))
+        assert world.told(new, RecoveryGrant)
+        world.restart()
+        assert world.task("a").run == "y."
+
+    def test_a_restarted_isolator_of_a_task_that_has_ended_revives_nothing(self, world: World) -> None:
+        old = world.register("a", run="x.")
+        world.tell(old, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+        world.register("a", run="x.", peer="w/a#late")
+        assert world.task("a").state is TaskState.COMPLETED
+
     @pytest.mark.parametrize("seen_before", [True, False])
     def test_a_late_register_of_an_old_claim_is_refused(self, world: World, seen_before: bool) -> None:
         if seen_before:

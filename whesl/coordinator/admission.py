@@ -28,7 +28,7 @@ def on_register(turn: Turn, peer: str, message: Register) -> None:
     if reason and entry is not None:
         _refuse(turn, entry, peer, message, reason)
         return
-    again = entry is not None and entry.claim == message.claim
+    again = entry is not None and not entry.of_another_run(message.claim, message.run)
     if not again:
         clocks.forget(turn, task)
     if entry is None or not again or entry.peer != peer or entry.told_by == "scheduler":
@@ -81,6 +81,7 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
         # It runs again: from here on that is nobody's decision but ours.
         turn.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
     revived = entry is not None and entry.told_by == "scheduler"
+    another = entry is not None and bool(entry.claim) and entry.of_another_run(message.claim, message.run)
     # An isolator whose registration was lost has said how it ended; this is another one.
     unregistered = entry is not None and not entry.claim and entry.peer not in ("", peer)
     if entry is not None and new:
@@ -103,11 +104,12 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
         rjms=message.rjms,
         job_id=message.job_id,
         claim=message.claim,
+        run=message.run,
         nodes=message.nodes,
         peer=peer,
         attempt=message.attempt,
         state=message.state,
-        fresh=entry is not None and entry.state.final and (new or revived or unregistered),
+        fresh=entry is not None and entry.state.final and (another or revived or unregistered),
     )
 
 

@@ -111,15 +111,17 @@ def _registered(state: State, data: Data, time: float) -> State:
     """An isolator was admitted: it owns the task from now on."""
     task = data["task"]
     before = state.tasks.get(task) or TaskEntry(id=task, workflow=data["workflow"], step=data["step"])
+    run = data.get("run", "")  # journals of earlier versions have none
+    another = before.of_another_run(data["claim"], run)
     if data["fresh"]:
         before = msgspec.structs.replace(
             before, state=TaskState.REGISTERED, exit_code=None, reason="", told_by="", attempt=0
         )
-    if data["attempt"] == 0 and data["claim"] != before.claim:
+    if data["attempt"] == 0 and another:
         # Its isolator begins with an empty journal: its exceptions are numbered from 1 again.
         before = msgspec.structs.replace(before, outcomes={}, exceptions=0, recovered=0)
         state = _forgotten(state, task, data["peer"])
-    if data["claim"] != before.claim:
+    if another:
         before = msgspec.structs.replace(before, said=0.0, behind=0.0)
     own = TaskState(data["state"])
     new = TaskState.RUNNING if own is TaskState.REGISTERED else own
@@ -132,6 +134,7 @@ def _registered(state: State, data: Data, time: float) -> State:
         state_time=max(time, before.state_time),
         attempt=max(before.attempt, data["attempt"]),
         claim=data["claim"],
+        run=run,
         peer=data["peer"],
         rjms=data["rjms"],
         job_id=data["job_id"],

@@ -63,9 +63,10 @@ class Outcome(msgspec.Struct, frozen=True):
 class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task as the coordinator knows it. ``configuration`` is what the coordinator adds to the task's own.
 
-    ``claim`` owns the task; ``fenced`` claims never do again. ``alias`` is what its isolator calls it, where
-    that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is when, by its
-    isolator's clock, its state was last told of; ``behind``: how far that clock is behind the coordinator's.
+    ``claim`` owns the task, in its ``run``; ``fenced`` claims never do again. ``alias`` is what its isolator
+    calls it, where that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is
+    when, by its isolator's clock, its state was last told of; ``behind``: how far that clock is behind the
+    coordinator's.
     ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says of the silent
     task that its job has ended; 0: no such thing.
     """
@@ -84,6 +85,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     over: float = 0.0
     attempt: int = 0
     claim: str = ""
+    run: str = ""
     fenced: tuple[str, ...] = ()
     fenced_peers: tuple[str, ...] = ()
     peer: str = ""
@@ -111,6 +113,10 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def outdated(self, peer: str, claim: str) -> bool:
         """Whether words come from a claim that was replaced; a late one may never have registered."""
         return peer in self.fenced_peers or claim in self.fenced
+
+    def of_another_run(self, claim: str, run: str) -> bool:
+        """Whether who registers is not the present owner: another claim, or a later job of the same id."""
+        return claim != self.claim or (self.state.final and bool(self.run) and run not in ("", self.run))
 
     @property
     def live(self) -> bool:

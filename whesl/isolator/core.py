@@ -162,6 +162,7 @@ def _registration(turn: Turn) -> Register:
         rjms=setup.rjms,
         job_id=setup.job_id,
         claim=setup.claim,
+        run=token_prefix(setup),
         nodes=setup.nodes,
         attempt=turn.state.attempt,
         state=turn.state.task_state,

@@ -31,7 +31,9 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     """An isolator is up: first thing it says, and again after each loss of contact.
 
     ``claim`` is new for each start of the job's script by the resource manager (job id and restart
-    count); of two claims for one task the coordinator lets the newer run and fences the older.
+    count); of two claims for one task the coordinator lets the newer run and fences the older. ``run`` is
+    what the task's tokens begin with. Job ids may come again, in a cluster that was set up anew: the same
+    claim with another run is that of another job.
     """
 
     task: str
@@ -42,6 +44,7 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     rjms: str = ""
     job_id: str = ""
     claim: str
+    run: str = ""
     nodes: tuple[str, ...] = ()
     attempt: int = 0
     state: TaskState = TaskState.REGISTERED
