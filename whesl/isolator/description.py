@@ -12,6 +12,7 @@ import time
 from types import SimpleNamespace
 
 from whesl.isolator import files, keeper, runner
+from whesl.isolator.leader import leader
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.submission import requeue_allowed, spares_granted
 
@@ -108,6 +109,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "claim": _claim(request, given),
         "rjms": given.rjms,
         "job_id": given.job_id,
+        "leader": leader(given.job_id) if given.job_id else "",
         "nodes": given.nodes,
         "active": _active(request, given, spares),
         "own_node": given.batch_host,

@@ -13,6 +13,7 @@ import msgspec
 from whesl.esl.spec import Spec
 from whesl.isolator import description, first, keeper, processes, taskdir
 from whesl.isolator.description import Request
+from whesl.isolator.leader import gone
 from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
 from whesl.isolator.taskdir import Job, LockedError, Owner, Result, TaskDir
@@ -128,9 +129,15 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
         return found
     if old is None:
         return setup
+    if old.setup.claim == setup.claim and old.setup.leader != setup.leader and gone(old.setup.leader):
+        _put_aside(directory)  # the job was another one, of the same id
+        return setup
     result = taskdir.load(directory.result_file, Result)
     if result is not None and result.claim == setup.claim:
         _refuse_another(old, request, setup.task.id, "has ended in this job")
+        if not request.quiet:
+            told = f"whesl: {setup.task.id} has ended in this job with status {result.code}: not run again\n"
+            sys.stderr.write(told)
         return result.code
     if result is not None:
         _put_aside(directory)

@@ -17,8 +17,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """What the isolator is told once and what never changes. Times in seconds.
 
     ``claim`` is new for each start of the job's script by the resource manager. ``nodes`` are the
-    allocation's, in its order; ``active`` of them are used, the others are spares. ``requeue_allowed``: the
-    resource manager runs the job again by itself when it loses it, until the coordinator knows of it.
+    allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` tells the job
+    from another with its id. ``requeue_allowed``: the resource manager runs the job again by itself when it
+    loses it, until the coordinator knows of it.
     """
 
     task: Task
@@ -29,6 +30,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     claim: str = ""
     rjms: str = "host"
     job_id: str = ""
+    leader: str = ""
     nodes: tuple[str, ...] = ()
     active: int | None = None
     own_node: str = ""

@@ -1,0 +1,90 @@
+"""Two jobs that bear the same id are told apart by the process that leads them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.isolator.conftest import make_setup
+from whesl.isolator import entry, taskdir
+from whesl.isolator.description import Request
+from whesl.isolator.leader import gone
+from whesl.isolator.taskdir import Job, Result, TaskDir
+from whesl.model.states import TaskState
+from whesl.rjms.port import AllocationInfo
+
+ASK = "from whesl.isolator.leader import leader; print(leader('7'))"
+
+
+def led(job: str = "7") -> tuple[subprocess.Popen[str], str]:
+    """Start a job's script, which lives until its input ends; return it and who leads by its word."""
+    script = '(bash -c "$0 -c \\"$1\\"; :"; :); read'
+    child = subprocess.Popen(
+        ["bash", "-c", script, sys.executable, ASK],
+        env={**os.environ, "SLURM_JOB_ID": job},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    return child, child.stdout.readline().strip()
+
+
+def ended(script: subprocess.Popen[str]) -> None:
+    script.communicate()
+
+
+def test_the_script_leads_whatever_it_calls() -> None:
+    script, leader = led()
+    assert leader.split(".")[1] == str(script.pid)
+    assert not gone(leader)
+    ended(script)
+    assert gone(leader)
+
+
+def test_what_cannot_be_seen_is_not_gone() -> None:
+    script, leader = led(job="8")
+    ended(script)
+    assert leader == ""
+    assert not gone("") and not gone("elsewhere/b.1.2")
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> TaskDir:
+    made = TaskDir(tmp_path / "task")
+    made.make()
+    return made
+
+
+def earlier(directory: TaskDir, leader: str, now: str) -> object:
+    """Return what is made of a task that has ended with status 3 in a job with this leader."""
+    setup = make_setup(claim="7.0", rjms="slurm", job_id="7", leader=leader)
+    job = Job(setup=setup, command=("true",), workdir=str(Path.cwd()))
+    taskdir.replace(directory.job_file, msgspec.json.encode(job))
+    result = Result(code=3, state=TaskState.FAILED, reason="", claim="7.0")
+    taskdir.replace(directory.result_file, msgspec.json.encode(result))
+    info = AllocationInfo(rjms="slurm", job_id="7", nodes=("n1",), batch_host="n1")
+    again = msgspec.structs.replace(setup, leader=now)
+    return entry._earlier(directory, again, info, Request(command=("true",)))
+
+
+def test_a_later_job_of_the_same_id_runs_the_task(directory: TaskDir) -> None:
+    script, leader = led()
+    ended(script)
+    assert isinstance(earlier(directory, leader, "n1/b.1.1"), entry.Setup)
+    assert (directory.path.parent / "task.1" / "result.json").exists()
+
+
+def test_what_has_ended_in_the_same_job_is_told_and_not_run_again(
+    directory: TaskDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, leader = led()
+    assert earlier(directory, leader, leader) == 3
+    assert earlier(directory, leader, "of a step") == 3
+    ended(script)
+    assert capsys.readouterr().err == 2 * "whesl: wf/app has ended in this job with status 3: not run again\n"

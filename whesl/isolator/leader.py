@@ -1,0 +1,63 @@
+"""The process that leads a job on this machine: it tells two jobs apart that bear the same id.
+
+Resource managers count their jobs from one again when they are set up anew, and the files of tasks last
+longer than that. Standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+
+from whesl.isolator import files
+
+_BOOT = "/proc/sys/kernel/random/boot_id"
+_FARTHEST = 64  # ancestors
+
+
+def leader(job_id: str) -> str:
+    """Return the farthest ancestor that belongs to a job of Slurm: its script, or the task of a step.
+
+    Args:
+        job_id: the job.
+
+    Returns this machine, its boot, the process's number and start; "" when it cannot be seen.
+    """
+    wanted = f"\0SLURM_JOB_ID={job_id}\0".encode()
+    found, pid = 0, os.getppid()
+    for _ in range(_FARTHEST):
+        if pid <= 1 or wanted not in b"\0" + _read(f"/proc/{pid}/environ"):
+            break
+        found, pid = pid, _parent(pid)
+    return _name(found)
+
+
+def gone(known: str) -> bool:
+    """Whether a leader has ended for sure: it ran on this machine, and does not any more.
+
+    Args:
+        known: what ``leader`` returned.
+    """
+    host, _, process = known.rpartition("/")
+    if not known or host != os.uname().nodename:
+        return False
+    return _name(int(process.split(".")[1])) != known
+
+
+def _name(pid: int) -> str:
+    started = files.started(pid) if pid else 0
+    boot = _read(_BOOT).decode().strip()
+    return f"{os.uname().nodename}/{boot}.{pid}.{started}" if started else ""
+
+
+def _parent(pid: int) -> int:
+    # The name may contain anything, parentheses and spaces included: the last one ends it.
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return b""
