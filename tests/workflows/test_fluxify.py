@@ -302,7 +302,8 @@ def test_kinds_by_content(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
         assert recognise(str(tmp_path / name)).name == kind
     (tmp_path / "c").write_text("hello")
-    with pytest.raises(UsageError, match="no workflow"):
+    with pytest.raises(UsageError, match="no workflow") as told:
         recognise(str(tmp_path / "c"))
+    assert "whesl exec before each task's command" in str(told.value.hint), "what other managers' users do"
     with pytest.raises(UsageError, match="no workflow manager 'nextflow'"):
         manager("nextflow")

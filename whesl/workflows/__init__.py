@@ -69,7 +69,9 @@ def recognise(source: str) -> WorkflowManager:
             return candidate
     raise UsageError(
         f"{path} is no workflow of a kind that is known here",
-        hint="expected a Maestro study (YAML with 'description' and 'study') or batch scripts ('#!')",
+        hint="expected a Maestro study (YAML with 'description' and 'study') or batch scripts ('#!'); "
+        "Snakemake, Parsl and others are run as ever, with whesl exec before each task's command "
+        "(docs/workflows.md)",
     )
 
 
