@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 import signal
 import socket
 import threading
@@ -69,6 +70,7 @@ from whesl.isolator.writing import Records
 from whesl.journal import Clock, JournalError
 from whesl.journal import Journal as JournalFile
 from whesl.model.errors import WheslError
+from whesl.model.signs import visible
 from whesl.model.states import TaskState
 from whesl.rjms.port import Allocation
 from whesl.wire.messages import Control
@@ -301,11 +303,24 @@ class Daemon:
         if self._finish is not None:
             return
         now = self._clock()
+        before = self._state.phase
         self._state, commands = core.step(self._state, event, now)
         self._write([command for command in commands if isinstance(command, Journal)], now)
+        if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
+            self._tell_paused()
         for command in commands:
             if not isinstance(command, Journal):
                 _PERFORM[type(command)](self, command)
+
+    def _tell_paused(self) -> None:
+        """Leave word for the keeper's terminal, where else nothing would say why nothing goes on."""
+        with contextlib.suppress(OSError):
+            if self._state.phase is not Phase.PAUSED:
+                self._directory.paused.unlink(missing_ok=True)
+                return
+            task, why = self._state.setup.task.id, visible(self._state.paused)
+            text = f"whesl: {task} is paused: {why}\n  hint: whesl resume {shlex.quote(task)}\n"
+            taskdir.replace(self._directory.paused, text.encode())
 
     def _write(self, records: list[Journal], now: float) -> None:
         """Write records down before anything else is done; where there is no room, try again soon."""

@@ -213,6 +213,7 @@ class Keeper:
         """Copy the attempts' files to our own stream, in order; a slow reader holds up only this thread."""
         place = os.open(f"{self._directory}/copied-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         number, offset = _position(place)
+        told = 0
         while True:
             over = self._over.is_set()
             following = os.path.isdir(f"{self._directory}/attempt-{number + 1}")  # noqa: PTH112
@@ -233,7 +234,21 @@ class Keeper:
             elif over:
                 return
             else:
+                if self._summary and name == "stderr":
+                    told = self._tell_paused(told)
                 self._over.wait(LOOK_EVERY)
+
+    def _tell_paused(self, told: int) -> int:
+        """Show why and that the task is paused, once; return which pause was told."""
+        try:
+            with open(f"{self._directory}/paused") as file:  # noqa: PTH123
+                when = os.fstat(file.fileno()).st_mtime_ns
+                if when != told:
+                    sys.stderr.write(file.read())
+                    sys.stderr.flush()
+                return when
+        except OSError:
+            return told
 
 
 def _pidfd(pid: int) -> int | None:

@@ -107,6 +107,7 @@ class TaskDir:
         self.job_file = path / "job.json"
         self.result_file = path / "result.json"
         self.summary = path / "summary"
+        self.paused = path / "paused"
         self.shims = path / "bin"
 
     def make(self) -> None:

@@ -1,0 +1,41 @@
+"""A task that is paused says so on the terminal that waits for it, and nowhere in a job's output."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import msgspec
+import pytest
+
+from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, until
+from whesl.isolator import taskdir
+from whesl.wire.messages import Control
+
+__all__ = ["bench"]  # the fixture
+
+PAUSES = CRASH.replace("JOB [app]", "JOB [*] LIMIT 1 ELSE PAUSE")
+SAID = "is paused: CRASH: budget-spent"
+
+
+@pytest.mark.parametrize("wanted", [True, False], ids=["terminal", "batch job"])
+def test_a_paused_task_says_so_once(bench: Bench, wanted: bool) -> None:
+    # From the third attempt on it goes well.
+    text = '[ "$WHESL_RESTART_COUNT" -ge 2 ] || { echo "An error occurred in MPI_Send"; exit 1; }\n'
+    options = ("-e", bench.rules(PAUSES), "--summary" if wanted else "--no-summary")
+    reading, writing = os.pipe()
+    child = bench.exec(*bench.script(text), options=options, stdout=subprocess.DEVNULL, stderr=writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as shown:
+        until(lambda: "paused" in bench.kinds(), "the pause")
+        if wanted:
+            line = shown.readline().decode()
+            assert SAID in line, line
+            assert shown.readline().decode().startswith("  hint: whesl resume ")
+        until(bench.directory.paused.exists, "the word on the pause")
+        word = Control(task="", id="1", action="resume")
+        taskdir.replace(bench.directory.control, msgspec.json.encode(word))
+        assert child.wait(PATIENCE) == 0
+        rest = shown.read().decode()
+    assert "is paused" not in rest and ("completed" in rest) is wanted
+    assert not bench.directory.paused.exists()
