@@ -64,6 +64,8 @@ class Keeper:
         self._child = child
         self._runner = _pidfd(runner) if runner else None
         self._summary = summary
+        # Standard output and standard error that are one, as on a terminal, are copied as one.
+        self._teller = "stderr" if "stderr" in copy else "stdout"
         self._starts: list[float] = []
         self._last = False
         self._held: list[int] = []
@@ -234,7 +236,7 @@ class Keeper:
             elif over:
                 return
             else:
-                if self._summary and name == "stderr":
+                if self._summary and name == self._teller:
                     told = self._tell_paused(told)
                 self._over.wait(LOOK_EVERY)
 
