@@ -14,6 +14,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from tests.cli.test_watch import append, begun, finished
+from whesl.cli import COMMANDS
 from whesl.cli.group import cli
 from whesl.journal import Journal
 
@@ -48,6 +49,12 @@ def offered(line: str) -> list[str]:
     *words, incomplete = line.split(" ")
     found = ShellComplete(cli, {}, "whesl", "_WHESL_COMPLETE").get_completions(words, incomplete)
     return [item.value for item in found]
+
+
+def test_commands_are_offered_with_all_their_words() -> None:
+    found = ShellComplete(cli, {}, "whesl", "_WHESL_COMPLETE").get_completions([], "")
+    assert {item.value: item.help for item in found} == {name: text for name, (_, text) in COMMANDS.items()}
+    assert "--version" in offered("--")
 
 
 @pytest.mark.usefixtures("past")
