@@ -54,13 +54,15 @@ def test_times_and_durations_are_said_as_people_say_them(journal: Journal) -> No
         "nodes": {"active": ["n01", "n02"], "spares": [], "lost": [], "swapped": {}},
         "ran": {"rules": []},
         "job": {"a": False, "b": None},
+        "token": "36fa1db96ca5cbe1de1c9175350e731a.1",
     }
     with journal:
         journal.append("step-done", content, 1_700_000_000.0)
     line = call("events").output
     clock = time.strftime("%H:%M:%S", time.localtime(1_700_000_000.25))
     assert f"ordinal=1 raised={clock} seconds=0.028 backoff=10 nodes=(active=n01,n02)\n" in line
-    assert not re.search(r"[{}\[\]']|ran=|job=", line)
+    assert not re.search(r"[{}\[\]']|ran=|job=|token", line)
+    assert "36fa1db96ca5cbe1de1c9175350e731a.1" in call("events", "--json").output
 
 
 def test_an_unknown_workflow_is_no_empty_answer(whesl_home: Path, journal: Journal) -> None:

@@ -16,6 +16,10 @@ from whesl.model.signs import visible
 from whesl.report.happenings import without_coordinator
 from whesl.wire import keys
 
+# What is long, or means something to the daemons alone; --json has it.
+_LEFT_OUT = frozenset(
+    {"task", "spec", "workflow", "history", "recovery", "claim", "peer", "token", "started"}
+)
 _DATES = 1e9  # such numbers with a point are times since the epoch, and no durations
 
 
@@ -101,10 +105,10 @@ def _concerns(event: dict[str, Any], workflow: str) -> bool:
 
 
 def _brief(data: dict[str, Any]) -> str:
-    """Return a record's content in one line: short values whole, long ones named only."""
+    """Return a record's content in one line for people: short values whole, long ones named only."""
     words = []
     for key, value in data.items():
-        if key in ("task", "spec", "workflow", "history", "recovery") or value in ("", None, [], {}, False):
+        if key in _LEFT_OUT or value in ("", None, [], {}, False):
             continue
         if key == "raised" and isinstance(value, dict):
             evidence = value.get("evidence") or [{}]
