@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import pytest
 
 from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
 from whesl.coordinator import start
+from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 from whesl.wire.endpoint import write_endpoint
 from whesl.wire.messages import (
@@ -65,6 +67,16 @@ class TestCommandLine:
         finally:
             os.kill(found.pid, signal.SIGCONT)
         assert start.stop(home)
+
+    def test_a_file_system_without_locks_is_named(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))  # Lustre without -o flock
+
+        monkeypatch.setattr(start.fcntl, "lockf", refuse)
+        with pytest.raises(WheslError, match="cannot be locked") as told:
+            start.lock(home)
+        assert not isinstance(told.value, start.AlreadyRunningError)
+        assert "flock" in told.value.hint
 
     def test_it_listens_where_it_may_or_says_why_not(
         self, home: Path, monkeypatch: pytest.MonkeyPatch

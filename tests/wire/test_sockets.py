@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -406,8 +407,6 @@ class TestCoordinatorClient:
             other.close()
 
     def test_a_request_is_answered(self, home: Path) -> None:
-        import threading
-
         coordinator = Coordinator(home)
 
         def answer() -> None:
@@ -459,6 +458,23 @@ def test_an_endpoint_is_reached_by_loopback_on_its_own_host_first() -> None:
     )
     assert endpoint.urls("login1") == ("tcp://127.0.0.1:5", "tcp://login1:5", "tcp://10.0.0.1:5")
     assert endpoint.urls("n01") == ("tcp://login1:5", "tcp://10.0.0.1:5", "tcp://127.0.0.1:5")
+
+
+def test_a_question_gets_past_an_address_where_nobody_answers(home: Path) -> None:
+    coordinator = Coordinator(home)
+    found = read_endpoint(home)
+    assert found is not None
+    write_endpoint(home, msgspec.structs.replace(found, addresses=("127.0.0.2", "127.0.0.1")))
+
+    def answer() -> None:
+        (delivery,) = coordinator.deliveries(1)
+        coordinator.server.send(delivery.peer, Reply(ok=True))
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    assert request(home, Query(what="health"), 2.9).ok  # less than a lasting connection's patience
+    answering.join()
+    coordinator.server.close()
 
 
 def test_reachable_addresses() -> None:

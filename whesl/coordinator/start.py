@@ -5,6 +5,7 @@ One per WHESL home: a lock that the living one holds. Who needs it calls ``ensur
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -22,7 +23,7 @@ import psutil
 from whesl.model.errors import TransientError, WheslError
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint
-from whesl.wire.keys import private_directory
+from whesl.wire.keys import HOME_VARIABLE, private_directory
 from whesl.wire.messages import Command, Query
 
 BIND_VARIABLE = "WHESL_BIND"
@@ -43,7 +44,7 @@ class AlreadyRunningError(WheslError):
 def lock(home: Path) -> int:
     """Take the coordinator's lock and return its descriptor, to be kept open.
 
-    Raises AlreadyRunningError when another process holds it.
+    Raises AlreadyRunningError when another process holds it, WheslError where files cannot be locked.
     """
     directory = private_directory(home / "coordinator")
     descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -51,6 +52,12 @@ def lock(home: Path) -> int:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise WheslError(
+                f"files in {directory} cannot be locked: {error.strerror}",
+                hint="its file system has no locks (Lustre: mount option flock; NFS: lockd or version 4); "
+                f"set {HOME_VARIABLE} to a directory of your own on another one that nodes share",
+            ) from error
         found = read_endpoint(home)
         where = f" (process {found.pid} on {found.host})" if found else ""
         raise AlreadyRunningError(
@@ -106,7 +113,7 @@ def ensure_running(
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         found = read_endpoint(home)
-        if found is not None and running(home, _PING / 4) is not None:
+        if found is not None and running(home, _PING if _elsewhere(found) else _PING / 4) is not None:
             return found
         if found is not None and found.foreign and _held(home):
             raise _unheard(found)
@@ -177,12 +184,16 @@ def _unheard(found: Endpoint) -> TransientError:
 
 def _surely_gone(endpoint: Endpoint, elsewhere: bool = False) -> bool:
     """Whether a coordinator's process is over; ``elsewhere`` is the answer for one on another machine."""
-    if endpoint.host != socket.gethostname():
+    if _elsewhere(endpoint):
         return elsewhere
     try:
         return bool(psutil.Process(endpoint.pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
+
+
+def _elsewhere(endpoint: Endpoint) -> bool:
+    return endpoint.host != socket.gethostname()
 
 
 def log_file(home: Path) -> Path:

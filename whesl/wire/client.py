@@ -39,6 +39,7 @@ class CoordinatorClient:
         home: the WHESL home.
         sender: a name unique among the coordinator's clients: the task's id for an isolator.
         clock: seconds; ``now`` arguments have to be of the same clock.
+        patience: seconds for which an address may stay silent before the next one is tried.
 
     Poll ``sockets`` (or ``socket`` alone) for reading, call ``receive`` when readable, and ``tick`` at
     ``next_deadline`` at the latest. ``dropped`` and ``malformed`` count what was given up or not understood.
@@ -46,7 +47,14 @@ class CoordinatorClient:
     Raises HomeError when the home is not private.
     """
 
-    def __init__(self, home: Path, sender: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        home: Path,
+        sender: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        patience: float = _ADDRESS_PATIENCE,
+    ) -> None:
         self.malformed = 0
         self._home = home
         self._clock = clock
@@ -57,7 +65,8 @@ class CoordinatorClient:
         self._endpoint: Endpoint | None = None
         self._choice = 0
         self._chosen_at = float("-inf")
-        self._patience = _ADDRESS_PATIENCE
+        self._first_patience = self._patience = patience
+        self._look_interval = min(_LOOK_INTERVAL, patience)
         self._looked = float("-inf")
         self._heard = float("-inf")
         self._look(self._clock())
@@ -102,7 +111,7 @@ class CoordinatorClient:
                 self.malformed += 1
                 continue
             self._heard = now
-            self._patience = _ADDRESS_PATIENCE
+            self._patience = self._first_patience
             if isinstance(envelope.message, Ack):
                 self._outbox.acknowledged(envelope.message.number)
                 continue
@@ -118,7 +127,7 @@ class CoordinatorClient:
         """Do what is due: look for the coordinator, repeat what was not acknowledged."""
         now = self._clock() if now is None else now
         self._greet(now)
-        if now - self._looked >= _LOOK_INTERVAL:
+        if now - self._looked >= self._look_interval:
             self._look(now)
         for envelope in self._outbox.due(now):
             if not self._socket.send(encode(envelope)):
@@ -128,7 +137,7 @@ class CoordinatorClient:
     def next_deadline(self) -> float:
         """Return when ``tick`` has to be called, in the clock's seconds."""
         retry = self._outbox.next_deadline()
-        look = self._looked + _LOOK_INTERVAL
+        look = self._looked + self._look_interval
         return look if retry is None else min(retry, look)
 
     def connected(self, now: float | None = None, within: float = CONTACT_LIMIT) -> bool:
@@ -170,7 +179,7 @@ class CoordinatorClient:
             return
         urls = found.urls(self._here)
         if found != self._endpoint:
-            self._endpoint, self._choice, self._patience = found, 0, _ADDRESS_PATIENCE
+            self._endpoint, self._choice, self._patience = found, 0, self._first_patience
         elif now - self._chosen_at < self._patience:
             return
         else:
@@ -192,7 +201,9 @@ def request(home: Path, message: AnyMessage, timeout: float) -> Reply:
     Raises TransientError when no reply came, HomeError when the home is not private.
     """
     deadline = time.monotonic() + timeout
-    client = CoordinatorClient(home, f"cli-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    # Who waits no longer than this has to get to the coordinator's other addresses too.
+    patience = min(_ADDRESS_PATIENCE, timeout / 4)
+    client = CoordinatorClient(home, f"cli-{os.getpid()}-{uuid.uuid4().hex[:8]}", patience=patience)
     try:
         client.send(message)
         poller = zmq.Poller()
