@@ -9,7 +9,7 @@ from rich.text import Text
 
 from whesl import __version__
 from whesl.cli.display import Screen
-from whesl.cli.probes import flux, machine, managers, software, workflows
+from whesl.cli.probes import flux, login, machine, managers, settings, software, workflows
 from whesl.cli.probes.findings import Finding, Probe, State, examine
 from whesl.wire import keys
 
@@ -19,7 +19,7 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (software.GROUP, "pattern engine", software.engine),
     (software.GROUP, "stacks", software.stacks),
     (managers.GROUP, "Slurm", managers.slurm),
-    (managers.GROUP, "Slurm accounting", managers.accounting),
+    (settings.GROUP, "Slurm settings", settings.slurm),
     (flux.GROUP, "Flux", flux.commands),
     (flux.GROUP, "Flux instance", flux.instance),
     (flux.GROUP, "Flux bindings", flux.bindings),
@@ -27,6 +27,10 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (managers.LAUNCHERS, "launchers", managers.launchers),
     (machine.GROUP, "inotify", machine.inotify),
     (machine.GROUP, "user namespaces", machine.namespaces),
+    (login.GROUP, "open files", login.open_files),
+    (login.GROUP, "limits", login.limits),
+    (login.GROUP, "sessions", login.sessions),
+    (login.GROUP, "ports", login.ports),
     (machine.HOME, keys.HOME_VARIABLE, machine.home),
     (machine.HOME, "interpreter", machine.interpreter),
     (machine.HOME, "coordinator", machine.coordinator),
