@@ -153,7 +153,9 @@ class Watch:
             job = site.job
             if job is None or entry.job_id != job.id:
                 continue
-            over = self.audit(site, site.files).ended is not None
+            # With a full disk, its end is in no journal but the coordinator's.
+            told = bool(site.files.unwritten) and entry.told_by == "isolator"
+            over = told or self.audit(site, site.files).ended is not None
             if job.state in (JobState.TIMEOUT, JobState.CANCELLED) and over:
                 continue  # its node died when all was done but the goodbye: its manager sees that
             good = job.state is JobState.COMPLETED and job.exit_code == 0
