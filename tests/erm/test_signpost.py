@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from whesl.erm.plan import RecoveryError
-from whesl.erm.signpost import put_up
+from whesl.erm.signpost import Since, put_up
 from whesl.model.pathmap import PathMap
 
 
 class Moved:
-    """Two roots, a task that began 60 s ago, and the rule from one root to the other."""
+    """Two roots, a task that began 60 s ago and was moved from one to the other 20 s ago."""
 
     def __init__(self, place: Path) -> None:
         self.old, self.new = place / "old", place / "new"
         for root in (self.old, self.new):
             (root / "run").mkdir(parents=True)
         self.rules = PathMap().with_rule(str(self.old), str(self.new))
-        self.began = time.time() - 60
+        self.since = Since(time.time() - 60, time.time() - 20)
 
     def file(self, root: Path, name: str, text: str, age: float = 1.0) -> Path:
         path = root / name
@@ -32,7 +32,7 @@ class Moved:
         return path
 
     def put_up(self, *names: str) -> list[str]:
-        report = put_up(self.rules, [str(self.old / name) for name in names], "exec/t", self.began)
+        report = put_up(self.rules, [str(self.old / name) for name in names], "exec/t", self.since)
         self.linked = report.linked
         return report.notes
 
@@ -74,7 +74,7 @@ def test_what_the_task_did_not_write_is_kept(moved: Moved) -> None:
     moved.file(moved.old, "run/result", "good", age=30)
     moved.file(moved.new, "run/result", "of last week", age=7 * 86400)
     (note,) = moved.put_up("run/input", "run/result")
-    assert "run/input is kept" in note
+    assert "run/input is kept" in note and "failed attempt" in note
     assert (moved.old / "run/input").read_text() == (moved.old / "run/result").read_text() == "good"
 
 
@@ -83,6 +83,22 @@ def test_what_lay_in_the_new_root_before_does_not_appear(moved: Moved) -> None:
     moved.file(moved.new, "run/out", "o")
     assert moved.put_up("run") == []
     assert sorted(path.name for path in (moved.old / "run").iterdir()) == ["out"]
+
+
+def test_what_others_write_meanwhile_is_kept(moved: Moved) -> None:
+    """A recovery copies what is written in the task's directory at that moment, whoever writes it."""
+    moved.file(moved.old, "run/log", "early and late", age=1)
+    moved.file(moved.new, "run/log", "early", age=21)
+    moved.file(moved.new, "run/marker", "removed since", age=21)
+    moved.file(moved.old, "run/both", "of another task", age=1)
+    moved.file(moved.new, "run/both", "of this one", age=2)
+    same = moved.file(moved.old, "run/same", "carried over", age=20.1)
+    os.utime(moved.file(moved.new, "run/same", "carried over"), ns=(same.stat().st_mtime_ns,) * 2)
+    (note,) = moved.put_up("run")
+    assert moved.linked == 0 and "run/both is kept" in note
+    texts = {path.name: path.read_text() for path in (moved.old / "run").iterdir() if not path.is_symlink()}
+    assert texts == {"log": "early and late", "both": "of another task", "same": "carried over"}
+    assert not (moved.old / "run/marker").is_symlink(), "what its owner has removed does not come back"
 
 
 def test_only_what_is_named(moved: Moved) -> None:
@@ -96,10 +112,16 @@ def test_the_present_place_after_two_moves(moved: Moved, tmp_path: Path) -> None
     third = tmp_path / "third"
     moved.rules = moved.rules.with_rule(str(moved.new), str(third))
     moved.file(moved.old, "run/out", "o", age=30)
-    moved.file(moved.new, "run/out", "ou", age=20)
+    moved.file(moved.new, "run/out", "ou", age=10)
     moved.file(third, "run/out", "out")
     assert moved.put_up("run/out") == []
     assert (moved.old / "run/out").readlink() == third / "run/out"
+    # Another output was finished before the second move, and is linked from there.
+    moved.file(moved.old, "run/early", "ear", age=30)
+    early = moved.file(moved.new, "run/early", "early", age=10)
+    (third / "run/early").symlink_to(early)
+    assert moved.put_up("run/early") == []
+    assert (moved.old / "run/early").read_text() == "early"
 
 
 def test_links_of_the_task_s_own_are_left_alone(moved: Moved) -> None:

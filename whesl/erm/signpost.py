@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+import msgspec
+
 from whesl.erm import dates, mirror
 from whesl.erm.carry import Carrier, Report, find_work, roots, said
 from whesl.erm.mirror import Action, Decision, Entry, Kind, Policy, Rel
@@ -19,23 +21,35 @@ from whesl.erm.tree import Checkpoint, Tree, no_checkpoint, replace_by_link
 from whesl.model.pathmap import PathMap
 
 
+class Since(msgspec.Struct, frozen=True):
+    """When a task began and when a recovery first moved it, s since the epoch.
+
+    What is in the new root and older than ``moved`` was carried there: it may be another task's, which may
+    have changed or removed the original since.
+    """
+
+    began: float
+    moved: float
+
+
 def put_up(
     path_map: PathMap,
     named: Sequence[str],
     task: str,
-    first_started: float,
+    since: Since,
     checkpoint: Checkpoint = no_checkpoint,
 ) -> Report:
     """Link, at the old places, what a task that has succeeded wrote at the new ones.
 
-    What is lacking at the old place becomes a link, if it was written since the task began. A file there is
-    replaced by one only when both were: the recovery has copied it, and the new one is what came of it.
+    What was written at the new place since the move and is lacking at the old one becomes a link there. A
+    file there is replaced by one only if it was last written between the task's beginning and the move: that
+    is what the failed attempt left of it.
 
     Args:
         path_map: of the task's configuration.
         named: the paths that the task names, as ``named_paths`` gives them, by their old names.
         task: its id.
-        first_started: when its first attempt began, s since the epoch.
+        since: when it began and was moved.
         checkpoint: called between changes.
 
     Returns the report: ``linked`` links in all, a note for each file that was kept in spite of a newer one.
@@ -52,7 +66,7 @@ def put_up(
         try:
             with Tree(old) as target, Tree(new) as source:
                 if source.identity != target.identity:
-                    _put_up(source, target, rels, task, first_started, checkpoint, report)
+                    _put_up(source, target, rels, task, since, checkpoint, report)
         except OSError as error:
             raise RecoveryError(f"{old} got no links to {new}: {said(error)}") from None
     return report
@@ -63,7 +77,7 @@ def _put_up(
     target: Tree,
     rels: Sequence[Rel],
     task: str,
-    first_started: float,
+    since: Since,
     checkpoint: Checkpoint,
     report: Report,
 ) -> None:
@@ -73,13 +87,30 @@ def _put_up(
     policy = Policy(
         old=source.root, new=target.root, copy_unfinished=False, mirrored=roots(works), user=os.geteuid()
     )
-    # Each file system may date files by another clock. A first attempt runs before its isolator notes it.
-    began = first_started - mirror.UNFINISHED_WINDOW
-    begun = tuple(began + dates.ahead(tree, here, name) for tree in (source, target))
-    signs = _Signs(source, target, policy, name, checkpoint, begun=(begun[0], begun[1]))
+    # Each file system may date files by another clock.
+    new, old = (dates.ahead(tree, here, name) for tree in (source, target))
+    times = _Times(
+        written=since.moved + new - _MARGIN,
+        # A first attempt runs before its isolator notes the time.
+        left_first=since.began + old - mirror.UNFINISHED_WINDOW,
+        left_last=since.moved + old + _MARGIN,
+    )
+    signs = _Signs(source, target, policy, name, checkpoint, times)
     signs.carry(works)
     report.linked += signs.report.linked
     report.notes += signs.report.notes
+
+
+# Of what ``dates.ahead`` takes for nothing, twice, s.
+_MARGIN = 2 * dates.TOLERATED
+
+
+class _Times(msgspec.Struct, frozen=True, kw_only=True):
+    """As files are dated, s: written at the new place since then, left at the old one between these."""
+
+    written: float
+    left_first: float
+    left_last: float
 
 
 class _Signs(Carrier):
@@ -91,43 +122,42 @@ class _Signs(Carrier):
         policy: nothing is copied or moved.
         token: this task's.
         checkpoint: called between changes.
-        begun: when the task began, by the clocks that date files in ``source`` and ``target``, s.
+        times: which files are meant.
     """
 
     def __init__(
-        self,
-        source: Tree,
-        target: Tree,
-        policy: Policy,
-        token: str,
-        checkpoint: Checkpoint,
-        *,
-        begun: tuple[float, float],
+        self, source: Tree, target: Tree, policy: Policy, token: str, checkpoint: Checkpoint, times: _Times
     ) -> None:
         super().__init__(source, target, policy, token, checkpoint)
-        self._begun = begun
-
-    def _leave(self, rel: Rel, entry: Entry, present: Entry | None) -> None:
-        if present is None or (entry.kind, present.kind) != (Kind.FILE, Kind.FILE):
-            return
-        own = present.uid == self._policy.user
-        times = zip((entry, present), self._begun, strict=True)
-        if not own or any(file.mtime_ns < begun * 1e9 for file, begun in times):
-            if entry.mtime_ns >= self._begun[0] * 1e9:
-                self._note(f"{self._target.place((*rel, entry.name))} is kept: this task did not write it")
-            return
-        text = b"/".join((self._policy.old.rstrip(b"/"), *rel, entry.name))
-        with self._target.directory(rel) as directory:
-            how = replace_by_link(present, directory, text, self._token, self._checkpoint)
-        self.report.linked += how == "linked"
-        if how != "linked":
-            self._note(f"{self._target.place((*rel, entry.name))} was {how}: a newer one is in the new root")
+        self._times = times
 
     def _apply(
         self, rel: Rel, entry: Entry, present: Entry | None, decision: Decision, source: int, target: int
     ) -> None:
-        if decision.action is Action.LEAVE:
-            self._leave(rel, entry, present)
-        # What lay in the new root before is not this task's: last week's output must not appear as today's.
-        elif decision.action in (Action.LINK, Action.RELINK) and entry.mtime_ns >= self._begun[0] * 1e9:
-            super()._apply(rel, entry, present, decision, source, target)
+        if entry.mtime_ns < self._times.written * 1e9:
+            return
+        if decision.action in (Action.LINK, Action.RELINK):
+            try:
+                super()._apply(rel, entry, present, decision, source, target)
+            except OSError as error:  # the old disk is full, mostly; the other files may still be replaced
+                self._note(f"{self._target.place((*rel, entry.name))} got no link: {said(error)}")
+        elif present is not None and present.kind is Kind.FILE:
+            if entry.kind is Kind.FILE:
+                text = b"/".join((self._policy.old.rstrip(b"/"), *rel, entry.name))
+                self._replace(rel, entry, present, text, target)
+            # Moved twice, and finished in between: the newest root has a link to the one before.
+            elif entry.text.startswith(b"/") and mirror.below(self._policy.new, entry.text) is None:
+                self._replace(rel, entry, present, entry.text, target)
+
+    def _replace(self, rel: Rel, entry: Entry, present: Entry, text: bytes, directory: int) -> None:
+        if (entry.size, entry.mtime_ns) == (present.size, present.mtime_ns):
+            return  # a copy, as it was carried over
+        place = self._target.place((*rel, entry.name))
+        left = self._times.left_first * 1e9 <= present.mtime_ns <= self._times.left_last * 1e9
+        if present.uid != self._policy.user or not left:
+            self._note(f"{place} is kept: it is not what this task's failed attempt left")
+            return
+        how = replace_by_link(present, directory, text, self._token, self._checkpoint)
+        self.report.linked += how == "linked"
+        if how != "linked":
+            self._note(f"{place} was {how}: a newer one is in the new root")

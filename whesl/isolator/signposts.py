@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from time import time as time_now
+from typing import Any
 
 from whesl.isolator.description import WITHOUT_WORKFLOW
 from whesl.isolator.state import State
@@ -15,7 +16,13 @@ from whesl.model.states import TaskState
 LOG = logging.getLogger(__name__)
 
 
-def leave(job: Job, state: State, environment: Mapping[str, str], clock: Callable[[], float]) -> None:
+def leave(
+    job: Job,
+    state: State,
+    records: Callable[[], Iterable[tuple[str, dict[str, Any], float]]],
+    environment: Mapping[str, str],
+    clock: Callable[[], float],
+) -> None:
     """Put links at the old places (``whesl.erm.signpost``) when the task has succeeded at new ones.
 
     Not in a workflow of ours: its dependents are told the path map. Not before the task is over, and not when
@@ -25,6 +32,7 @@ def leave(job: Job, state: State, environment: Mapping[str, str], clock: Callabl
     Args:
         job: the task.
         state: of its isolator, at the end.
+        records: reads kind, data and time of its journal's records.
         environment: what the task's was made of.
         clock: the isolator's.
     """
@@ -34,16 +42,25 @@ def leave(job: Job, state: State, environment: Mapping[str, str], clock: Callabl
     if job.setup.workflow != WITHOUT_WORKFLOW or not configuration.path_map:
         return
     # Only here: it is rare.
-    from whesl.erm.signpost import put_up
+    from whesl.erm.signpost import Since, put_up
     from whesl.isolator.steps import task_paths
 
-    named = task_paths(job, configuration, environment)
-    began = state.first_started + time.time() - clock()
     try:
-        report = put_up(configuration.path_map, named, job.setup.task.id, began)
+        moved = next((time for kind, data, time in records() if kind == "step-done" and _moves(data)), None)
+        if moved is None:
+            return
+        named = task_paths(job, configuration, environment)
+        ahead = time_now() - clock()
+        since = Since(state.first_started + ahead, moved + ahead)
+        report = put_up(configuration.path_map, named, job.setup.task.id, since)
     except (WheslError, OSError) as error:
         LOG.error("no links at the old places: %s", error)
         return
     LOG.info("%d links at the old places", report.linked)
     for note in report.notes:
         LOG.warning("%s", note)
+
+
+def _moves(data: Mapping[str, Any]) -> bool:
+    """Whether a recovery step left a task with paths that have moved."""
+    return bool(((data.get("configuration") or {}).get("path_map") or {}).get("rules"))
