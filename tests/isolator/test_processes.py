@@ -203,3 +203,38 @@ def test_where_everything_runs_nothing_is_waited_for() -> None:
 def test_many_stuck_processes_are_told_in_one_line() -> None:
     said = processes.stuck(lambda: [process(pid, "T") for pid in range(1, 129)], wait=lambda _seconds: None)
     assert said.endswith("app (4) and 124 more") and "\n" not in said
+
+
+def test_a_process_in_the_midst_of_its_start_is_not_missed(token: str) -> None:
+    """Whoever has started it goes on before its environment is there; a look then would start it again."""
+    for _ in range(60):
+        child = subprocess.Popen(
+            ["/bin/sh", "-c", "sleep 60"], env={TOKEN_VARIABLE: token}, start_new_session=True
+        )
+        try:
+            assert token.encode() in (processes.environment_of(child.pid) or b"")
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def test_what_has_no_environment_for_good_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program started without one, a zombie; what has neither that nor a command line, once only."""
+    monkeypatch.setattr(processes, "EXEC_TIMEOUT", 3600.0)
+    cleared = subprocess.Popen(["/bin/sleep", "60"], env={}, start_new_session=True)
+    dead = subprocess.Popen(["/bin/true"], env={})
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        assert processes.environment_of(cleared.pid) == b""
+        assert not processes.environment_of(dead.pid)
+        monkeypatch.setattr(processes, "EXEC_TIMEOUT", 0.0)
+        monkeypatch.setattr(processes, "command_line", lambda pid: b"")
+        monkeypatch.setattr(processes, "_bare", known := set[int]())
+        assert processes.environment_of(cleared.pid) == b"" and known == {cleared.pid}
+        monkeypatch.setattr(processes, "command_line", None)  # calling it would be a TypeError
+        assert processes.environment_of(cleared.pid) == b""
+    finally:
+        cleared.kill()
+        cleared.wait()
+        dead.wait()
+    assert processes.environment_of(dead.pid) is None

@@ -18,6 +18,9 @@ import msgspec
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
+EXEC_TIMEOUT = 2.0  # how long a process without environment and command line may still be getting them
+_LOOK_EXEC = 0.0005
+_bare: set[int] = set()  # processes that have neither for good
 # Between two passes over all processes, seconds, unless all that was seen has ended before.
 _LOOK_FIRST = 0.004
 _LOOK_PATIENT = 0.016
@@ -150,6 +153,30 @@ def of_attempt(
     return [processes[pid] for pid in sorted(chosen)]
 
 
+def environment_of(pid: int) -> bytes | None:
+    """Return the environment that a process was started with; None for another user's, or one that is gone.
+
+    In the midst of execve(2) a process has neither environment nor command line: both appear at once, when
+    the new program's stack is made (fs/binfmt_elf.c, fs/proc/base.c: "spawned far enough"). That is after the
+    descriptors to be closed have been closed, which is what whoever has started the process waits for. It is
+    waited out here: else a look just then would miss it.
+    """
+    content = _content(f"/proc/{pid}/environ")
+    if content != b"" or pid in _bare:
+        return content
+    deadline = time.monotonic() + EXEC_TIMEOUT
+    while not command_line(pid):
+        try:
+            os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
+        except OSError:
+            return content  # a thread of the kernel's, a zombie, or gone
+        if time.monotonic() >= deadline:
+            _bare.add(pid)  # it has none, and is not waited for again
+            return content
+        time.sleep(_LOOK_EXEC)
+    return _content(f"/proc/{pid}/environ")
+
+
 def _in_session(pid: int, session: int | None) -> bool:
     if session is None:
         return False
@@ -160,7 +187,7 @@ def _in_session(pid: int, session: int | None) -> bool:
 
 
 def _holds(pid: int, wanted: bytes, node: str) -> bool:
-    content = _content(f"/proc/{pid}/environ")
+    content = environment_of(pid)
     if content is None:
         return False  # another user's, or gone: neither can be the attempt's
     environment = b"\0" + content + b"\0"
