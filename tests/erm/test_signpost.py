@@ -31,8 +31,9 @@ class Moved:
         os.utime(path, (when, when))
         return path
 
-    def put_up(self, *names: str) -> list[str]:
-        report = put_up(self.rules, [str(self.old / name) for name in names], "exec/t", self.since)
+    def put_up(self, *names: str, streams: tuple[str, ...] = ()) -> list[str]:
+        named = [str(self.old / name) for name in names]
+        report = put_up(self.rules, named, "exec/t", self.since, streams)
         self.linked = report.linked
         return report.notes
 
@@ -83,6 +84,14 @@ def test_what_lay_in_the_new_root_before_does_not_appear(moved: Moved) -> None:
     moved.file(moved.new, "run/out", "o")
     assert moved.put_up("run") == []
     assert sorted(path.name for path in (moved.old / "run").iterdir()) == ["out"]
+
+
+def test_files_of_the_task_s_output_stay(moved: Moved) -> None:
+    """The script around the task has them open, and goes on writing."""
+    out = moved.file(moved.old, "run/job.out", "begun", age=30)
+    moved.file(moved.new, "run/job.out", "begun and ended")
+    assert moved.put_up("run", streams=(str(out), "", "/nowhere/out")) == []
+    assert moved.linked == 0 and not out.is_symlink()
 
 
 def test_what_others_write_meanwhile_is_kept(moved: Moved) -> None:

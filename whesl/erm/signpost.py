@@ -8,7 +8,8 @@ worse, take for whole what the failed attempt left half-written at the old one.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -37,6 +38,7 @@ def put_up(
     named: Sequence[str],
     task: str,
     since: Since,
+    streams: Iterable[str] = (),
     checkpoint: Checkpoint = no_checkpoint,
 ) -> Report:
     """Link, at the old places, what a task that has succeeded wrote at the new ones.
@@ -50,6 +52,7 @@ def put_up(
         named: the paths that the task names, as ``named_paths`` gives them, by their old names.
         task: its id.
         since: when it began and was moved.
+        streams: files of its output, which the script around it goes on writing to: they stay.
         checkpoint: called between changes.
 
     Returns the report: ``linked`` links in all, a note for each file that was kept in spite of a newer one.
@@ -62,11 +65,12 @@ def put_up(
         if rule is not None and (rel := found[rule]) is not None:
             wanted.setdefault((rule.old, rule.new), []).append(rel)
     report = Report()
+    kept = frozenset(identity for identity in map(_identity, streams) if identity is not None)
     for (old, new), rels in wanted.items():
         try:
             with Tree(old) as target, Tree(new) as source:
                 if source.identity != target.identity:
-                    _put_up(source, target, rels, task, since, checkpoint, report)
+                    _put_up(source, target, rels, task, since, kept, checkpoint, report)
         except OSError as error:
             raise RecoveryError(f"{old} got no links to {new}: {said(error)}") from None
     return report
@@ -78,6 +82,7 @@ def _put_up(
     rels: Sequence[Rel],
     task: str,
     since: Since,
+    kept: frozenset[tuple[int, int]],
     checkpoint: Checkpoint,
     report: Report,
 ) -> None:
@@ -89,13 +94,14 @@ def _put_up(
     )
     # Each file system may date files by another clock.
     new, old = (dates.ahead(tree, here, name) for tree in (source, target))
-    times = _Times(
+    meant = _Meant(
         written=since.moved + new - _MARGIN,
         # A first attempt runs before its isolator notes the time.
         left_first=since.began + old - mirror.UNFINISHED_WINDOW,
         left_last=since.moved + old + _MARGIN,
+        kept=kept,
     )
-    signs = _Signs(source, target, policy, name, checkpoint, times)
+    signs = _Signs(source, target, policy, name, checkpoint, meant)
     signs.carry(works)
     report.linked += signs.report.linked
     report.notes += signs.report.notes
@@ -105,12 +111,24 @@ def _put_up(
 _MARGIN = 2 * dates.TOLERATED
 
 
-class _Times(msgspec.Struct, frozen=True, kw_only=True):
-    """As files are dated, s: written at the new place since then, left at the old one between these."""
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+class _Meant(msgspec.Struct, frozen=True, kw_only=True):
+    """Which files: written at the new place since ``written``, left at the old one between the other two.
+
+    Times as the file systems date files, s. ``kept``: device and inode of those that stay in any case.
+    """
 
     written: float
     left_first: float
     left_last: float
+    kept: frozenset[tuple[int, int]]
 
 
 class _Signs(Carrier):
@@ -122,19 +140,19 @@ class _Signs(Carrier):
         policy: nothing is copied or moved.
         token: this task's.
         checkpoint: called between changes.
-        times: which files are meant.
+        meant: which files.
     """
 
     def __init__(
-        self, source: Tree, target: Tree, policy: Policy, token: str, checkpoint: Checkpoint, times: _Times
+        self, source: Tree, target: Tree, policy: Policy, token: str, checkpoint: Checkpoint, meant: _Meant
     ) -> None:
         super().__init__(source, target, policy, token, checkpoint)
-        self._times = times
+        self._meant = meant
 
     def _apply(
         self, rel: Rel, entry: Entry, present: Entry | None, decision: Decision, source: int, target: int
     ) -> None:
-        if entry.mtime_ns < self._times.written * 1e9:
+        if entry.mtime_ns < self._meant.written * 1e9:
             return
         if decision.action in (Action.LINK, Action.RELINK):
             try:
@@ -152,8 +170,10 @@ class _Signs(Carrier):
     def _replace(self, rel: Rel, entry: Entry, present: Entry, text: bytes, directory: int) -> None:
         if (entry.size, entry.mtime_ns) == (present.size, present.mtime_ns):
             return  # a copy, as it was carried over
+        if (present.device, present.inode) in self._meant.kept:
+            return
         place = self._target.place((*rel, entry.name))
-        left = self._times.left_first * 1e9 <= present.mtime_ns <= self._times.left_last * 1e9
+        left = self._meant.left_first * 1e9 <= present.mtime_ns <= self._meant.left_last * 1e9
         if present.uid != self._policy.user or not left:
             self._note(f"{place} is kept: it is not what this task's failed attempt left")
             return

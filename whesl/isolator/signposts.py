@@ -52,7 +52,8 @@ def leave(
         named = task_paths(job, configuration, environment)
         ahead = time_now() - clock()
         since = Since(state.first_started + ahead, moved + ahead)
-        report = put_up(configuration.path_map, named, job.setup.task.id, since)
+        streams = [stream.path for stream in (job.stdout, job.stderr) if stream.path]
+        report = put_up(configuration.path_map, named, job.setup.task.id, since, streams)
     except (WheslError, OSError) as error:
         LOG.error("no links at the old places: %s", error)
         return
