@@ -14,8 +14,6 @@ GOOD = """\
 Configuration data as of 2026-01-01T00:00:00
 AccountingStorageType   = accounting_storage/slurmdbd
 MinJobAge               = 300 sec
-PreemptMode             = REQUEUE
-PreemptType             = preempt/none
 PrivateData             = none
 ProctrackType           = proctrack/cgroup
 SlurmdTimeout           = 300 sec
@@ -43,7 +41,6 @@ def test_settings_that_are_well_are_one_line() -> None:
     [
         (GOOD.replace("= 300 sec", "= 0 sec"), "Slurm SlurmdTimeout", "administrator"),
         (ALONE.replace("MinJobAge               = 300", "MinJobAge = 30"), "Slurm MinJobAge", "again"),
-        (GOOD.replace("preempt/none", "preempt/qos"), "Slurm PreemptMode", "cancelled"),
         (GOOD.replace("= none", "= jobs,nodes,usage"), "Slurm PrivateData", "agents"),
         (GOOD.replace("proctrack/cgroup", "proctrack/pgid"), "Slurm ProctrackType", "linuxproc"),
         (GOOD.replace("0-0", "60001-63000"), "Slurm SrunPortRange", "WHESL_PORTS"),
@@ -73,7 +70,6 @@ def test_the_guide_says_something_of_each() -> None:
         "MinJobAge",
         "PrivateData",
         "ProctrackType",
-        "PreemptMode",
         "SrunPortRange",
     ):
         assert name in guide

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from whesl.model.states import JobState
 from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
+from whesl.rjms.slurm.command import DeniedError, SlurmCommands
+from whesl.rjms.slurm.scheduler import requeues_preempted
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed
 
@@ -28,6 +30,12 @@ def submit(bed: SlurmBed, directory: Path, *options: str) -> str:
         "while :; do sleep 0.2; done"
     )
     return bed.submit(script, "--no-kill", "--exclusive", *options)
+
+
+def inside(directory: Path) -> SlurmAllocation:
+    """Return the inside face of the job that was submitted."""
+    entries = (directory / "environment").read_text().split("\0")
+    return SlurmAllocation(dict(entry.split("=", 1) for entry in entries if entry))
 
 
 def lose(bed: SlurmBed, node: str) -> None:
@@ -50,11 +58,57 @@ def test_slurm_runs_a_lost_job_again_until_that_is_withdrawn(slurm_bed: Maker, t
 
     wait_until(again, "the job runs again", 60)
     assert scheduler.jobs([job])[job].restarts == 1
-    entries = (tmp_path / "environment").read_text().split("\0")
-    SlurmAllocation(dict(entry.split("=", 1) for entry in entries if entry)).forbid_requeue()
+    inside(tmp_path).forbid_requeue()
     assert not scheduler.requeue_lost(job)
     lose(bed, lines(tmp_path / "runs")[1])
     wait_until(lambda: scheduler.jobs([job])[job].state is JobState.NODE_FAIL, "the loss is told")
+
+
+def test_what_slurm_requeues_when_it_preempts_is_not_withdrawn(slurm_bed: Maker, tmp_path: Path) -> None:
+    """It would cancel the job, which without WHESL it runs again."""
+    bed = slurm_bed(nodes=1, settings={"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"})
+    for partition, tier in (("low", 1), ("high", 10)):
+        made = ("create", f"PartitionName={partition}", "Nodes=ALL", f"PriorityTier={tier}")
+        assert bed.run("scontrol", *made).returncode == 0
+    job = submit(bed, tmp_path, "--requeue", "--partition=low")
+    wait_until(lambda: len(lines(tmp_path / "runs")) == 1, "the job runs")
+    inside(tmp_path).forbid_requeue()
+    assert "Requeue=1" in bed.run("scontrol", "show", "job", job).stdout
+    bed.submit("sleep 1", "--exclusive", "--partition=high")
+    scheduler = SlurmScheduler(bed.environment)
+    wait_until(lambda: scheduler.jobs([job])[job].state is JobState.PENDING, "it waits to run again", 60)
+
+
+class Told(SlurmCommands):
+    """A cluster of which only its settings are known."""
+
+    def __init__(self, config: str, partition: str) -> None:
+        super().__init__({})
+        self._said = {"config": config, "partition": partition}
+
+    def run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
+        said = self._said[command[command.index("show") + 1]]
+        if said == "denied":
+            raise DeniedError("scontrol: Access/permission denied")
+        return said
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "partition", "requeued"),
+    [
+        ("preempt/none", "REQUEUE", "PartitionName=p PreemptMode=REQUEUE", False),
+        ("preempt/qos", "GANG,REQUEUE", "PartitionName=p PreemptMode=OFF", True),
+        ("preempt/partition_prio", "CANCEL", "PartitionName=p PreemptMode=REQUEUE State=UP", True),
+        ("preempt/partition_prio", "CANCEL", "PartitionName=p PreemptMode=CANCEL", False),
+        ("preempt/partition_prio", "SUSPEND,GANG", "denied", False),
+    ],
+)
+def test_whether_slurm_requeues_what_it_preempts(
+    kind: str, mode: str, partition: str, requeued: bool
+) -> None:
+    commands = Told(f"PreemptMode             = {mode}\nPreemptType             = {kind}\n", partition)
+    assert requeues_preempted(commands, "p") is requeued
+    assert requeues_preempted(commands, "") is (requeued and "REQUEUE" in mode)
 
 
 def test_a_job_of_several_nodes_would_run_on_without_its_script(slurm_bed: Maker, tmp_path: Path) -> None:

@@ -81,15 +81,6 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
                 "proctrack/linuxproc",
             )
         )
-    preempts = settings.get("PreemptType", "preempt/none") not in ("preempt/none", "(null)")
-    if preempts and "REQUEUE" in settings.get("PreemptMode", "").split(","):
-        found.append(
-            _warn(
-                "PreemptMode",
-                "REQUEUE: Slurm runs again what it preempts, but not tasks, whose jobs may not be requeued",
-                "a preempted task ends as cancelled: submit workflows where nobody preempts them",
-            )
-        )
     ports = settings.get("SrunPortRange", "")
     if ports[:1].isdigit() and ports != "0-0" and not environ.get(PORTS_VARIABLE):
         found.append(

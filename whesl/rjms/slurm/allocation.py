@@ -17,7 +17,7 @@ from whesl.rjms.port import AllocationInfo, Step, StepRequest
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
-from whesl.rjms.slurm.scheduler import accounting_kept
+from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd import Slurmds
 
 
@@ -167,7 +167,12 @@ class SlurmAllocation:
         }
 
     def forbid_requeue(self) -> None:
-        """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on."""
+        """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on.
+
+        Not where Slurm requeues what it preempts: it would cancel the job instead.
+        """
+        if requeues_preempted(self._commands, self._environ.get("SLURM_JOB_PARTITION", "")):
+            return
         self._commands.run("scontrol", "update", f"JobId={self._job_id}", "Requeue=0")
 
     def _kept(self) -> tuple[str, ...]:

@@ -260,11 +260,36 @@ class SlurmScheduler:
 
 def accounting_kept(commands: SlurmCommands) -> bool:
     """Whether the cluster has slurmdbd."""
-    for line in commands.run("scontrol", "show", "config").splitlines():
-        key, _, value = line.partition("=")
-        if key.strip() == "AccountingStorageType":
-            return value.strip() == "accounting_storage/slurmdbd"
-    raise CouldNotObserveError("scontrol show config names no AccountingStorageType")
+    kind = _settings(commands).get("AccountingStorageType")
+    if kind is None:
+        raise CouldNotObserveError("scontrol show config names no AccountingStorageType")
+    return kind == "accounting_storage/slurmdbd"
+
+
+def requeues_preempted(commands: SlurmCommands, partition: str) -> bool:
+    """Whether Slurm may preempt a job of a partition by requeueing it (slurm.conf(5), PreemptMode).
+
+    It cancels instead those that may not be requeued.
+
+    Args:
+        commands: the cluster's.
+        partition: the job's; empty where it is not known.
+    """
+    settings = _settings(commands)
+    if settings.get("PreemptType", "preempt/none") in ("preempt/none", "(null)"):
+        return False
+    modes = settings.get("PreemptMode", "")
+    if partition:
+        with contextlib.suppress(RefusedError):  # PrivateData=partitions
+            shown = commands.run("scontrol", "-o", "show", "partition", partition)
+            own = re.search(r"\bPreemptMode=(\S+)", shown)
+            modes += f",{own[1]}" if own else ""
+    return "REQUEUE" in modes.split(",")
+
+
+def _settings(commands: SlurmCommands) -> dict[str, str]:
+    lines = commands.run("scontrol", "show", "config").splitlines()
+    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
 
 
 def submission(request: JobRequest) -> list[str]:
