@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -20,6 +21,7 @@ from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
 from whesl.coordinator import start
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
+from whesl.testing.faults import tmpfs
 from whesl.wire.endpoint import write_endpoint
 from whesl.wire.messages import (
     Control,
@@ -180,6 +182,20 @@ class TestCommandLine:
         output, _ = watching.communicate(timeout=60)
         assert watching.returncode == 0
         assert "completed" in output and "\x1b" not in output
+
+    def test_a_full_home_is_told(self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with tmpfs(tmp_path / "small", 64 * 1024) as small:
+            own = small.path / "home"
+            own.mkdir(mode=0o700)
+            with contextlib.suppress(OSError), (small.path / "fill").open("wb", buffering=0) as fill:
+                while True:
+                    fill.write(b"x" * 4096)
+            monkeypatch.setenv("WHESL_HOME", str(own))
+            started = whesl("coordinator", "start")
+            kill(own)
+        assert started.returncode == 1
+        assert "the coordinator ended at once (status 1)" in started.stderr
+        assert f"the file system of {own} is full: make room" in started.stderr
 
     def test_an_open_home_is_refused_without_a_traceback(self, home: Path) -> None:
         home.chmod(0o755)

@@ -107,7 +107,7 @@ def ensure_running(
         options: those of ``python -m whesl.coordinator``, for one that has to be started.
         child: one that is starting (``begin``).
 
-    Raises TransientError when it does not answer in time, with the end of its log.
+    Raises TransientError when it ends, or does not answer in time, with the end of its log.
     """
     limit = start_limit(home)
     deadline = time.monotonic() + limit
@@ -123,10 +123,20 @@ def ensure_running(
         elif child.poll() is not None:
             break
         time.sleep(0.05)
-    raise TransientError(
-        f"the coordinator did not start within {limit:.0f} s: {_last_words(home)}",
-        hint=f"its log is {log_file(home)}; try `whesl coordinator start --foreground`",
-    )
+    ended = child.poll() if child is not None else None
+    how = f"did not start within {limit:.0f} s" if ended is None else f"ended at once (status {ended})"
+    hint = f"its log is {log_file(home)}; try `whesl coordinator start --foreground`"
+    if _full(home):
+        hint = f"the file system of {home} is full: make room, or set WHESL_HOME to another one"
+    raise TransientError(f"the coordinator {how}: {_last_words(home)}", hint=hint)
+
+
+def _full(home: Path) -> bool:
+    """Whether nothing can be written, not even to a log."""
+    try:
+        return os.statvfs(home).f_bavail == 0
+    except OSError:
+        return False
 
 
 def start_limit(home: Path) -> float:
