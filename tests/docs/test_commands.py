@@ -65,7 +65,8 @@ def test_help_fits_a_terminal_and_says_what_a_value_is(typed: str) -> None:
 def said(page: Path) -> Iterator[tuple[str, str]]:
     """Yield each call of whesl in a page, in code or in a block: the command, and what follows it."""
     text = page.read_text()
-    blocks = re.findall(r"```(?:console|sh)?\n(.*?)```", text, re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = [block for kind, block in fenced if kind in ("", "console", "sh")]
     lines = [line for block in blocks for line in re.findall(r"\bwhesl [a-z](?:(?!\$ ).)*", block)]
     spans = re.findall(r"`(whesl [a-z][^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     for line in (*lines, *spans):
