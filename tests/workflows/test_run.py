@@ -320,6 +320,7 @@ def test_a_chain_whose_first_script_fails(place: Place) -> None:
         (["study.yaml", "--out", "."], ("", ""), 2, "exists"),
         (["study.yaml", "--", "--pgen", "x.py"], ("", ""), 2, "pgen"),
         (["rules.esl"], ("", ""), 2, "no workflow"),
+        (["study.yaml", "--out", "my results"], ("", ""), 2, "without quotation marks"),
     ],
 )
 def test_errors_come_first(
@@ -349,3 +350,4 @@ def test_a_scheduler_that_does_not_answer_is_told_at_once(place: Place) -> None:
     assert "slurm does not answer" in errors
     assert "--rjms local" in errors
     assert not (place.directory / "out").exists(), output
+    assert not list(place.home.glob("workflows/*"))

@@ -126,6 +126,9 @@ def run(
     # A closed pipe or a full disk behind our own lines must not end the workflow.
     console, notices = display.steady(stderr=as_json), display.steady(stderr=True)
     with ExitStack() as stack:
+        # Nothing stays of what is refused before any of it has begun.
+        unbegun = stack.enter_context(ExitStack())
+        unbegun.callback(shutil.rmtree, directory, ignore_errors=True)
         environment = dict(os.environ)
         if name == "local":
             size = nodes or max([4, *(task.nodes + spares + (not own_node) for task in first.tasks)])
@@ -153,6 +156,8 @@ def run(
             arguments=arguments,
             environment=environment,
         )
+        manager.check(ready.plan)
+        unbegun.pop_all()
         # So that no task has to check what was checked here.
         load_rules((str(directory / "spec.json"),), home / "cache", any_job=False)
         for notice in ready.notices:

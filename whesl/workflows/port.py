@@ -124,8 +124,12 @@ class WorkflowManager(Protocol):
         """Return a wrapped text as it was before, byte for byte."""
         ...
 
+    def check(self, plan: RunPlan) -> None:
+        """Raise UsageError for what ``start`` would refuse, as when the manager's program is missing."""
+        ...
+
     def start(self, plan: RunPlan) -> Running:
-        """Start the manager. Raises UsageError when its program is missing."""
+        """Start the manager. Raises UsageError."""
         ...
 
     def submits(self, plan: RunPlan) -> frozenset[str]:

@@ -83,6 +83,9 @@ class Batch:
         """Return a wrapped script as it was."""
         return scripts.unwrap_script(text)
 
+    def check(self, plan: RunPlan) -> None:
+        """Find nothing: what a script asks for is the scheduler's to judge."""
+
     def start(self, plan: RunPlan) -> Chain:
         """Submit the scripts, each after those it waits for."""
         return Chain.start(plan)

@@ -12,7 +12,7 @@ from whesl.model.workflow import Configuration, Task, Workflow
 from whesl.workflows import wrap
 from whesl.workflows.maestro import edit, storage, study
 from whesl.workflows.maestro.expand import Expansion, expand
-from whesl.workflows.maestro.running import Conductor
+from whesl.workflows.maestro.running import Conductor, program_of
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
 
 
@@ -91,6 +91,10 @@ class Maestro:
     def undo(self, text: str, path: Path) -> str:
         """Return a wrapped study as it was."""
         return edit.unwrap_commands(text, str(path))
+
+    def check(self, plan: RunPlan) -> None:
+        """Refuse a study for another resource manager, or a directory of which Maestro makes two words."""
+        program_of(plan)
 
     def start(self, plan: RunPlan) -> Conductor:
         """Start ``maestro run`` in the foreground of a session of its own."""

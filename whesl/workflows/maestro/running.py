@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from whesl.model.errors import UsageError
@@ -46,15 +47,8 @@ class Conductor:
         self._again: float | None = None
         self._restarts = 0
         self._stopped = False
-        self._environment = plan.environment
-        adapter = _adapter(plan)
-        _refuse_blanks(plan, adapter)
-        if adapter == "flux":
-            program, self._environment = with_flux(plan.environment)
-        else:
-            program = find_program("maestro", plan.environment)
-        self._program = program
-        command = [program, "run", "-y", "-fg", "-s", self._sleep]
+        self._program, self._environment = program_of(plan)
+        command = [self._program, "run", "-y", "-fg", "-s", self._sleep]
         self._process = self._start([*command, "-o", plan.workflow.root, *plan.arguments, plan.files[0]])
 
     def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
@@ -143,6 +137,18 @@ def _adapter(plan: RunPlan) -> str:
             hint="change the study's batch block, or choose another --rjms",
         )
     return adapter
+
+
+def program_of(plan: RunPlan) -> tuple[str, Mapping[str, str]]:
+    """Return Maestro's program for a study, and the environment that it needs.
+
+    Raises UsageError when there is none, or when it could not do what the study asks for.
+    """
+    adapter = _adapter(plan)
+    _refuse_blanks(plan, adapter)
+    if adapter == "flux":
+        return with_flux(plan.environment)
+    return find_program("maestro", plan.environment), plan.environment
 
 
 def _refuse_blanks(plan: RunPlan, adapter: str) -> None:
