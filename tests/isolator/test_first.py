@@ -112,7 +112,8 @@ def test_the_isolator_finds_it_and_starts_nothing(
 ) -> None:
     (tmp_path / "out").write_text("before\n")
     (tmp_path / "go").write_text("") if ended else None
-    wanted = job(tmp_path, "echo once >> out; for i in $(seq 6000); do [ -e go ] && break; sleep 0.01; done; exit 3\n")
+    wait = "for i in $(seq 6000); do [ -e go ] && break; sleep 0.01; done"
+    wanted = job(tmp_path, f"echo once >> out; {wait}; exit 3\n")
     wanted = msgspec.structs.replace(wanted, first=first.sizes(wanted, directory))
     assert wanted.first is not None and wanted.first.sizes[str(tmp_path / "out")] == len("before\n")
     pid = first.begin(wanted, directory, HostAllocation({}))
