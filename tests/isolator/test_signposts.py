@@ -22,6 +22,7 @@ if [ "$WHESL_RESTART_COUNT" = 0 ]; then
   printf ha > "$1"; echo "No space left on device"; sleep 600
 fi
 echo whole > "$1"; echo later > "$2"
+[ -z "$OPENED" ] || chmod 777 "$OPENED"
 [ -z "$FAILS" ]
 """
 
@@ -52,3 +53,12 @@ def test_not_after_a_failure_and_not_in_a_workflow(bench: Bench, failing: bool) 
     old = bench.place / "small/run"
     assert (old / "first").read_text() == "ha" and not (old / "first").is_symlink()
     assert not (old / "second").exists()
+
+
+def test_what_cannot_be_linked_is_told(bench: Bench) -> None:
+    """Its manager would take the half-written output for whole."""
+    bench.environment["OPENED"] = str(bench.place / "small/run")  # others could exchange what is put there
+    assert call(bench, "--step", "app") == 0
+    told = (bench.directory.path / "summary").read_text()
+    assert "no links lead there" in told
+    assert "may be half-written: use the new ones" in told

@@ -453,8 +453,7 @@ class Daemon:
         # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
         letting_go = threading.Thread(target=self._outlook.close, name="letting-go", daemon=True)
         letting_go.start()
-        signposts.leave(self._job, self._state, self._told, os.environ, self._clock)
-        self._summarise()
+        self._summarise(signposts.leave(self._job, self._state, self._told, os.environ, self._clock))
         self._journal.close()
         self._news.finish()
         self._nodes.close()
@@ -495,11 +494,11 @@ class Daemon:
         """Return kind, data and time of the journal's records. Raises JournalError."""
         return [(record.kind, record.data, record.time) for record in self._journal.read()]
 
-    def _summarise(self) -> None:
+    def _summarise(self, notes: tuple[str, ...]) -> None:
         ended = self._state.ended
         assert ended is not None
         try:
-            told = summary.summarise(self._job.setup, self._told(), ended)
+            told = summary.summarise(self._job.setup, self._told(), ended, notes)
             taskdir.replace(self._directory.summary, summary.text(told).encode())
             if self._job.json_summary:
                 taskdir.replace(Path(self._job.json_summary), msgspec.json.encode(told))

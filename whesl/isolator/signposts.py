@@ -22,12 +22,12 @@ def leave(
     records: Callable[[], Iterable[tuple[str, dict[str, Any], float]]],
     environment: Mapping[str, str],
     clock: Callable[[], float],
-) -> None:
+) -> tuple[str, ...]:
     """Put links at the old places (``whesl.erm.signpost``) when the task has succeeded at new ones.
 
     Not in a workflow of ours: its dependents are told the path map. Not before the task is over, and not when
-    it has failed: then the old places are as the failed attempt left them. May be done again. What cannot be
-    done is said in the log; the task's own status stays.
+    it has failed: then the old places are as the failed attempt left them. May be done again. The task's own
+    status stays, whatever cannot be done.
 
     Args:
         job: the task.
@@ -35,12 +35,14 @@ def leave(
         records: reads kind, data and time of its journal's records.
         environment: what the task's was made of.
         clock: the isolator's.
+
+    Returns what its user should know of that, a line each.
     """
     ended, configuration = state.ended, state.configuration
     if ended is None or ended.state is not TaskState.COMPLETED or job.setup.observe:
-        return
+        return ()
     if job.setup.workflow != WITHOUT_WORKFLOW or not configuration.path_map:
-        return
+        return ()
     # Only here: it is rare.
     from whesl.erm.signpost import Since, put_up
     from whesl.isolator.steps import task_paths
@@ -48,7 +50,7 @@ def leave(
     try:
         moved = next((time for kind, data, time in records() if kind == "step-done" and _moves(data)), None)
         if moved is None:
-            return
+            return ()
         named = task_paths(job, configuration, environment)
         ahead = time_now() - clock()
         since = Since(state.first_started + ahead, moved + ahead)
@@ -56,10 +58,15 @@ def leave(
         report = put_up(configuration.path_map, named, job.setup.task.id, since, streams)
     except (WheslError, OSError) as error:
         LOG.error("no links at the old places: %s", error)
-        return
+        places = ", ".join(f"{rule.new} instead of {rule.old}" for rule in configuration.path_map.rules)
+        return (
+            f"its outputs are below {places}, and no links lead there: {error}",
+            "what stands at the old places may be half-written: use the new ones",
+        )
     LOG.info("%d links at the old places", report.linked)
     for note in report.notes:
         LOG.warning("%s", note)
+    return tuple(report.notes)
 
 
 def _moves(data: Mapping[str, Any]) -> bool:

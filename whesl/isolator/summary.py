@@ -36,7 +36,10 @@ class Handled(msgspec.Struct, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it."""
+    """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
+
+    ``notes``: what else its user should know.
+    """
 
     task: str
     state: str
@@ -47,15 +50,22 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     handled: list[Handled]
     dropped: int
     unwatched: str = ""
+    notes: tuple[str, ...] = ()
 
 
-def summarise(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]], ended: Ended) -> Summary:
+def summarise(
+    setup: Setup,
+    records: Iterable[tuple[str, dict[str, Any], float]],
+    ended: Ended,
+    notes: tuple[str, ...] = (),
+) -> Summary:
     """Return the summary of a task.
 
     Args:
         setup: the task.
         records: kind, data and time of its journal's records.
         ended: how it ended.
+        notes: what else its user should know, a line each.
     """
     handled: dict[int, Handled] = {}
     began: dict[int, float] = {}
@@ -95,6 +105,7 @@ def summarise(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]]
         handled=list(handled.values()),
         dropped=dropped,
         unwatched=_unwatched(setup.spec, setup.task),
+        notes=notes,
     )
 
 
@@ -147,4 +158,5 @@ def text(summary: Summary) -> str:
             lines.append(f"    {item.action}: {item.reason}")
     if summary.dropped:
         lines.append(f"  {summary.dropped} further detections were consequences of these")
+    lines += [f"  {note}" for note in summary.notes]
     return "\n".join(visible(line.replace("\n", " ")) for line in lines) + "\n"
