@@ -270,7 +270,9 @@ int main(int argc, char **argv) {
   int rank, size, sum = 0, one = 1;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  /* Up, then down: two ranks that connect to each other at once may fail (open-mpi/ompi#10734). */
+  MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD);
   printf("%d of %d, sum %d, under %s\\n", rank, size, sum, getenv("FLUX_JOB_ID") ? "Flux" : "Slurm");
   MPI_Finalize();
   return 0;
