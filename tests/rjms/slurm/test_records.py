@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
@@ -98,6 +98,7 @@ def test_garbage_is_not_an_observation(text: str) -> None:
 
 
 @given(st.text(max_size=60), st.integers(0, 14))
+@example("²", 6)  # a digit to Python, and no number
 def test_any_text_is_read_or_refused(text: str, field: int) -> None:
     fields = job_row().rstrip("\n").split("\x1f")[:-1]
     fields[field : field + 1] = [text]

@@ -155,6 +155,6 @@ def ranks_of(idset: object) -> set[int]:
     found: set[int] = set()
     for part in text.split(","):
         low, _, high = part.partition("-")
-        if low.isdigit() and (high.isdigit() or not high):
+        if low.isdecimal() and (high.isdecimal() or not high):
             found.update(range(int(low), min(int(high or low), int(low) + hostlist.MAX_HOSTS) + 1))
     return found

@@ -152,9 +152,9 @@ def node_count(line: Line, environ: Mapping[str, str], named: tuple[str, ...] | 
         wanted = max(map(int, given.split("-")))  # "2" or "2-4"
     else:
         whole = environ.get("SLURM_JOB_NUM_NODES") or environ.get("SLURM_NNODES") or ""
-        wanted = int(whole) if whole.isdigit() else len(set(named)) if named else available
+        wanted = int(whole) if whole.isdecimal() else len(set(named)) if named else available
     tasks = line.value("ntasks") or (environ.get("SLURM_NTASKS") if given is None else None)
-    if tasks is not None and tasks.isdigit():
+    if tasks is not None and tasks.isdecimal():
         wanted = min(wanted, int(tasks))
     return max(1, min(wanted, available))
 

@@ -136,7 +136,7 @@ def _size(
 ) -> tuple[int, int, list[str]]:
     """Return how many nodes and tasks, and the nodes themselves where the user named some."""
     given = line.value("nodes")
-    if given is not None and not given.isdigit():
+    if given is not None and not given.isdecimal():
         raise _Other
     names = named_nodes(line, environ, read)
     wanted = node_count(line, environ, names, len(nodes.active))
@@ -188,7 +188,7 @@ def _shape(
 def _number(text: str | None) -> int | None:
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise _Other
     return int(text)
 
@@ -293,7 +293,7 @@ def _file(given: str | None) -> str | None:
         return None
     if given == "none":
         return "/dev/null"
-    if not given or "%" in given or "\\" in given or given.isdigit():
+    if not given or "%" in given or "\\" in given or given.isdecimal():
         raise _Other
     return given
 

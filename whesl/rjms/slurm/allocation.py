@@ -47,7 +47,7 @@ class SlurmAllocation:
     def __init__(self, environ: Mapping[str, str], *, timeout: float = TIMEOUT) -> None:
         self._environ = dict(environ)
         self._job_id = environ.get("SLURM_JOB_ID", "")
-        if not self._job_id.isdigit():
+        if not self._job_id.isdecimal():
             raise UsageError(f"SLURM_JOB_ID is not a job's id: {self._job_id!r}")
         self._nodes = nodes_of(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
@@ -269,4 +269,4 @@ def step_command(request: StepRequest, name: str) -> list[str]:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+    return int(text) if text is not None and text.isdecimal() else None

@@ -55,7 +55,7 @@ class Bindings:
 
     def living(self, ids: Sequence[str]) -> list[JobRecord] | None:
         """Return the records of jobs, None when one of them is not a single, living job or is not told."""
-        if self._given_up or len(ids) > _MOST or not all(job_id.isdigit() for job_id in ids):
+        if self._given_up or len(ids) > _MOST or not all(job_id.isdecimal() for job_id in ids):
             return None
         with self._lock:
             self._looks += 1

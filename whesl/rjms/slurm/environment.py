@@ -55,10 +55,10 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
             counts = dict(zip(allocated, expand_counts(environ[name]), strict=False))
             fallback = min(counts.values(), default=1)
             result[name] = compress_counts([counts.get(node, fallback) for node in active])
-    if active and environ.get("SLURM_NTASKS", "").isdigit():
+    if active and environ.get("SLURM_NTASKS", "").isdecimal():
         tasks = int(environ["SLURM_NTASKS"])
         per_node = environ.get("SLURM_NTASKS_PER_NODE", "")
-        if per_node.isdigit():
+        if per_node.isdecimal():
             tasks = min(tasks, int(per_node) * len(active))
         result |= {"SLURM_NTASKS": str(tasks), "SLURM_NPROCS": str(tasks)}
         each, more = divmod(tasks, len(active))

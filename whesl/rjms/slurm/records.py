@@ -101,7 +101,7 @@ def addresses(output: str) -> dict[str, tuple[str, int]]:
     return {
         name: (address, int(port))
         for name, address, port in _rows(output, len(_ADDRESS_FIELDS), "sinfo")
-        if address and port.isdigit()
+        if address and port.isdecimal()
     }
 
 
@@ -117,12 +117,21 @@ def places(output: str) -> dict[str, Place]:
     """
     found: dict[str, Place] = {}
     for job_id, nodes, batch_host, restarts in _rows(output, len(_PLACE_FIELDS), "squeue"):
-        if not job_id.isdigit() or not restarts.isdigit():
+        if not job_id.isdecimal() or not restarts.isdecimal():
             raise _garbage("squeue", " ".join((job_id, restarts)))
         if _hosts(nodes, "squeue"):
             host = "" if batch_host in _NO_HOST else batch_host
             found[job_id] = Place(nodes=nodes, batch_host=host, restarts=restarts)
     return found
+
+
+def settings(output: str) -> dict[str, str]:
+    """Return the settings by name, from ``scontrol show config``."""
+    return {
+        name.strip(): value.strip()
+        for name, mark, value in (line.partition("=") for line in output.splitlines())
+        if mark
+    }
 
 
 def accounted(output: str) -> list[JobRecord]:
@@ -137,7 +146,7 @@ def accounted(output: str) -> list[JobRecord]:
         if state == "RESIZING":
             continue
         code, _, signal = status.partition(":")
-        if not code.isdigit() or not signal.isdigit():
+        if not code.isdecimal() or not signal.isdecimal():
             raise _garbage("sacct", status)
         record = JobRecord(
             id=job_id,
@@ -177,7 +186,7 @@ def _job(fields: list[str]) -> JobRecord:
         name,
         comment,
     ) = fields
-    if not job_id.isdigit() or not restarts.isdigit() or not status.isdigit():
+    if not job_id.isdecimal() or not restarts.isdecimal() or not status.isdecimal():
         raise _garbage("squeue", " ".join((job_id, restarts, status)))
     node_list = _hosts(hosts, "squeue")
     batch_host = "" if batch in _NO_HOST else batch
@@ -217,7 +226,7 @@ def _exit_code(status: int) -> int:
 
 
 def _time(text: str) -> float:
-    return float(text) if text.isdigit() else 0.0  # N/A, Unknown, None
+    return float(text) if text.isdecimal() else 0.0  # N/A, Unknown, None
 
 
 def _hosts(text: str, command: str) -> tuple[str, ...]:

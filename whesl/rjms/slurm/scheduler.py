@@ -65,7 +65,7 @@ class SlurmScheduler:
         except CouldNotObserveError as error:
             return self._look_again(request.token, error)
         job_id = reply.strip().split(";")[0]
-        if job_id.isdigit():
+        if job_id.isdecimal():
             return job_id
         return self._look_again(
             request.token, CouldNotObserveError(f"sbatch printed no job id: {reply[:80]!r}")
@@ -197,7 +197,7 @@ class SlurmScheduler:
         """
         text = self._commands.run("squeue", "-h", "-j", job_id, "-O", f"EligibleTime:{records.SEPARATOR}")
         due = text.strip().rstrip(records.SEPARATOR)
-        if not due.isdigit() or int(due) <= time.time() + _SOON:
+        if not due.isdecimal() or int(due) <= time.time() + _SOON:
             return False
         self._update_job(job_id, f"StartTime=now+{_REVOKED}")
         return True
@@ -288,8 +288,7 @@ def requeues_preempted(commands: SlurmCommands, partition: str) -> bool:
 
 
 def _settings(commands: SlurmCommands) -> dict[str, str]:
-    lines = commands.run("scontrol", "show", "config").splitlines()
-    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+    return records.settings(commands.run("scontrol", "show", "config"))
 
 
 def submission(request: JobRequest) -> list[str]:

@@ -24,7 +24,7 @@ def withheld(environ: Mapping[str, str], *, timeout: float = TIMEOUT) -> dict[st
     RefusedError or TransientError when Slurm does not tell.
     """
     job = environ.get("SLURM_JOB_ID", "")
-    if not job.isdigit() or environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST"):
+    if not job.isdecimal() or environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST"):
         return {}
     text = SlurmCommands(environ, timeout=timeout).run("squeue", "-h", "-j", job, "-O", records.PLACE_FORMAT)
     place = records.places(text).get(job)
