@@ -9,6 +9,7 @@ import pytest
 
 from whesl.cli.probes import login, managers, settings
 from whesl.cli.probes.findings import Finding, State
+from whesl.rjms.slurm import records
 
 GOOD = """\
 Configuration data as of 2026-01-01T00:00:00
@@ -23,7 +24,7 @@ ALONE = GOOD.replace("slurmdbd", "none")
 
 
 def told(text: str, **environ: str) -> dict[str, Finding]:
-    return {finding.name: finding for finding in settings.findings(settings.read(text), environ)}
+    return {finding.name: finding for finding in settings.findings(records.settings(text), environ)}
 
 
 # Slurm ------------------------------------------------------------------------------------------------

@@ -66,9 +66,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``claim`` owns the task, in its ``run``; ``fenced`` claims never do again. ``alias`` is what its isolator
     calls it, where that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is
     when, by its isolator's clock, its state was last told of; ``behind``: how far that clock is behind the
-    coordinator's.
-    ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says of the silent
-    task that its job has ended; 0: no such thing.
+    coordinator's. ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says
+    of the silent task that its job has ended; 0: no such thing.
     """
 
     id: str

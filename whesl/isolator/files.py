@@ -50,10 +50,20 @@ def started(pid: int) -> int:
     Args:
         pid: its number.
     """
+    fields = status_fields(pid)
+    return int(fields[19]) if fields else 0
+
+
+def status_fields(pid: int) -> list[bytes]:
+    """Return what proc_pid_stat(5) tells of a process from its state on; nothing when there is none.
+
+    Args:
+        pid: its number.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
             content = file.read()
     except OSError:
-        return 0
+        return []
     # The name may contain anything, parentheses and spaces included: the last one ends it.
-    return int(content.rpartition(b")")[2].split()[19])
+    return content.rpartition(b")")[2].split()

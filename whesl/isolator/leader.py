@@ -50,9 +50,8 @@ def _name(pid: int) -> str:
 
 
 def _parent(pid: int) -> int:
-    # The name may contain anything, parentheses and spaces included: the last one ends it.
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return int(fields[1]) if len(fields) > 1 else 0
+    fields = files.status_fields(pid)
+    return int(fields[1]) if fields else 0
 
 
 def _read(path: str) -> bytes:

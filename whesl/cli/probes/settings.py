@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from whesl.cli.probes.findings import Finding, State, ask
+from whesl.rjms.slurm import records
 from whesl.wire.ports import PORTS_VARIABLE
 
 GROUP = "resource managers"
@@ -16,21 +17,12 @@ SHORT_MEMORY = 120
 _NUMBER = re.compile(r"[0-9]+")
 
 
-def read(text: str) -> dict[str, str]:
-    """Return the settings in what ``scontrol show config`` prints."""
-    return {
-        name.strip(): value.strip()
-        for name, mark, value in (line.partition("=") for line in text.splitlines())
-        if mark
-    }
-
-
 def slurm() -> list[Finding]:
     """Look at the settings of the Slurm that answers here; nothing where there is none."""
     answer = ask("scontrol", "show", "config")
     if answer is None or answer.status != 0:
         return []  # said already
-    return findings(read(answer.output), os.environ)
+    return findings(records.settings(answer.output), os.environ)
 
 
 def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Finding]:
