@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 import zmq
 
+from tests import waiting
 from tests.coordinator.world import RULES
 from whesl.esl.spec import (
     Spec,
@@ -56,12 +56,7 @@ def kill(home: Path) -> int:
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if result := condition():
-            return result
-        time.sleep(0.01)
-    raise AssertionError(f"did not happen: {what}")
+    return waiting.until(condition, what, PATIENCE)
 
 
 def whesl(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import waiting
 from whesl.isolator.taskdir import Owner, TaskDir
 from whesl.journal import Journal, JournalError
 
@@ -31,13 +31,7 @@ PATIENCE = 30.0
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
-    """Wait for something to become true, bounded."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"did not happen: {what}")
+    return waiting.until(condition, what, PATIENCE)
 
 
 def exists(pid: int) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import waiting
 from whesl.isolator.agent import Lease
 from whesl.isolator.fencing import Fence
 from whesl.isolator.silence import LEASE_MARGIN, Silence
@@ -40,12 +41,7 @@ PATIENCE = 60.0
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if value := condition():
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"did not happen: {what}")
+    return waiting.until(condition, what, PATIENCE)
 
 
 # The pure parts -------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests import waiting
 from tests.isolator.bench import CRASH, HEAD
 from tests.security.stranger import (
     STRANGER,
@@ -42,12 +42,7 @@ while [ ! -e "$PLACE/go" ]; do sleep 0.05; done
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if value := condition():
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"did not happen: {what}")
+    return waiting.until(condition, what, PATIENCE)
 
 
 class Run:

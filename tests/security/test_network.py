@@ -6,7 +6,6 @@ import os
 import resource
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 import pytest
 import zmq
 
+from tests import waiting
 from tests.security.stranger import STRANGER, needs_root, open_place, result_of, run_as, start_as
 from whesl.coordinator import start
 from whesl.journal import Journal
@@ -39,12 +39,7 @@ class Ping(msgspec.Struct, tag="ping"):
 
 
 def until(condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"did not happen: {what}")
+    return waiting.until(condition, what, patience)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ import msgspec
 import pytest
 import zmq
 
+from tests import waiting
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
 from whesl.wire.client import CoordinatorClient, request
@@ -53,13 +53,7 @@ class Pong(msgspec.Struct, tag="pong"):
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
-    """Call until the result is true; fail at the deadline."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if result := condition():
-            return result
-        time.sleep(0.005)
-    raise AssertionError(f"did not happen: {what}")
+    return waiting.until(condition, what, PATIENCE)
 
 
 class TestLink:
