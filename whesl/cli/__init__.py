@@ -26,6 +26,7 @@ COMMANDS = {
     "resume": ("control", "Let a paused task go on."),
     "pause": ("control", "Stop a task and keep its allocation."),
     "cancel": ("control", "End a task for good."),
+    "clean": ("clean", "Remove the files of tasks that are over."),
     "nodes": ("nodes", "Show or change the memory of bad nodes."),
     "coordinator": ("coordinator", "Start, stop or look at the coordinator."),
     "local": ("local", "The embedded resource manager."),

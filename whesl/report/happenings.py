@@ -17,6 +17,8 @@ from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 
+_REGISTERED = ("step", "instance", "workspace")
+
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
     """One recorded fact about a task, in the isolator's words. ``time`` is seconds since the epoch."""
@@ -61,6 +63,8 @@ def latest(home: Path) -> str:
     for name in without_coordinator(home, begun.keys()):
         tasks = (home / "tasks" / quote(name, safe="")).glob("*/job.json")
         begun[name] = max(path.stat().st_mtime for path in tasks)
+    if not begun:  # the tasks' own files may have been removed since
+        begun = _known_to_coordinator(home)
     if begun:
         return max(begun, key=lambda name: begun[name])
     raise UsageError(
@@ -81,16 +85,16 @@ def gather(home: Path, workflow_id: str) -> Gathered:
     """Return all that is known of a workflow. Raises UsageError for an unknown one."""
     damaged: list[str] = []
     directories = _task_directories(home, workflow_id)
-    workflow = _workflow(home, workflow_id, directories)
+    told = [item for item in _from_coordinator(home, damaged) if item.task.startswith(f"{workflow_id}/")]
+    workflow = _workflow(home, workflow_id, [task for task, _ in directories] or _tasks_of(told))
     found: list[Happening] = []
     reported: dict[str, list[Happening]] = {task.id: [] for task, _ in directories}
     clocks: dict[str, dict[str, float]] = {}  # by task and claim: how far its clock was behind
-    for item in _from_coordinator(home, damaged):
-        if item.task.startswith(f"{workflow_id}/"):
-            if item.kind == "coordinator:clock":
-                clocks.setdefault(item.task, {}).update(_behind(item.data))
-            relayed = not item.kind.startswith("coordinator:")
-            (reported.setdefault(item.task, []) if relayed else found).append(item)
+    for item in told:
+        if item.kind == "coordinator:clock":
+            clocks.setdefault(item.task, {}).update(_behind(item.data))
+        relayed = not item.kind.startswith("coordinator:")
+        (reported.setdefault(item.task, []) if relayed else found).append(item)
     own: dict[str, list[Happening]] = {}
     for task, directory in directories:
         own.setdefault(task.id, []).extend(_from_isolator(task.id, directory, damaged))
@@ -149,25 +153,36 @@ def known_workflows(home: Path) -> list[str]:
     return known + without_coordinator(home, known)
 
 
-def _workflow(home: Path, workflow_id: str, directories: list[tuple[Task, Path]]) -> Workflow:
+def _tasks_of(told: list[Happening]) -> list[Task]:
+    """Return the tasks that a coordinator wrote down, for those whose own files were removed."""
+    found: dict[str, Task] = {}
+    for item in told:
+        if item.kind == "coordinator:registered":
+            step, instance, workspace = (str(item.data.get(name, "")) for name in _REGISTERED)
+            found[item.task] = Task(id=item.task, step=step, instance=instance, workspace=workspace)
+    return list(found.values())
+
+
+def _workflow(home: Path, workflow_id: str, tasks: list[Task]) -> Workflow:
     try:
         return msgspec.json.decode(
             (home / "workflows" / workflow_id / "workflow.json").read_bytes(), type=Workflow
         )
     except (OSError, *UNDECODABLE):
-        if directories:
-            return Workflow(
-                id=workflow_id,
-                name=workflow_id,
-                wms="",
-                root="",
-                tasks=tuple({task.id: task for task, _ in directories}.values()),
-            )
-    known = known_workflows(home)
+        if tasks:
+            one_each = tuple({task.id: task for task in tasks}.values())
+            return Workflow(id=workflow_id, name=workflow_id, wms="", root="", tasks=one_each)
+    known = known_workflows(home) or sorted(_known_to_coordinator(home))
     raise UsageError(
         f"there is no workflow '{workflow_id}'",
         hint=f"known are: {', '.join(known[-5:])}" if known else "none was run with this WHESL_HOME",
     )
+
+
+def _known_to_coordinator(home: Path) -> dict[str, float]:
+    """Return the workflows of the coordinator's journal, and when a task of theirs registered last."""
+    told = (item for item in _from_coordinator(home, []) if item.kind == "coordinator:registered")
+    return {item.task.partition("/")[0]: item.time for item in told}
 
 
 class _Setup(msgspec.Struct):

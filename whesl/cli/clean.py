@@ -1,0 +1,292 @@
+"""whesl clean: remove what ended tasks have left in WHESL_HOME."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import click
+import msgspec
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from whesl.cli import candidates
+from whesl.cli.display import Screen, steady
+from whesl.coordinator.observing import known_state
+from whesl.isolator import leftovers
+from whesl.isolator.leftovers import Leftover
+from whesl.model.errors import UsageError
+from whesl.model.signs import visible
+from whesl.model.states import TaskState
+from whesl.wire import keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DAYS = 7.0
+_DAY = 86400.0
+_HEAD = ("workflow", "last written", "tasks", "files", "size", "report")
+_NAMED = 3  # tasks that a sentence names
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What one workflow has left. ``why`` says why all of it stays, empty when it may go."""
+
+    workflow: str
+    leftovers: tuple[Leftover, ...]
+    why: str = ""
+
+    @property
+    def changed(self) -> float:
+        """When something of it was last written, seconds since the epoch."""
+        return max((item.changed for item in self.leftovers), default=0.0)
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return sum(item.size for item in self.leftovers)
+
+    @property
+    def files(self) -> int:
+        """How many files."""
+        return sum(item.files for item in self.leftovers)
+
+    @property
+    def reported(self) -> bool:
+        """Whether its report stays: what its tasks wrote down stands in the coordinator's journal as well."""
+        return all(item.reported for item in self.leftovers)
+
+
+@click.command()
+@click.argument("workflows", nargs=-1, metavar="[WORKFLOW]...", shell_complete=candidates.workflows)
+@click.option(
+    "--older-than",
+    "days",
+    type=click.FloatRange(min=0),
+    metavar="DAYS",
+    default=None,
+    help=f"Only workflows of which nothing was written for so long.  [default: {DAYS:g}; 0 for those named]",
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def clean(workflows: tuple[str, ...], days: float | None, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """Remove the files of tasks that are over: WORKFLOWs by name, or all old ones.
+
+    A workflow goes as a whole once each of its tasks is over; one that is not, or of which that cannot be
+    told, stays. Outputs of tasks are not touched. `whesl status` and `whesl report` show removed workflows
+    as before, except those that ran without a coordinator.
+    """
+    if not (dry_run or yes) and (as_json or not sys.stdin.isatty()):
+        raise UsageError("nobody can be asked here", hint="say --dry-run to look, --yes to remove")
+    home = keys.home()
+    limit = days if days is not None else (0.0 if workflows else DAYS)
+    known = known_state(home)
+    if known.damage:
+        click.echo(f"whesl: {known.damage}; tasks whose end is not known stay", err=True)
+    states = {
+        name: task.state for task in known.state.tasks.values() for name in (task.id, task.alias) if name
+    }
+    everything = survey(home, states, workflows)
+    chosen, kept = choose(everything, time.time() - limit * _DAY if limit else math.inf)
+    if not as_json:
+        _show(chosen, kept)
+    going = bool(chosen) and not dry_run
+    if going and not yes:
+        click.confirm(f"remove {_total(chosen)}?", abort=True)
+    gone, failures = _remove(chosen, states) if going else ((), [])
+    if as_json:
+        view = _view(chosen if dry_run else gone, [*kept, *failures], dry_run=dry_run)
+        click.echo(msgspec.json.encode(view).decode())
+    elif going:
+        click.echo(f"removed {_total(gone)}")
+    for found in failures:
+        click.echo(f"whesl: {visible(found.workflow)} stays: {visible(found.why)}", err=True)
+    return int(bool(failures))
+
+
+def survey(home: Path, states: Mapping[str, TaskState], wanted: Sequence[str] = ()) -> list[Found]:
+    """Return what the workflows of a home have left, in the order of their names.
+
+    Args:
+        home: the WHESL home.
+        states: of all tasks that the coordinator knows, by id.
+        wanted: the workflows to look at, all when empty.
+
+    Raises UsageError for a workflow that has left nothing.
+    """
+    present = {unquote(path.name): path for path in sorted((home / "tasks").glob("*")) if path.is_dir()}
+    if missing := [name for name in wanted if name not in present]:
+        named = ", ".join(f"'{visible(name)}'" for name in missing)
+        known = (
+            f"these have: {', '.join(list(present)[-5:])}" if present else f"nothing lies below {home}/tasks"
+        )
+        raise UsageError(f"no files are left of {named}", hint=known)
+    living: dict[str, list[str]] = {}
+    for task, state in states.items():
+        if not state.final:
+            living.setdefault(task.partition("/")[0], []).append(f"{task} is {state.value}")
+    found = []
+    with _looking() as tell:
+        for name in dict.fromkeys(wanted) or present:
+            items = []
+            for path in sorted(path for path in present[name].iterdir() if path.is_dir()):
+                items.append(leftovers.look(path, states.get(leftovers.name_of(path))))
+                tell(1)
+            alive = living.get(name) or [f"{item.task}: {item.why}" for item in items if item.why]
+            found.append(Found(workflow=name, leftovers=tuple(items), why=_some(alive)))
+    return found
+
+
+def choose(everything: Sequence[Found], before: float) -> tuple[list[Found], list[Found]]:
+    """Return which workflows go and which stay; those that stay say why. Pure.
+
+    Args:
+        everything: what there is.
+        before: workflows that were written to later than this stay, seconds since the epoch.
+    """
+    going, staying = [], []
+    for found in everything:
+        if found.why:
+            staying.append(found)
+        elif found.changed > before:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.changed))
+            staying.append(msgspec.structs.replace(found, why=f"written to on {when}"))
+        else:
+            going.append(found)
+    return going, staying
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f", and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+    return ", ".join(words[:_NAMED]) + more
+
+
+def _remove(
+    chosen: Sequence[Found], states: Mapping[str, TaskState]
+) -> tuple[tuple[Found, ...], list[Found]]:
+    """Remove; return what went, and what stays of it with the reasons."""
+    gone, failures = [], []
+    with _bar(sum(len(found.leftovers) for found in chosen)) as tell:
+        for found in chosen:
+            went, why = [], []
+            for item in found.leftovers:
+                try:
+                    stays = leftovers.remove(item.path, states.get(item.task))
+                except OSError as error:
+                    stays = f"{error.filename or item.path}: {error.strerror or error}"
+                if stays:
+                    why.append(f"{item.task}: {stays}")
+                else:
+                    went.append(item)
+                tell(1)
+            if went:
+                gone.append(Found(workflow=found.workflow, leftovers=tuple(went)))
+            if why:
+                failures.append(Found(workflow=found.workflow, leftovers=(), why=_some(why)))
+            else:
+                # A task that has just started has made its directory in there.
+                _drop_empty(found)
+    return tuple(gone), failures
+
+
+def _drop_empty(found: Found) -> None:
+    try:
+        keys.home().joinpath("tasks", quote(found.workflow, safe="")).rmdir()
+    except OSError:
+        return
+
+
+def _cells(found: Found) -> list[str]:
+    return [
+        visible(found.workflow),
+        time.strftime("%Y-%m-%d %H:%M", time.localtime(found.changed)) if found.changed else "-",
+        str(len(found.leftovers)),
+        str(found.files),
+        decimal(found.size),
+        "stays" if found.reported else "goes with it",
+    ]
+
+
+def _show(chosen: Sequence[Found], kept: Sequence[Found]) -> None:
+    for found in kept:
+        click.echo(f"stays: {visible(found.workflow)} ({visible(found.why)})", err=True)
+    if not chosen:
+        click.echo("nothing to remove")
+        return
+    if not Screen().is_terminal:
+        for found in chosen:
+            click.echo("\t".join(_cells(found)))
+        return
+    table = Table(*_HEAD[:2], title="may go")
+    for name in _HEAD[2:5]:
+        table.add_column(name, justify="right")
+    table.add_column(_HEAD[5])
+    for found in chosen:
+        # Cells are data: brackets in them are no markup.
+        table.add_row(*map(Text, _cells(found)))
+    Screen().print(table)
+
+
+def _total(chosen: Sequence[Found]) -> str:
+    tasks = sum(len(found.leftovers) for found in chosen)
+    files = sum(found.files for found in chosen)
+    size = decimal(sum(found.size for found in chosen))
+    return f"{files} files of {tasks} {'task' if tasks == 1 else 'tasks'}, {size}"
+
+
+def _view(chosen: Sequence[Found], kept: Sequence[Found], *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        "bytes": sum(found.size for found in chosen),
+        "files": sum(found.files for found in chosen),
+        "removed": [
+            {
+                "workflow": found.workflow,
+                "tasks": len(found.leftovers),
+                "files": found.files,
+                "bytes": found.size,
+                "changed": found.changed,
+                "report_stays": found.reported,
+            }
+            for found in chosen
+        ],
+        "kept": [{"workflow": found.workflow, "why": found.why} for found in kept],
+    }
+
+
+@contextmanager
+def _looking() -> Iterator[Callable[[int], None]]:
+    """Give a function that counts the tasks looked at, where somebody looks on."""
+    console = steady(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    seen = 0
+    with console.status("looking") as status:
+
+        def tell(count: int) -> None:
+            nonlocal seen
+            seen += count
+            status.update(f"looking: {seen} tasks")
+
+        yield tell
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    """Give a function that counts the tasks removed, where somebody looks on."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = steady(stderr=True)
+    columns = (TextColumn("removing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        work = bar.add_task("removing", total=total)
+        yield lambda count: bar.advance(work, count)
