@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -86,6 +87,17 @@ def test_a_failure_is_told_with_advice_and_by_the_status(place: Path) -> None:
     assert "failed: WHESL_HOME" in done.stdout
     assert f"chmod 700 {os.environ['WHESL_HOME']}" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_folds_what_a_pipe_gets_in_one_line(place: Path) -> None:
+    def words(text: str) -> str:
+        return re.sub(r"[0-9.]+", "#", "".join(text.split()))  # free room changes
+
+    piped = doctor().stdout
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", doctor(FORCE_COLOR="1", COLUMNS="80").stdout)
+    assert max(map(len, piped.splitlines())) > 80
+    assert max(map(len, shown.splitlines())) <= 80
+    assert words(shown) == words(piped)
 
 
 def test_nothing_is_changed(place: Path) -> None:

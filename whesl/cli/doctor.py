@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 import msgspec
-from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from whesl import __version__
@@ -70,17 +71,31 @@ def doctor(as_json: bool) -> int:
 
 
 def _show(findings: tuple[Finding, ...], *, healthy: bool) -> None:
-    screen = Screen(soft_wrap=True, highlight=False)
+    # A terminal folds at words, below what is folded; a pipe gets each finding in one line.
+    screen = Screen(soft_wrap=not Screen().is_terminal, highlight=False)
     width = max((len(finding.name) for finding in findings), default=0)
     for group in dict.fromkeys(finding.group for finding in findings):
         screen.print(Text(group, style="bold"))
         for finding in (item for item in findings if item.group == group):
             said = " ".join(part for part in (finding.version, finding.detail) if part)
-            line = Text("  ")
-            line.append(f"{finding.state.value:<8}", style=_STYLES[finding.state])
-            line.append(f"{finding.name:<{width}}  {said}".rstrip())
-            screen.print(line)
+            line = Text(f"{finding.state.value:<8}", style=_STYLES[finding.state])
+            line.append(f"{finding.name:<{width}}  ", style="default")
+            _print(screen, line, 2, Text(said))
             if finding.advice and finding.state is not State.OK:
-                screen.print(f"{'':<{width + 12}}[dim]{escape('-> ' + finding.advice)}[/dim]")
+                _print(screen, Text(), width + 12, Text(f"-> {finding.advice}", style="dim"))
     failed = [finding.name for finding in findings if finding.state is State.FAILED]
     screen.print("everything that is needed works" if healthy else f"failed: {', '.join(failed)}")
+
+
+def _print(screen: Screen, first: Text, indent: int, said: Text) -> None:
+    """Print words behind what begins their line."""
+    if screen.is_terminal:
+        row = Table.grid()
+        row.add_column(no_wrap=True)
+        row.add_column(overflow="fold")
+        row.add_row(first, said)
+        screen.print(Padding(row, (0, 0, 0, indent)))
+        return
+    line = Text(" " * indent).append_text(first).append_text(said)
+    line.rstrip()
+    screen.print(line)

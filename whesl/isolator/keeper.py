@@ -26,7 +26,10 @@ RESTARTS = 5
 RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 BLOCK = 1 << 20
-LOOK_EVERY = 0.02
+# Between two looks for output, seconds: while it comes, and the longest while none does. Each is some calls
+# to a file system that thousands of tasks may share.
+LOOK_FIRST = 0.02
+LOOK_LONGEST = 0.25
 # A file called random.py in the task's directory is the task's, and no module of ours (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
@@ -216,7 +219,9 @@ class Keeper:
         place = os.open(f"{self._directory}/copied-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         number, offset = _position(place)
         told = 0
+        pause = LOOK_FIRST
         while True:
+            before = number, offset
             over = self._over.is_set()
             following = os.path.isdir(f"{self._directory}/attempt-{number + 1}")  # noqa: PTH112
             try:
@@ -236,9 +241,10 @@ class Keeper:
             elif over:
                 return
             else:
-                if self._summary and name == self._teller:
-                    told = self._tell_paused(told)
-                self._over.wait(LOOK_EVERY)
+                pause = LOOK_FIRST if (number, offset) != before else min(pause * 2, LOOK_LONGEST)
+                if pause == LOOK_LONGEST and self._summary and name == self._teller:
+                    told = self._tell_paused(told)  # nothing is printed meanwhile
+                self._over.wait(pause)
 
     def _tell_paused(self, told: int) -> int:
         """Show why and that the task is paused, once; return which pause was told."""
