@@ -16,15 +16,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import zmq
 
-from whesl.isolator import core, ownership, processes, room, signposts, summary, takeup, taskdir
+from whesl.isolator import core, ownership, parting, processes, room, signposts, takeup, taskdir
 from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
-from whesl.isolator.escalation import EXIT_TEMPORARY
 from whesl.isolator.events import (
     AdoptAttempt,
     AttemptExited,
@@ -67,11 +64,10 @@ from whesl.isolator.steps import Steps
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.isolator.writing import Records
-from whesl.journal import Clock, JournalError
+from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
 from whesl.model.errors import WheslError
 from whesl.model.signs import visible
-from whesl.model.states import TaskState
 from whesl.rjms.port import Allocation
 from whesl.wire.messages import Control
 
@@ -80,7 +76,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-FLUSH_LIMIT = 5.0
 SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
 HEAR_PERSON = 1.0  # between two looks for a word on a paused task that has no coordinator
@@ -90,8 +85,6 @@ SETTLED = 0.2
 LOOK_AGAIN = 0.02
 # Room for some hundred records, when the journal's disk is full.
 RESERVE = 256 * 1024
-# Seconds for which a result that there is no room for is tried to be written.
-RESULT_PATIENCE = 30.0
 # Seconds for closing files, which a dead file system may hold up.
 LETTING_GO = 1.0
 
@@ -453,63 +446,24 @@ class Daemon:
         # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
         letting_go = threading.Thread(target=self._outlook.close, name="letting-go", daemon=True)
         letting_go.start()
-        self._summarise(signposts.leave(self._job, self._state, self._told, os.environ, self._clock))
+        notes = signposts.leave(self._job, self._state, self._told, os.environ, self._clock)
+        parting.summarise(self._directory, self._job, self._state, self._told, notes)
         self._journal.close()
         self._news.finish()
         self._nodes.close()
-        gives = may_give_back(finish, observe=self._job.setup.observe)
+        gives = parting.may_give_back(finish, observe=self._job.setup.observe)
         giving_back = Release(self._allocation, self._nodes.lost if gives else ())
         if self._client is not None:
-            self._part(self._client)
-        result = taskdir.Result(
-            code=finish.code, state=finish.state, reason=finish.reason, claim=self._job.setup.claim
-        )
-        content = msgspec.json.encode(result)
-        place = self._directory
-        try:
-            room.written(place.path, lambda: taskdir.replace(place.result_file, content), RESULT_PATIENCE)
-        except OSError as error:
-            # The keeper starts another isolator, which finds the task ended and tries again.
-            LOG.error("the result could not be written: %s", error)
+            parting.part(self._client)
+        parting.leave_result(self._directory, self._job, finish)
         giving_back.wait()
         letting_go.join(LETTING_GO)
         self._worker.close()
         self._asker.close()
 
-    def _part(self, client: CoordinatorClient) -> None:
-        """Leave the coordinator: what it does not take now is put where it looks when it is back."""
-        deadline = time.monotonic() + (FLUSH_LIMIT if client.connected() else 0.0)
-        while client.waiting and time.monotonic() < deadline:
-            client.socket.poll(50)
-            client.receive()
-            client.tick()
-        if client.waiting:
-            try:
-                LOG.warning("the coordinator is away: %d messages are left for it", client.leave())
-            except (OSError, WheslError) as error:
-                LOG.error("%d messages could not be left for the coordinator: %s", client.waiting, error)
-        client.close()
-
     def _told(self) -> list[tuple[str, dict[str, Any], float]]:
         """Return kind, data and time of the journal's records. Raises JournalError."""
         return [(record.kind, record.data, record.time) for record in self._journal.read()]
-
-    def _summarise(self, notes: tuple[str, ...]) -> None:
-        ended = self._state.ended
-        assert ended is not None
-        try:
-            told = summary.summarise(self._job.setup, self._told(), ended, notes)
-            taskdir.replace(self._directory.summary, summary.text(told).encode())
-            if self._job.json_summary:
-                taskdir.replace(Path(self._job.json_summary), msgspec.json.encode(told))
-        except (OSError, JournalError) as error:
-            LOG.warning("the summary could not be written: %s", error)
-
-
-def may_give_back(finish: Finish, *, observe: bool) -> bool:
-    """Whether lost nodes may be given back: not by a job that may run again, never by one who observes."""
-    again = finish.code == EXIT_TEMPORARY or finish.state is TaskState.ESCALATED
-    return not again and not observe
 
 
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
