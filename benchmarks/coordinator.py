@@ -265,7 +265,7 @@ def _floor(count: int, rounds: int) -> float:
             finally:
                 crowds.close()
                 server.kill()
-            taken.append(max(answer["seconds"] for answer in answers))
+            taken.append(float(max(answer["seconds"] for answer in answers)))
             print(f"bare ROUTER: {taken[-1]:.2f} s", file=sys.stderr, flush=True)
     return min(taken)
 

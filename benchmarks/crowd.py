@@ -63,6 +63,12 @@ class Isolator:
         self.ordinal = 0
         self.asked = 0.0
 
+    @property
+    def connected(self) -> bool:
+        """Whether a message would find its way now."""
+        events = self.socket.events
+        return isinstance(events, int) and bool(events & zmq.POLLOUT)
+
     def say(self, message: AnyMessage, *, reliable: bool = True) -> bool:
         """Send; False when there is no connection now."""
         now = time.monotonic()
@@ -203,7 +209,7 @@ class Crowd:
 
         def over() -> bool:
             for isolator in waiting:
-                if not isolator.answered and isolator.socket.events & zmq.POLLOUT:
+                if not isolator.answered and isolator.connected:
                     isolator.say(Ack(number=0), reliable=False)
                 self._take(isolator)
             waiting.difference_update({isolator for isolator in waiting if isolator.answered})
@@ -272,7 +278,7 @@ class Crowd:
         for descriptor, _ in self._poll.poll(wait):
             isolator = self._by_descriptor[descriptor]
             self._take(isolator)
-            if not isolator.answered and len(isolator.outbox) and isolator.socket.events & zmq.POLLOUT:
+            if not isolator.answered and len(isolator.outbox) and isolator.connected:
                 # Its connection was made: it greets, as the product's client does, and says what waits.
                 if not isolator.greeted:
                     isolator.greeted = True

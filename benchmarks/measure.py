@@ -259,7 +259,7 @@ class _Slurm:
 
 class _SlurmWithFlux(_Slurm):
     name = "Slurm with Flux inside"
-    options = ("--inner", "flux")
+    options: tuple[str, ...] = ("--inner", "flux")
 
 
 class _Flux:

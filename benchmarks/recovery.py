@@ -10,6 +10,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from measure import (
@@ -78,11 +80,11 @@ done
 def main() -> None:
     """Measure."""
     options = arguments("How long recoveries take.")
-    parts = [("exception, host", _exception_on_the_host)]
+    parts: list[tuple[str, Callable[[bool], list[Figure]]]] = [("exception, host", _exception_on_the_host)]
     for name in CLUSTERS:
-        parts.append((f"exception, {name}", lambda quick, name=name: _exception(name, quick)))  # type: ignore[misc]
+        parts.append((f"exception, {name}", partial(_exception, name)))
     for name in CLUSTERS:
-        parts.append((f"node killed, {name}", lambda quick, name=name: _node_killed(name, quick)))  # type: ignore[misc]
+        parts.append((f"node killed, {name}", partial(_node_killed, name)))
     parts.append(("network cut, Slurm", _cut))
     run_parts(options, parts)
 
@@ -204,9 +206,7 @@ def _kills(cluster: Cluster, place: Path, times: int, limit: float = 3.0) -> lis
         active = _active(made)
         begun = time.time()
         cluster.kill(active[1])
-        ranks = until(
-            lambda attempt=number + 1: _ranks(place, attempt), f"{cluster.name}: ranks on the spare"
-        )
+        ranks = until(partial(_ranks, place, number + 1), f"{cluster.name}: ranks on the spare")
         taken.append(max(ranks) - begun)
         if "--timeline" in sys.argv or "-v" in sys.argv:
             _show(made, place, begun)
@@ -233,7 +233,8 @@ def _agents(made: Protected) -> list[str]:
 
 
 def _active(made: Protected) -> list[str]:
-    return [data["nodes"] for kind, data, _ in made.records() if kind == "attempt"][-1]
+    nodes: list[str] = [data["nodes"] for kind, data, _ in made.records() if kind == "attempt"][-1]
+    return nodes
 
 
 def _ranks(place: Path, attempt: int) -> list[float]:

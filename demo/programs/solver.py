@@ -19,10 +19,11 @@ import sys
 import time
 from array import array
 from pathlib import Path
+from typing import TypeAlias
 
 LENGTH = struct.Struct("!I")
 CHECKPOINT = Path("checkpoint.json")
-Row = array  # of doubles
+Row: TypeAlias = "array[float]"
 
 
 def send(peer: socket.socket, rows: list[Row]) -> None:
@@ -154,16 +155,16 @@ def lead(options: argparse.Namespace, peers: list[socket.socket]) -> None:
             rows[-1] = bottom
         cycle += 1
         if cycle % options.checkpoint == 0 or cycle == options.cycles:
-            whole = [*rows, *(row for peer in peers for row in receive(peer, size))]
+            whole: list[Row] = [*rows, *(row for peer in peers for row in receive(peer, size))]
             plate = whole
             save(cycle, whole)
         if cycle % options.report == 0:
             print(f"cycle = {cycle}", flush=True)
         time.sleep(options.pace)
     text = "\n".join(" ".join(value.hex() for value in row) for row in plate)
-    result = {"cycles": cycle, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    Path(options.result).write_text(json.dumps(result) + "\n")
-    print(f"finished, {result['sha256'][:16]}", flush=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    Path(options.result).write_text(json.dumps({"cycles": cycle, "sha256": digest}) + "\n")
+    print(f"finished, {digest[:16]}", flush=True)
 
 
 def follow(options: argparse.Namespace, rank: int, ranks: int, root: socket.socket) -> None:
