@@ -7,10 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 
-def until(condition: Callable[[], Any], what: str, patience: float) -> Any:
-    """Call a condition until its result is true and return that; fail after so many seconds."""
+def until(
+    condition: Callable[[], Any], what: str, patience: float, meanwhile: Callable[[], object] = lambda: None
+) -> Any:
+    """Call a condition until its result is true and return that; fail after so many seconds.
+
+    Args:
+        condition: whose result is wanted.
+        what: is waited for.
+        patience: in seconds.
+        meanwhile: is called before each call of the condition.
+    """
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
+        meanwhile()
         if result := condition():
             return result
         time.sleep(0.01)

@@ -52,8 +52,8 @@ class Pong(msgspec.Struct, tag="pong"):
     text: str
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
-    return waiting.until(condition, what, PATIENCE)
+def until(condition: Callable[[], Any], what: str, meanwhile: Callable[[], object] = lambda: None) -> Any:
+    return waiting.until(condition, what, PATIENCE, meanwhile)
 
 
 class TestLink:
@@ -73,7 +73,11 @@ class TestLink:
 
     def collect(self, server: LinkServer[Any], count: int) -> list[Any]:
         events: list[Any] = []
-        until(lambda: events.extend(server.receive()) or len(events) >= count, f"{count} events")
+        until(
+            lambda: len(events) >= count,
+            f"{count} events",
+            meanwhile=lambda: events.extend(server.receive()),
+        )
         return events
 
     def test_messages_go_both_ways_by_name(self, server: tuple[LinkServer[Any], LinkKeys]) -> None:
@@ -132,7 +136,11 @@ class TestLink:
         second = self.client(link.port, keys, "n01")
         self.send(second, Ping(2))
         events: list[Any] = []
-        until(lambda: events.extend(link.receive()) or Received("n01", Ping(2)) in events, "second")
+        until(
+            lambda: Received("n01", Ping(2)) in events,
+            "second",
+            meanwhile=lambda: events.extend(link.receive()),
+        )
         assert link.peers == {"n01"}
         second.close()
 
@@ -233,6 +241,10 @@ REPORT = Report(task="w/t", kind="k", time=1.0)
 DONE = Finished(task="w/t", state=TaskState.COMPLETED, exit_code=0, attempts=1)
 
 
+def connect(client: CoordinatorClient) -> None:
+    until(lambda: client._socket.events() or client._socket.connected, "connection", meanwhile=client.tick)
+
+
 class TestCoordinatorClient:
     def test_nothing_is_lost_while_the_coordinator_is_away(self, home: Path) -> None:
         client = CoordinatorClient(home, "w/t")
@@ -263,7 +275,12 @@ class TestCoordinatorClient:
         client = CoordinatorClient(home, "w/t")
         client.send(DONE)
         got: list[Delivery] = []
-        until(lambda: client.tick() or got.extend(first.server.receive()) or got, "arrival")
+
+        def arrive() -> None:
+            client.tick()
+            got.extend(first.server.receive())
+
+        until(lambda: got, "arrival", meanwhile=arrive)
         first.server.close()
         second = Coordinator(home)
         assert second.server.port != first.server.port
@@ -287,7 +304,7 @@ class TestCoordinatorClient:
         coordinator = Coordinator(home)
         clients = [CoordinatorClient(home, "w/t") for _ in range(2)]
         for number, client in enumerate(clients):
-            until(lambda c=client: c.tick() or c._socket.events() or c._socket.connected, "connection")
+            connect(client)
             client.send(msgspec.structs.replace(REPORT, data={"n": number}))
         deliveries = coordinator.deliveries(2)
         for delivery in deliveries:
@@ -295,8 +312,7 @@ class TestCoordinatorClient:
             reason = str(delivery.message.data["n"])
             coordinator.server.send(delivery.peer, Welcome(task="w/t", admitted=False, reason=reason))
         for number, client in enumerate(clients):
-            answers: list[Any] = []
-            until(lambda c=client, a=answers: a.extend(c.receive()) or a, "welcome")
+            answers = until(client.receive, "welcome")
             assert [a.reason for a in answers] == [str(number)]
         until(lambda: coordinator.server.receive() or coordinator.server.idle(), "acknowledged")
         for client in clients:
@@ -310,19 +326,22 @@ class TestCoordinatorClient:
         keys = user_keys(home)
         peers = [ClientSocket(keys.client) for _ in range(5)]
         heard: list[list[int]] = [[] for _ in peers]
+
+        def greet(peer: ClientSocket, name: str) -> None:
+            peer.connect(f"tcp://127.0.0.1:{server.port}", keys.coordinator.public)
+            beat = Heartbeat(task=name, state=TaskState.RUNNING, attempt=1)
+            until(lambda: peer.events() or peer.connected, "connected")
+            until(lambda: peer.send(encode(Envelope(WIRE_VERSION, name, "i", 0, beat))), "sent")
+
         try:
             for number, peer in enumerate(peers):
-                peer.connect(f"tcp://127.0.0.1:{server.port}", keys.coordinator.public)
-                beat = Heartbeat(task=f"t{number}", state=TaskState.RUNNING, attempt=1)
-                until(lambda p=peer: p.events() or p.connected, "connected")
-                until(
-                    lambda p=peer, n=number, b=beat: p.send(
-                        encode(Envelope(WIRE_VERSION, f"t{n}", "i", 0, b))
-                    ),
-                    "sent",
-                )
+                greet(peer, f"t{number}")
             names: list[str] = []
-            until(lambda: names.extend(d.peer for d in server.receive()) or len(names) == 5, "all known")
+            until(
+                lambda: len(names) == 5,
+                "all known",
+                meanwhile=lambda: names.extend(d.peer for d in server.receive()),
+            )
             assert server.next_deadline() is None
             for number in range(5):
                 now[0] = number / 10
@@ -333,14 +352,14 @@ class TestCoordinatorClient:
                     frames = (decode(frame) for frame in peer.receive())
                     own += [e.number for e in frames if e is not None and not isinstance(e.message, Ack)]
 
-            until(lambda: hear() or all(heard), "first time")
+            until(lambda: all(heard), "first time", meanwhile=hear)
             acknowledgement = Envelope(WIRE_VERSION, "t0", "i", 0, Ack(number=1))
             peers[0].send(encode(acknowledgement))
             until(lambda: server.receive() or server.waiting() == 4, "acknowledged")
             assert server.next_deadline() == pytest.approx(0.1 + FIRST_RETRY)
             now[0] = 0.75  # the second and the third are due
             server.tick()
-            until(lambda: hear() or sum(map(len, heard)) == 7, "second time")
+            until(lambda: sum(map(len, heard)) == 7, "second time", meanwhile=hear)
             assert heard == [[1], [1, 1], [1, 1], [1], [1]]
             assert server.next_deadline() == pytest.approx(0.3 + FIRST_RETRY)
             # One goes: it is not told anything, and nobody waits for the time at which it would have been.
@@ -357,7 +376,7 @@ class TestCoordinatorClient:
     def test_heartbeats_are_answered_and_not_repeated(self, home: Path) -> None:
         coordinator = Coordinator(home)
         client = CoordinatorClient(home, "w/t")
-        until(lambda: client.tick() or client._socket.events() or client._socket.connected, "connection")
+        connect(client)
         client.send(Heartbeat(task="w/t", state=TaskState.RUNNING, attempt=1))
         assert client.waiting == 0
         coordinator.deliveries(1)
