@@ -55,8 +55,8 @@ def kill(home: Path) -> int:
     return found.pid
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
-    return waiting.until(condition, what, PATIENCE)
+def until(condition: Callable[[], Any], what: str, meanwhile: Callable[[], object] = lambda: None) -> Any:
+    return waiting.until(condition, what, PATIENCE, meanwhile)
 
 
 def whesl(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -98,7 +98,7 @@ class Isolator:
         self.client.send(message)
 
     def flush(self) -> None:
-        until(lambda: self.turn() or self.client.waiting == 0, "acknowledgements")
+        until(lambda: self.client.waiting == 0, "acknowledgements", meanwhile=self.turn)
 
 
 def register(home: Path, rules: Spec = RULES) -> None:

@@ -16,7 +16,7 @@ from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
 from whesl.wire.client import CoordinatorClient
-from whesl.wire.messages import Finished, RecoveryDone, Register
+from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Register
 from whesl.wire.spool import spool
 
 MOVED = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
@@ -36,8 +36,9 @@ def test_it_answers_what_the_journal_says(world: World) -> None:
 def test_what_was_left_counts_and_gets_no_version(world: World) -> None:
     """The coordinator itself will give that version, perhaps to something else that it hears first."""
     before = world.state
-    left = [("w/a#1", Register(task="w/a", workflow="w", step="a", claim="a.0")), ("w/a#1", DONE)]
-    welcome = absent.answer(world.state, [*left, ("w/a#1", FINISHED)], STARTS, world.now)
+    begun = Register(task="w/a", workflow="w", step="a", claim="a.0")
+    left: list[tuple[str, AnyMessage]] = [("w/a#1", begun), ("w/a#1", DONE), ("w/a#1", FINISHED)]
+    welcome = absent.answer(world.state, left, STARTS, world.now)
     assert welcome.configuration == MOVED and MOVED.version == 0
     assert world.state is before
 

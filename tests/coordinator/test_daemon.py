@@ -35,6 +35,7 @@ from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
 from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.endpoint import endpoint_file, read_endpoint, write_endpoint
+from whesl.wire.keys import private_directory
 from whesl.wire.messages import (
     AnyMessage,
     Command,
@@ -175,7 +176,7 @@ def test_killed_in_the_middle_of_a_recovery_each_step_is_done_once(
     a.wait(Welcome)
     b.wait(Welcome)
     a.send(RecoveryRequest(raised=raised("E", "a")))
-    until(lambda: a.turn() or (tmp_path / "inside").exists(), "the handler")
+    until((tmp_path / "inside").exists, "the handler", meanwhile=a.turn)
     assert kill(home) == first.pid
     (tmp_path / "go").touch()
     second = start.ensure_running(home)
@@ -229,7 +230,7 @@ def test_heartbeats_are_answered_while_a_step_hangs(
     a = isolator("a")
     a.wait(Welcome)
     a.send(RecoveryRequest(raised=raised("E", "a")))
-    until(lambda: a.turn() or (tmp_path / "inside").exists(), "the handler")
+    until((tmp_path / "inside").exists, "the handler", meanwhile=a.turn)
     time.sleep(0.05)
     a.send(Heartbeat(task="w/a", state=TaskState.RECOVERING, attempt=1))
     a.flush()
@@ -260,17 +261,23 @@ def test_silence_is_noticed_and_is_no_end(
     assert state() == "unobserved"
     a.send(Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=1))
     until(
-        lambda: a.turn() or any(d["state"] == "running" for k, d in journal(home) if k == "state"), "its word"
+        lambda: any(d["state"] == "running" for k, d in journal(home) if k == "state"),
+        "its word",
+        meanwhile=a.turn,
     )
 
 
 def test_nothing_is_decided_while_the_journal_cannot_be_written(
     home: Path, isolator: Callable[..., Isolator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start.private_directory(home / "coordinator")
-    daemon = Daemon(home, FakePorts(), bind="127.0.0.1", log=subprocess.DEVNULL)  # type: ignore[arg-type]  # ports of a test's own
+    private_directory(home / "coordinator")
+    daemon = Daemon(home, FakePorts(), bind="127.0.0.1", log=subprocess.DEVNULL)
     write_endpoint(home, daemon._endpoint)
     attempts = []
+
+    def turn() -> None:
+        a.turn()
+        daemon._turn(set())
 
     def full(records: list[Any], time: float) -> list[int]:
         attempts.append(records)
@@ -280,10 +287,10 @@ def test_nothing_is_decided_while_the_journal_cannot_be_written(
         with monkeypatch.context() as patch:
             patch.setattr(daemon._journal, "append_many", full)
             a = isolator("a")
-            until(lambda: a.turn() or daemon._turn(set()) or len(attempts) >= 2, "two attempts to write")
+            until(lambda: len(attempts) >= 2, "two attempts to write", meanwhile=turn)
             assert not [message for message in a.heard if isinstance(message, Welcome)]
             assert a.client.waiting == 1 and not daemon._state.tasks
-        until(lambda: a.turn() or daemon._turn(set()) or a.heard, "the answer")
+        until(lambda: a.heard, "the answer", meanwhile=turn)
         assert [type(message) for message in a.heard] == [Welcome]
         assert sum(kind == "registered" for kind, _ in journal(home)) == 1
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -74,7 +75,7 @@ class TestCommandLine:
         def refuse(*_: object) -> None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))  # Lustre without -o flock
 
-        monkeypatch.setattr(start.fcntl, "lockf", refuse)
+        monkeypatch.setattr(fcntl, "lockf", refuse)
         with pytest.raises(WheslError, match="cannot be locked") as told:
             start.lock(home)
         assert not isinstance(told.value, start.AlreadyRunningError)

@@ -29,6 +29,7 @@ from whesl.coordinator.metrics import MetricsServer, address, families
 from whesl.coordinator.records import rebuild
 from whesl.coordinator.state import State
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.states import TaskState
 from whesl.wire.client import request
 from whesl.wire.messages import Heartbeat, Query, RecoveryDone, Report, Welcome
 
@@ -217,7 +218,7 @@ def test_a_running_coordinator(home: Path, isolator: Callable[..., Isolator], po
     record = msgspec.to_builtins(raised("E", "a"))
     a.send(Report(task="w/a", kind="raised", time=time.time(), data={"raised": record}))
     a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", seconds=0.3, claim="a.0"))
-    a.send(Heartbeat(task="w/a", state="running", attempt=1))
+    a.send(Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=1))
     a.flush()
     seen(port, "whesl_heartbeats_total", 1.0)
     figures = seen(port, "whesl_recoveries_total", 1.0, exception="E", outcome="relaunched")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,8 @@ from whesl.coordinator.persistent import Builder, Map
 from whesl.coordinator.records import RecordError, Replay, rebuild
 from whesl.coordinator.state import State
 
+# What is done, and what with: of which types depends on it.
+Change = tuple[str, Any, Any]
 KEYS = st.integers(0, 60)
 CHANGES = st.lists(
     st.one_of(
@@ -24,8 +28,8 @@ CHANGES = st.lists(
 
 @given(st.dictionaries(KEYS, st.integers()), CHANGES)
 def test_it_is_a_dict_in_content_and_order_and_the_old_ones_stay(
-    begin: dict[int, int], changes: list
-) -> None:  # type: ignore[type-arg]  # of three shapes
+    begin: dict[int, int], changes: list[Change]
+) -> None:
     present, model = Map(begin), dict(begin)
     states = [(present, list(model.items()))]
     for what, key, value in changes:
@@ -78,7 +82,7 @@ def test_a_change_copies_a_small_part() -> None:
 
 
 @given(CHANGES)
-def test_what_is_built_in_place_is_the_same(changes: list) -> None:  # type: ignore[type-arg]  # of three shapes
+def test_what_is_built_in_place_is_the_same(changes: list[Change]) -> None:
     builder: Builder[int, int] = Builder([])
     present: Map[int, int] = Map()
     for what, key, value in changes:

@@ -97,7 +97,10 @@ def test_who_was_replaced_or_has_ended_is_passed_over_and_the_rest_hears_the_new
     world.tell(peers[1], Finished(task="w/n1", state=TaskState.COMPLETED, exit_code=0, attempts=1))
     world.register("n2", restarts=1)
     change(2, 0, "TWO")
-    told = {send.peer: send.message for send in untold.take(world.state, len(untold))}
+    told: dict[str, Reconfigure] = {}
+    for send in untold.take(world.state, len(untold)):
+        assert isinstance(send.message, Reconfigure)
+        told[send.peer] = send.message
     new = "w/n2#job-n2.1"
     assert set(told) == {*peers, new} - {peers[1], peers[2]}
     assert all(message.configuration.environment == {"ONE": "1", "TWO": "1"} for message in told.values())
@@ -113,7 +116,7 @@ def test_what_was_said_first_is_heard_first() -> None:
     world.restart()
     said = [message for peer, message in world.sent if peer == peers[-1]]
     assert [type(message) for message in said] == [Reconfigure, Welcome]
-    assert said[0].signal == 10
+    assert isinstance(said[0], Reconfigure) and said[0].signal == 10
 
 
 def test_one_who_waits_is_told_before_anything_newer() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from tests.schedulers import Unasked
 from whesl.coordinator import core, performing
 from whesl.coordinator.events import (
     AllowRequeue,
@@ -48,7 +49,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Configuration, Task, Workflow
-from whesl.rjms.port import JobRecord, NodeRecord
+from whesl.rjms.port import JobRecord, NodeRecord, Scheduler
 from whesl.wire.messages import AnyMessage, Heartbeat, RecoveryDone, Register, RegisterWorkflow, Reply
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
@@ -80,7 +81,7 @@ def spec(*exceptions: ExceptionSpec, handlers: tuple[ResourceDeclaration, ...] =
     )
 
 
-MOVE = {"filesystem": "/new", "defaultpath": "/old"}
+MOVE: dict[str, Any] = {"filesystem": "/new", "defaultpath": "/old"}
 RULES = spec(
     exception(
         FULL,
@@ -115,7 +116,7 @@ DIAMOND = Workflow(
 
 
 @dataclass
-class FakeScheduler:
+class FakeScheduler(Unasked):
     """Remembers what was really done; ``silent`` and ``refuse`` make it fail."""
 
     name: str = "fake"
@@ -199,7 +200,7 @@ class FakePorts:
     fake: FakeScheduler = field(default_factory=FakeScheduler)
     wms: FakeManager = field(default_factory=FakeManager)
 
-    def scheduler(self, name: str, environment: Mapping[str, str]) -> FakeScheduler:
+    def scheduler(self, name: str, environment: Mapping[str, str]) -> Scheduler:
         return self.fake
 
     def manager(self, name: str) -> FakeManager:
