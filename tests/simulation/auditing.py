@@ -100,7 +100,7 @@ class TaskAudit:
         rule = self._rules[exception]
         uses = self._uses.setdefault(exception, [])
         within = rule["within"]
-        counted = sum(within is None or now - time < within for time in uses)
+        counted: int = sum(within is None or now - time < within for time in uses)
         if counted >= rule["limit"]:
             self.fail("budgets kept", f"recovery {counted + 1} of {exception}, limit {rule['limit']}")
         uses.append(now)

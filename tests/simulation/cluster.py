@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tests.schedulers import Unasked
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import Host, InvariantError, World
 from whesl.model.errors import CouldNotObserveError, RefusedError
@@ -72,7 +73,7 @@ class Job:
         )
 
 
-class Cluster:
+class Cluster(Unasked):
     """Nodes and jobs; the methods without an underscore that the port has are the scheduler's outside face.
 
     Args:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tests.simulation.cluster import Cluster
 from tests.simulation.network import Delivery, Server
 from tests.simulation.rulebook import OLD
 from tests.simulation.scenario import struck
@@ -42,6 +41,7 @@ from whesl.journal import Clock
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Workflow
+from whesl.rjms.port import Scheduler
 from whesl.wire.messages import Escalate, Register, Welcome, decode
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Ports:
         self._cluster = system.cluster
         self._manager = Manager(system)
 
-    def scheduler(self, name: str, environment: Mapping[str, str]) -> Cluster:
+    def scheduler(self, name: str, environment: Mapping[str, str]) -> Scheduler:
         """See the coordinator's ports."""
         return self._cluster
 

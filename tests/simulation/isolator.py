@@ -11,7 +11,7 @@ from tests.simulation.network import Client
 from tests.simulation.programs import KILLED, Run
 from tests.simulation.scenario import struck
 from tests.simulation.stepping import carry_out
-from tests.simulation.world import InvariantError
+from tests.simulation.world import Host, InvariantError
 from whesl.isolator import core
 from whesl.isolator.events import (
     AdoptAttempt,
@@ -84,7 +84,7 @@ class Isolator:
         self.watching = False  # the present attempt's output is read, and its end waited for
         self.informed = False  # by the coordinator or by its files
         self.finish: Finish | None = None
-        self.host = site.cluster.nodes_by_name[self.setup.own_node].host
+        self.host: Host = site.cluster.nodes_by_name[self.setup.own_node].host
         self.clock = Clock(self.host.wall, self.host.monotonic)
         records = self.files.read()
         for _, _, time in records:

@@ -12,7 +12,7 @@ import msgspec
 from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
-from whesl.coordinator import admission, configuring, escalation, performing
+from whesl.coordinator import admission, configuring, escalation, hierarchy, performing
 from whesl.coordinator import changes as coordinator_changes
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
@@ -23,12 +23,14 @@ from whesl.coordinator.telling import Untold
 from whesl.erm.budget import Budget
 from whesl.isolator import core as isolator_core
 from whesl.isolator import escalation as isolator_escalation
+from whesl.isolator import placing
 from whesl.isolator import recovery as isolator_recovery
 from whesl.isolator import state as isolator_state
+from whesl.isolator.events import RunStep
 from whesl.isolator.silence import Silence
 from whesl.journal import Clock
 from whesl.wire.delivery import Outbox
-from whesl.wire.messages import Escalate, RecoveryDone, Welcome
+from whesl.wire.messages import Escalate, RecoveryDone, RecoveryRequest, Welcome
 
 Mutation = Callable[[], Any]
 
@@ -116,7 +118,7 @@ def request_done_twice() -> Any:
             )
         real(turn, peer, message)
 
-    return _handlers(coordinator_core, "_MESSAGES", coordinator_core.RecoveryRequest, on_request)
+    return _handlers(coordinator_core, "_MESSAGES", RecoveryRequest, on_request)
 
 
 def grant_not_awaited() -> Any:
@@ -124,7 +126,7 @@ def grant_not_awaited() -> Any:
 
     def wait(turn: Any, recovery: Any) -> None:
         turn.record("step-begun", ordinal=recovery.ordinal, index=recovery.done)
-        turn.do(isolator_recovery.RunStep(ordinal=recovery.ordinal, index=recovery.done))
+        turn.do(RunStep(ordinal=recovery.ordinal, index=recovery.done))
 
     return patch.object(isolator_recovery, "_wait_for_grant", wait)
 
@@ -150,7 +152,7 @@ def fence_not_awaited() -> Any:
 
 def late_dependents_forgotten() -> Any:
     """Only dependents that run now get a path map."""
-    real = coordinator_recovery.dependents
+    real = hierarchy.dependents
 
     def dependents(state: Any, task: str) -> tuple[str, ...]:
         return tuple(name for name in real(state, task) if state.tasks[name].live)
@@ -221,7 +223,7 @@ def escalation_swallowed_by_the_coordinator() -> Any:
 
 def back_off_ignored() -> Any:
     """The next attempt starts at once."""
-    real = isolator_recovery.placing.place
+    real = placing.place
 
     def due(turn: Any) -> None:
         if turn.state.phase is isolator_state.Phase.BACKOFF and real(turn):

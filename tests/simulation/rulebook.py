@@ -33,13 +33,14 @@ SPAN = Span(line=1, column=1, end_line=1, end_column=2)
 OLD = "/scratch"
 ROOTS = ("/s1", "/s2", "/s3")
 _STDOUT = Source(stream=Stream.STDOUT)
-# Steps as (entity, resource, operation, arguments).
-_RESTART = ("JOB", "JOB", "REPLACE", {})
-_ADD = ("JOB", "JOB", "ADD", {"command": ["true"]})
+# (entity, resource, operation, arguments)
+_Step = tuple[str, str, str, dict[str, Any]]
+_RESTART: _Step = ("JOB", "JOB", "REPLACE", {})
+_ADD: _Step = ("JOB", "JOB", "ADD", {"command": ["true"]})
 _MOVE = {"filesystem": list(ROOTS), "defaultpath": OLD}
 _MOVE_ONE = {"filesystem": ROOTS[0], "defaultpath": OLD}
 # Name: how it is seen, and the choices of steps.
-RULES: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {
+RULES: dict[str, tuple[str, tuple[tuple[_Step, ...], ...]]] = {
     "CRASH": ("log", ((_RESTART,), (_ADD, _RESTART, _ADD))),
     "DISK": (
         "log",

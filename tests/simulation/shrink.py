@@ -67,8 +67,8 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
         yield change(scenario, clocks=())
         for number, clock in enumerate(scenario.clocks):
             if clock != HostClock():
-                rest = (*scenario.clocks[:number], HostClock(), *scenario.clocks[number + 1 :])
-                yield change(scenario, clocks=rest)
+                clocks = (*scenario.clocks[:number], HostClock(), *scenario.clocks[number + 1 :])
+                yield change(scenario, clocks=clocks)
     if scenario.network != Network():
         yield change(scenario, network=Network())
     for field in ("unanswered", "deaf", "busy_manager", "failing_steps", "stuck", "restless"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 from pathlib import Path
+from typing import IO, Any
 
 import msgspec
 
@@ -24,7 +25,7 @@ class _Ports:
     """Commands succeed; nothing is on disk."""
 
     directory = Path("/nowhere")
-    log = subprocess.DEVNULL
+    log: IO[Any] | int = subprocess.DEVNULL
 
     def run(
         self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float

@@ -13,9 +13,8 @@ from tests.simulation.network import Client, Network
 from tests.simulation.scenario import NodeFault, Scenario, TaskPlan
 from tests.simulation.site import WORKFLOW, Site
 from tests.simulation.world import START, InvariantError, World
-from whesl.model.states import TaskState
+from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.rjms.port import JobState
 from whesl.wire.messages import AnyMessage, Command, RegisterWorkflow, Reply
 
 LOOK = 5.0
@@ -218,7 +217,7 @@ def play(scenario: Scenario, *, trace: bool = False) -> System:
         violation.lines = system.world.lines
         raise
     except Exception as error:
-        violation = InvariantError("no daemon fails", f"{type(error).__name__}: {error}")
-        violation.lines = system.world.lines
-        raise violation from error
+        failed = InvariantError("no daemon fails", f"{type(error).__name__}: {error}")
+        failed.lines = system.world.lines
+        raise failed from error
     return system
