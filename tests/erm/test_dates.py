@@ -44,7 +44,7 @@ def named_only(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(errno.EOPNOTSUPP, "not here")
         return real(path, flags, *arguments, **more)
 
-    monkeypatch.setattr(dates.os, "open", opened)
+    monkeypatch.setattr(os, "open", opened)
 
 
 def test_where_nothing_can_be_made_no_difference_is_known(

@@ -1,14 +1,16 @@
-"""What an attempt is told of its nodes."""
+"""What an attempt is told of its nodes, and where its command finds what has moved."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.isolator.test_first import job
 from whesl.isolator import launching
 from whesl.model.allocation import NodeSet
+from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 from whesl.rjms.shims.nodes import Nodes
 
@@ -32,3 +34,44 @@ def test_steps_overlap_where_an_earlier_one_may_hold_their_nodes(
         lingering=lingering,
     )
     assert Nodes(launch.environment).overlap is overlap
+
+
+@pytest.mark.parametrize(
+    ("word", "mapped"),
+    [
+        ("small/out.txt", "/large/out.txt"),  # as Snakemake writes its outputs
+        ("./small/out.txt", "/large/out.txt"),
+        ("--out=small/a/b", "--out=/large/a/b"),
+        ("small/", "/large/"),
+        ("../p/small/x", "/large/x"),
+        ("/p/small/x", "/large/x"),
+        ("small", "small"),  # may be anything
+        ("cd a; cat small/x", "cd a; cat small/x"),  # a text, which may go elsewhere first
+        ("smaller/x", "smaller/x"),
+        ("other/small/x", "other/small/x"),
+        ("-osmall/x", "-osmall/x"),
+    ],
+)
+def test_relative_arguments_are_mapped_as_absolute_ones_are(tmp_path: Path, word: str, mapped: str) -> None:
+    moved = Configuration(path_map=PathMap().with_rule("/p/small", "/large"))
+    assert composed(tmp_path, "/p", moved, word).command[-1] == mapped
+
+
+def test_what_is_relative_to_a_directory_that_moves_moves_with_it(tmp_path: Path) -> None:
+    moved = Configuration(path_map=PathMap().with_rule("/p", "/large"))
+    launch = composed(tmp_path, "/p/run", moved, "out/x")
+    assert (launch.workdir, launch.command[-1]) == ("/large/run", "out/x")
+
+
+def composed(place: Path, workdir: str, configuration: Configuration, word: str) -> launching.Launch:
+    """Return what is run of a command with one argument after a recovery."""
+    return launching.compose(
+        msgspec.structs.replace(job(place, "#!/bin/sh\n"), workdir=workdir, command=("app", word)),
+        configuration,
+        NodeSet(active=("n1",)),
+        attempt=2,
+        token="t",
+        places=launching.Places(script="/s", reconfigure="/r", hosts="/h"),
+        base={},
+        launchers={},
+    )

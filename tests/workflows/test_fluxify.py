@@ -188,7 +188,7 @@ def test_any_commands_there_and_back(
     class Text(str):
         pass
 
-    class Dumper(yaml.SafeDumper):
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML ships no types
         pass
 
     Dumper.add_representer(

@@ -17,24 +17,23 @@ from whesl.workflows import read
 from whesl.workflows.maestro import study as studies
 from whesl.workflows.maestro.expand import Expansion, expand
 
-maestrowf_study = pytest.importorskip("maestrowf.datastructures.core")
+# Maestro ships no type information.
+core = pytest.importorskip("maestrowf.datastructures.core")
+environments = pytest.importorskip("maestrowf.datastructures.environment")
+specification = pytest.importorskip("maestrowf.specification")
 
 
 def staged(path: Path, root: Path, hashed: bool = False) -> dict[str, tuple[str, frozenset[str]]]:
     """Name: (workspace, parents), by Maestro's own code, in the order of ``maestro run``."""
-    from maestrowf.datastructures.core import Study
-    from maestrowf.datastructures.environment import Variable
-    from maestrowf.specification import YAMLSpecification
-
     logging.disable(logging.CRITICAL)
     try:
-        spec = YAMLSpecification.load_specification(str(path))
+        spec = specification.YAMLSpecification.load_specification(str(path))
         environment = spec.get_study_environment()
         steps = spec.get_study_steps()
         environment.remove("OUTPUT_PATH")
-        environment.add(Variable("OUTPUT_PATH", str(root)))
-        environment.add(Variable("SPECROOT", str(path.parent)))
-        study = Study(
+        environment.add(environments.Variable("OUTPUT_PATH", str(root)))
+        environment.add(environments.Variable("SPECROOT", str(path.parent)))
+        study = core.Study(
             spec.name,
             spec.description,
             studyenv=environment,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from whesl.model.errors import RefusedError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Task, Workflow
 from whesl.workflows import manager
-from whesl.workflows.maestro import storage
 from whesl.workflows.maestro.running import read_status
 from whesl.workflows.maestro.storage import Shelter
 
@@ -203,7 +203,7 @@ def test_the_reserve_is_given_free_when_the_disk_is_full(
     assert reserve.exists()
 
     def full(descriptor: int, offset: int, length: int) -> None:
-        raise OSError(storage.errno.EDQUOT, "Disk quota exceeded")
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     shelter.look()

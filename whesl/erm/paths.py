@@ -12,6 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model.pathmap import absolute
+
 # As whesl.model.pathmap: what stands inside a path in scripts and arguments, and so is no boundary.
 _NAME = r"A-Za-z0-9._\-+@%~"
 # Names in the environment that the system and the resource manager set: the task's data is not meant by them.
@@ -29,7 +31,8 @@ def named_paths(
     """Return the absolute paths at or below ``prefixes`` that a task names, sorted, each once.
 
     A prefix counts only at a path's boundary, as in PathMap.text. Relative paths that go up
-    (``../other/out``) are taken from ``cwd``; what lies below it is covered by ``cwd`` itself.
+    (``../other/out``) are taken from ``cwd``; what lies below it is covered by ``cwd`` itself, or, where
+    that is below no prefix, is looked for in the arguments, as in PathMap.arguments.
 
     Args:
         command: the argument list.
@@ -50,6 +53,8 @@ def named_paths(
     whole = [value for argument in command for value in (argument, argument.partition("=")[2])]
     whole += values
     candidates += [value for value in whole if value.startswith("/") and ":" not in value]
+    if not any(_below(root, cwd) for root in roots):
+        candidates += [absolute(argument.rpartition("=")[2], cwd) for argument in command]
     for text in (*command, script, *values):
         candidates += pattern.findall(text)
         if cwd.startswith("/"):

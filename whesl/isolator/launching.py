@@ -78,15 +78,16 @@ def compose(
         lingering: nodes on which an earlier attempt's step may linger though they are not lost.
     """
     paths = configuration.path_map
+    place = configuration.workdir or job.workdir
     script = None
     if configuration.command is not None:
-        command = paths.arguments(configuration.command)
+        command = paths.arguments(configuration.command, place)
     elif job.script is not None:
         script = paths.text(job.script)
-        command = (*job.interpreter, places.script, *paths.arguments(job.command))
+        command = (*job.interpreter, places.script, *paths.arguments(job.command, place))
     else:
-        command = paths.arguments(job.command)
-    workdir = paths.path(configuration.workdir or job.workdir)
+        command = paths.arguments(job.command, place)
+    workdir = paths.path(place)
     environment = _environment(base, paths)
     environment.update(launchers)
     for name, value in configuration.environment.items():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 import msgspec
 
 # A path ends where a character stands that is unusual in file names inside scripts and arguments.
 _NAME = r"A-Za-z0-9._\-+@%~"
+_RELATIVE = re.compile(rf"(?![/~-])[{_NAME},:]*/[{_NAME},:/]*")
 
 
 class PathRule(msgspec.Struct, frozen=True, order=True):
@@ -84,13 +86,43 @@ class PathMap(msgspec.Struct, frozen=True):
         pattern = re.compile(rf"(?<![{_NAME}/])(?:{union})(?=/|[^{_NAME}/]|$)")
         return pattern.sub(lambda match: target[match.group(0)], text)
 
-    def arguments(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
-        """Map each argument."""
-        return tuple(self.text(argument) for argument in arguments)
+    def arguments(self, arguments: tuple[str, ...], workdir: str = "") -> tuple[str, ...]:
+        """Map each argument.
+
+        Args:
+            arguments: of a command.
+            workdir: where it runs, absolute, before it is mapped; with it, arguments and values of options
+                that are relative paths are mapped too. Those of a directory that moves itself move with it.
+        """
+        fixed = workdir if self.path(workdir) == workdir else ""
+        return tuple(self._argument(argument, fixed) for argument in arguments)
+
+    def _argument(self, argument: str, workdir: str) -> str:
+        option, equals, value = argument.rpartition("=")
+        old = absolute(value, workdir)
+        if old and (new := self.path(old)) != old:
+            slash = "/" if value.endswith("/") else ""  # means something to cp and rsync
+            return f"{option}{equals}{new}{slash}"
+        return self.text(argument)
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
         """Map each value; names stay."""
         return {name: self.text(value) for name, value in environment.items()}
+
+
+def absolute(word: str, workdir: str) -> str:
+    """Return the path that a relative word of a command means; nothing for what need not be one.
+
+    A name without a slash may be anything, and what has spaces, quotes or the like is no path but a text in
+    which some may stand: a shell's command, which may go elsewhere first.
+
+    Args:
+        word: an argument, or an option's value.
+        workdir: where the command runs, absolute; nothing when that is not known.
+    """
+    if not workdir.startswith("/") or not _RELATIVE.fullmatch(word):
+        return ""
+    return posixpath.normpath(posixpath.join(workdir, word))
 
 
 def _clean(path: str) -> str:
