@@ -7,6 +7,7 @@ import pytest
 
 from whesl.detect import disk
 from whesl.detect.disk import inode_fraction, quota_fraction, quota_rows, read_usage, space_fraction
+from whesl.detect.filesystem import LUSTRE
 from whesl.esl.spec import DiskMetric
 from whesl.model.errors import CouldNotObserveError
 
@@ -61,7 +62,8 @@ def test_real_file_system(tmp_path: Path) -> None:
         (stat.f_blocks - stat.f_bfree) / (stat.f_blocks - stat.f_bfree + stat.f_bavail), abs=0.01
     )
     moved = read_usage("/scratch/gone", DiskMetric.SPACE, real_path=str(tmp_path))
-    assert (moved.path, moved.fraction) == ("/scratch/gone", pytest.approx(seen.fraction, abs=0.01))
+    assert moved.path == "/scratch/gone"
+    assert moved.fraction == pytest.approx(seen.fraction, abs=0.01)
 
 
 def test_what_does_not_tell_is_not_full() -> None:
@@ -73,7 +75,7 @@ def test_failing_statvfs_is_not_full(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def stale(_: str) -> None:
         raise OSError(116, "Stale file handle")
 
-    monkeypatch.setattr(disk.os, "statvfs", stale)
+    monkeypatch.setattr(os, "statvfs", stale)
     with pytest.raises(CouldNotObserveError, match="Stale"):
         read_usage(str(tmp_path), DiskMetric.SPACE)
 
@@ -113,5 +115,5 @@ def test_a_quota_command_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_lustre_asks_lfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path, "lfs", "echo '/mnt/lustre 15000 0 20000 - 99 0 100 -'")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(disk, "magic_of", lambda _: disk.LUSTRE)
+    monkeypatch.setattr(disk, "magic_of", lambda _: LUSTRE)
     assert read_usage(str(tmp_path), DiskMetric.QUOTA).fraction == 0.99

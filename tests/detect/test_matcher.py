@@ -199,7 +199,7 @@ def test_what_holds_nothing_is_passed_over(engine: str) -> None:
         room = bytearray(part)
         assert stream.pass_over(room, memoryview(room), len(room)) == []
         assert stream.next_offset == begin + len(part)
-    assert stream.carried() == b"three"
+    assert stream.carried() == bytearray(b"three")
     for part in (b"three NEEDLE", b"three\nlost: 5\n"):
         room = bytearray(part)
         assert stream.pass_over(room, memoryview(room), len(room)) is None
@@ -347,7 +347,8 @@ def test_unknown_and_missing_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="unknown"):
         compile_patterns([literal("a")], "grep")
     monkeypatch.setattr(engines, "_hyperscan", None)
-    assert compile_patterns([literal("a")], "auto").engine.name == "re2"
+    engine = compile_patterns([literal("a")], "auto").engine
+    assert engine is not None and engine.name == "re2"
     with pytest.raises(UsageError, match="not installed"):
         compile_patterns([literal("a")], "hyperscan")
 

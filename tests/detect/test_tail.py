@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import inotify_simple
 import pytest
 
 from whesl.detect import tail
@@ -38,6 +39,10 @@ def read_all(tailer: Tailer, size: int = tail.READ_SIZE) -> list[Chunk]:
 
 def text(chunks: list[Chunk]) -> bytes:
     return b"".join(chunk.data for chunk in chunks)
+
+
+def at_least(size: int) -> Callable[[list[Chunk]], bool]:
+    return lambda found: len(text(found)) >= size
 
 
 def wait_for(tailer: Tailer, enough: Callable[[list[Chunk]], bool]) -> list[Chunk]:
@@ -231,7 +236,7 @@ def test_a_writer_that_rotates_is_read_byte_for_byte(mode: str, log: Path) -> No
         while process.stdout.readline() == "rotated\n":
             # At most one rotation between two looks: the limit that the module names.
             missing = sum(path.stat().st_size for path in log.parent.iterdir()) - len(read)
-            read += text(wait_for(tailer, lambda found, size=missing: len(text(found)) >= size))
+            read += text(wait_for(tailer, at_least(missing)))
             process.stdin.write("\n")
             process.stdin.flush()
         process.stdin.close()
@@ -370,7 +375,7 @@ def test_without_watches_it_polls(log: Path, monkeypatch: pytest.MonkeyPatch) ->
         def __init__(self, *, nonblocking: bool) -> None:
             raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(tail.inotify_simple, "INotify", Exhausted)
+    monkeypatch.setattr(inotify_simple, "INotify", Exhausted)
     log.write_bytes(b"x")
     with Tailer("auto") as tailer:
         assert tailer.fileno() is None
