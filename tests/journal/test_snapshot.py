@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections import namedtuple
 from pathlib import Path
@@ -88,7 +89,7 @@ def test_a_full_disk_leaves_nothing_of_it(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_last_room_of_a_disk_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(snapshot.shutil, "disk_usage", lambda _: usage(1 << 40, 0, 40 << 20))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 40, 0, 40 << 20))
     snapshot.write(tmp_path, HEAD, PIECES)
     with pytest.raises(SnapshotError, match="too little room"):
         snapshot.write(tmp_path, HEAD, PIECES, expected=10 << 20)

@@ -206,7 +206,7 @@ class TestDamage:
         raw.commit()
         raw.close()
         with Journal(path, read_only=True) as reader:
-            seen = []
+            seen: list[int] = []
             with pytest.raises(JournalError) as caught:
                 seen.extend(record.seq for record in _collect(reader, seen))
             assert caught.value.reason == "damaged"
