@@ -14,7 +14,17 @@ import pytest
 
 from whesl.isolator import agent
 from whesl.isolator.agents import Agents
-from whesl.isolator.link import FROM_AGENT, Beat, BeatAnswer, Leave, LinkFile, ReadStacks, Stacks
+from whesl.isolator.link import (
+    FROM_AGENT,
+    Beat,
+    BeatAnswer,
+    FromAgent,
+    Leave,
+    LinkFile,
+    ReadStacks,
+    Stacks,
+    ToAgent,
+)
 from whesl.isolator.silence import GRACE, NodeLost
 from whesl.isolator.taskdir import TaskDir
 from whesl.rjms.port import Allocation, StepRequest
@@ -32,7 +42,7 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(agent, "collect", slow)
     keys = LinkKeys.generate()
-    server = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
+    server: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
     file = LinkFile(
         hosts=("127.0.0.1",),
         port=server.port,
@@ -80,12 +90,15 @@ class _Step:
 
 
 class _Allocation:
-    """Starts agents in threads, and notes who is killed."""
+    """Starts agents in threads, unless a step of them is given, and notes who is killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: _Step | None = None) -> None:
+        self._step = step
         self.killed: list[_Step] = []
 
     def launch(self, request: StepRequest) -> _Step:
+        if self._step is not None:
+            return self._step
         file = msgspec.json.decode(Path(request.command[-1]).read_bytes(), type=LinkFile)
         local = msgspec.structs.replace(file, hosts=("127.0.0.1",))
         runs = [agent.Agent(local, node).run for node in request.nodes]
@@ -119,8 +132,7 @@ def test_agents_leave_by_themselves_at_the_end(tmp_path: Path) -> None:
 
 def test_agents_that_were_never_heard_are_killed_at_the_end(tmp_path: Path) -> None:
     """They cannot be told to leave."""
-    allocation = _Allocation()
-    allocation.launch = lambda _request: _Step([threading.main_thread()])  # type: ignore[method-assign]  # in its place
+    allocation = _Allocation(_Step([threading.main_thread()]))
     agents = Agents(
         TaskDir(tmp_path), cast(Allocation, allocation), ("n02",), "n01", "1.0", "none",
         heartbeat=0.05, limit=5.0, now=time.monotonic(),
@@ -131,10 +143,9 @@ def test_agents_that_were_never_heard_are_killed_at_the_end(tmp_path: Path) -> N
 
 def test_a_restarted_isolator_knows_the_step_that_carries_its_agents(tmp_path: Path) -> None:
     """Slurm ends a step of several nodes when one of them came back without it: the others are not lost."""
-    allocation = _Allocation()
     with subprocess.Popen(["sleep", "600"]) as carrier:
         step = _Step([threading.main_thread()], carrier.pid)
-        allocation.launch = lambda _request: step  # type: ignore[method-assign]  # in its place
+        allocation = _Allocation(step)
         directory = TaskDir(tmp_path)
 
         def isolator() -> Agents:

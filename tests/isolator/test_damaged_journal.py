@@ -127,7 +127,7 @@ class TestUnrecorded:
         assert [pending.ordinal for pending in again.pending] == [1]
 
 
-def _attempt(number: int) -> tuple[str, dict[str, object]]:
+def _attempt(number: int) -> tuple[str, dict[str, Any]]:
     return ("attempt", {"attempt": number, "token": f"t.{number}"})
 
 

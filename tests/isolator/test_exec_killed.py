@@ -106,6 +106,12 @@ def test_an_exception_printed_while_no_isolator_lived_is_handled(bench: Bench) -
     assert len(bench.raised()) == 1
 
 
+def another(bench: Bench, last: int) -> int:
+    """Wait for an isolator that is not the last one; return its process id."""
+    found: int = until(lambda: (pid := bench.isolator()) != last and pid, "another isolator")
+    return found
+
+
 def test_a_killed_isolator_costs_the_task_nothing(bench: Bench) -> None:
     command = bench.script("echo start; until [ -e go ]; do sleep 0.01; done; exit 6\n")
     out = bench.place / "out"
@@ -114,7 +120,7 @@ def test_a_killed_isolator_costs_the_task_nothing(bench: Bench) -> None:
         until(lambda: "start" in out.read_text(), "the task's start")
         first = bench.isolator()
         os.kill(first, signal.SIGKILL)
-        second = until(lambda: (pid := bench.isolator()) != first and pid, "another isolator")
+        second = another(bench, first)
         assert second != first
         (bench.place / "go").touch()
         assert child.wait(PATIENCE) == 6
@@ -129,7 +135,7 @@ def test_an_isolator_that_keeps_dying_does_not_end_a_task_that_is_well(bench: Be
         until(lambda: "start" in out.read_text(), "the task's start")
         pid = 0
         for _ in range(6):
-            pid = until(lambda last=pid: (now := bench.isolator()) != last and now, "another isolator")
+            pid = another(bench, pid)
             os.kill(pid, signal.SIGKILL)
         until(lambda: not exists(pid), "the last one's end")
         assert child.poll() is None

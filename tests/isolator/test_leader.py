@@ -14,6 +14,7 @@ from tests.isolator.conftest import make_setup
 from whesl.isolator import entry, taskdir
 from whesl.isolator.description import Request
 from whesl.isolator.leader import gone
+from whesl.isolator.setup import Setup
 from whesl.isolator.taskdir import Job, Result, TaskDir
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
@@ -76,7 +77,7 @@ def earlier(directory: TaskDir, leader: str, now: str) -> object:
 def test_a_later_job_of_the_same_id_runs_the_task(directory: TaskDir) -> None:
     script, leader = led()
     ended(script)
-    assert isinstance(earlier(directory, leader, "n1/b.1.1"), entry.Setup)
+    assert isinstance(earlier(directory, leader, "n1/b.1.1"), Setup)
     assert (directory.path.parent / "task.1" / "result.json").exists()
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 from whesl import rjms
 from whesl.cli import quick as options
-from whesl.isolator import description, entry, keeper, quick, runner
+from whesl.isolator import entry, files, keeper, quick, runner
 from whesl.isolator.description import Request
 from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.taskdir import Job, Owner
@@ -57,7 +58,7 @@ class Place:
         monkeypatch.setenv("WHESL_HOME", str(path / "home"))
         monkeypatch.chdir(path)
         monkeypatch.setattr(os, "urandom", lambda count: b"s" * count)
-        monkeypatch.setattr(description.time, "strftime", lambda form: "now")
+        monkeypatch.setattr(time, "strftime", lambda form: "now")
         monkeypatch.setattr(keeper, "start_isolator", lambda *arguments: os.getpid())
         monkeypatch.setattr(keeper, "signals_kept", contextlib.nullcontext)
         monkeypatch.setattr(keeper, "hold_signals", lambda: None)
@@ -166,7 +167,7 @@ def _earlier(place: Place, name: str) -> None:
 
 def _locked(place: Place) -> None:
     _earlier(place, "lock")
-    place.monkeypatch.setattr(quick.files, "lock", lambda path: None)
+    place.monkeypatch.setattr(files, "lock", lambda path: None)
 
 
 def _environment(name: str, value: str) -> Callable[[Place], None]:

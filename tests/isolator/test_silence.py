@@ -68,7 +68,12 @@ def test_with_one_witness_the_lease_is_waited_for(gone: Callable[[], bool] | Non
 def test_a_silent_node_is_not_even_asked_about() -> None:
     watched = Watched()
     asked = []
-    watched.pass_time(LIMIT + 0.01, gone=lambda: bool(asked.append(1)) or True)
+
+    def gone() -> bool:
+        asked.append(1)
+        return True
+
+    watched.pass_time(LIMIT + 0.01, gone)
     assert "no heartbeat" in watched.lost[0].reason
     assert not asked and not watched.fence.over
     watched.pass_time(LEASE_MARGIN, gone=lambda: True)
@@ -96,8 +101,13 @@ def test_a_daemon_that_dies_after_the_agent_is_still_seen() -> None:
 def test_looks_are_few() -> None:
     watched = Watched()
     watched.silence.closed("n2", watched.now)
-    asked: list[int] = []
-    watched.pass_time(60.0, gone=lambda: bool(asked.append(1)))
+    asked = []
+
+    def gone() -> bool:
+        asked.append(1)
+        return False
+
+    watched.pass_time(60.0, gone)
     assert len(asked) == len(LOOKS)
 
 
