@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -142,7 +143,7 @@ def test_what_was_interrupted_can_be_taken_up_again(tmp_path: Path, monkeypatch:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(leftovers.shutil, "rmtree", interrupted)
+        patched.setattr(shutil, "rmtree", interrupted)
         with pytest.raises(KeyboardInterrupt):
             leftovers.remove(path, None)
     assert leftovers.look(path, None).why == ""
@@ -164,11 +165,19 @@ class Desk:
 
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*words), **self.how(), capture_output=True, text=True, timeout=PATIENCE
-        )  # type: ignore[call-overload]  # one set of words for both
+            self.command(*words),
+            env=self.environment,
+            cwd=self.place,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
 
-    def how(self) -> dict[str, object]:
-        return {"env": self.environment, "cwd": self.place, "stdin": subprocess.DEVNULL}
+    def begin(self, *words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.command(*words), env=self.environment, cwd=self.place, stdin=subprocess.DEVNULL
+        )
 
     @staticmethod
     def command(*words: str) -> list[str]:
@@ -190,7 +199,7 @@ def test_reports_stay_and_running_tasks_do_not_notice(tmp_path: Path) -> None:
         assert desk.call(*desk.run("told", script=FAILS_ONCE)).returncode == 0
         assert desk.call(*desk.run("alone", "--no-coordinator", script=FAILS_ONCE)).returncode == 0
         wait = "until [ -e go ]; do sleep 0.05; done"
-        living = subprocess.Popen(desk.command(*desk.run("living", script=wait)), **desk.how())  # type: ignore[call-overload]  # as above
+        living = desk.begin(*desk.run("living", script=wait))
         deadline = time.monotonic() + PATIENCE
         while "living/go\trunning" not in desk.call("status").stdout:
             assert time.monotonic() < deadline, "it does not run"
@@ -238,14 +247,14 @@ def test_what_cannot_be_removed_is_told_and_the_rest_goes(
     stuck = made(home, "flow", "stuck")
     made(home, "flow", "fine")
     monkeypatch.setenv("WHESL_HOME", str(home))
-    really = leftovers.shutil.rmtree
+    really = shutil.rmtree
 
     def refuses(path: str) -> None:
         if str(stuck) in str(path):
             raise OSError(5, "Input/output error", path)
         really(path)
 
-    monkeypatch.setattr(leftovers.shutil, "rmtree", refuses)
+    monkeypatch.setattr(shutil, "rmtree", refuses)
     with pytest.raises(SystemExit) as ended:
         group.run(["clean", "--yes", "flow"])
     assert ended.value.code == 1

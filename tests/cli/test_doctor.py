@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -428,7 +429,7 @@ def test_a_coordinator_that_has_gone_is_started_when_needed(place: Path) -> None
 
 def test_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["click>=8.1", "whesl-no-such-library>=2; python_version > '3'", "maestrowf; extra == 'maestro'"]
-    monkeypatch.setattr(software.metadata, "requires", lambda _: wanted)
+    monkeypatch.setattr(metadata, "requires", lambda _: wanted)
     finding = only(software.libraries())
     assert (finding.name, finding.state) == ("whesl-no-such-library", State.FAILED)
     assert finding.advice == "pip install 'whesl-no-such-library>=2'"

@@ -99,7 +99,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, **values: int) -> None:
                 return value, value
         return resource.RLIM_INFINITY, resource.RLIM_INFINITY
 
-    monkeypatch.setattr(login.resource, "getrlimit", getrlimit)
+    monkeypatch.setattr(resource, "getrlimit", getrlimit)
 
 
 @pytest.mark.parametrize(

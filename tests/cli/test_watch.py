@@ -84,9 +84,10 @@ def finished(task: str, state: str, time: float) -> Records:
 
 
 def lines(view: dict[str, Any], said: list[str], width: int, height: int, **more: Any) -> list[str]:
-    console = Console(file=io.StringIO(), width=width, height=height, color_system=None, legacy_windows=False)
+    printed = io.StringIO()
+    console = Console(file=printed, width=width, height=height, color_system=None, legacy_windows=False)
     console.print(screen.picture(view, said, width=width, height=height, now=NOW, **more))
-    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # it is the StringIO from above
+    return printed.getvalue().splitlines()
 
 
 STATES = [state for state in TaskState if state is not TaskState.REGISTERED]

@@ -44,7 +44,7 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """Return what the browser has said on its console since the last call: errors and broken policies."""
-        return [entry["message"] for entry in self._driver.get_log("browser")]
+        return [entry["message"] for entry in self._driver.get_log("browser")]  # type: ignore[no-untyped-call]  # Selenium has no types here
 
     def picture(self, target: Path) -> None:
         """Write the whole page as a PNG file."""

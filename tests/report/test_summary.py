@@ -28,6 +28,8 @@ from whesl.report.happenings import Gathered, Happening, gather
 from whesl.report.page import html
 from whesl.report.summary import Report, summarise
 
+Records = list[tuple[str, float, dict[str, Any]]]  # kind, time, data
+
 TASK = "w/run_N.1"
 WORKFLOW = Workflow(
     id="w",
@@ -61,7 +63,7 @@ def raised(ordinal: int = 1, exception: str = "CRASH", **fields: Any) -> dict[st
 
 
 STEP = {"resource": "NODE", "operation": "REPLACE", "suspect": "n03", "because": "rank 5 ran there"}
-RECOVERED: list[tuple[str, float, dict[str, Any]]] = [
+RECOVERED: Records = [
     ("begun", 9.0, {"claim": "17.0", "job_id": "17"}),
     ("attempt", 9.5, {"attempt": 1, "nodes": ["n01", "n02", "n03", "n04"]}),
     ("launched", 10.0, {"attempt": 1}),
@@ -87,7 +89,7 @@ RECOVERED: list[tuple[str, float, dict[str, Any]]] = [
 ]
 
 
-def told(records: list[tuple[str, float, dict[str, Any]]]) -> Gathered:
+def told(records: Records) -> Gathered:
     return Gathered(
         workflow=WORKFLOW,
         happenings=tuple(
@@ -133,7 +135,7 @@ def test_assumptions_can_be_given() -> None:
         ([], "open", "recovering"),
     ],
 )  # fmt: skip
-def test_other_ends(records: list[tuple[str, float, dict[str, Any]]], outcome: str, state: str) -> None:
+def test_other_ends(records: Records, outcome: str, state: str) -> None:
     result = summarise(told(RECOVERED[:5] + records))
     assert (result.exceptions[0].outcome, result.tasks[0].state) == (outcome, state)
     if outcome != "relaunched":
@@ -141,7 +143,7 @@ def test_other_ends(records: list[tuple[str, float, dict[str, Any]]], outcome: s
         assert result.totals.node_hours == 0
 
 
-DOUBT: list[tuple[str, float, dict[str, Any]]] = [
+DOUBT: Records = [
     *RECOVERED[:3],
     ("coordinator:unobserved", 30.0, {"task": TASK, "reason": "nothing was heard for 15 s"}),
     (
@@ -164,7 +166,7 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
 
 def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
     ending = {"task": TASK, "state": "failed", "exit_code": 1, "reason": "refused", "told_by": "coordinator"}
-    records = [
+    records: Records = [
         ("coordinator:requeue-done", 41.0, {"task": TASK, "outcome": "refused", "reason": "no"}),
         ("coordinator:finished", 42.0, ending),
     ]
@@ -296,7 +298,7 @@ def test_an_exception_raised_in_the_place_of_another() -> None:
 
 
 def test_a_job_that_runs_again() -> None:
-    again = [("begun", 60.0, {"claim": "17.1", "job_id": "17"}), ("launched", 61.0, {"attempt": 3})]
+    again: Records = [("begun", 60.0, {"claim": "17.1", "job_id": "17"}), ("launched", 61.0, {"attempt": 3})]
     row = summarise(told([*RECOVERED, *again])).tasks[0]
     assert (row.state, row.jobs, row.ended) == ("running", ["17"], None)
 
@@ -396,26 +398,29 @@ def test_a_hang_is_explained_by_the_time_and_not_by_its_last_good_line() -> None
     assert live is not None
     assert live.endswith(f"run_N.1: raised HANG: {silent}")
     result = summarise(known)
-    console = Console(file=io.StringIO(), width=200)
+    printed = io.StringIO()
+    console = Console(file=printed, width=200)
     render.show(result, console)
-    assert silent in console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+    assert silent in printed.getvalue()
 
 
 def test_a_report_says_where_the_stacks_of_a_hang_are() -> None:
     collected = ("evidence", 20.1, {"attempt": 1, "detail": "/record/attempt-1/stacks/all.txt\non n01:\n"})
     result = summarise(told([*RECOVERED[:5], collected, *RECOVERED[5:]]))
     assert result.exceptions[0].stacks == "/record/attempt-1/stacks/all.txt"
-    console = Console(file=io.StringIO(), width=200)
+    printed = io.StringIO()
+    console = Console(file=printed, width=200)
     render.show(result, console)
-    assert "see   /record/attempt-1/stacks/all.txt\n" in console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+    assert "see   /record/attempt-1/stacks/all.txt\n" in printed.getvalue()
 
 
 def test_a_table_for_a_terminal() -> None:
     result = summarise(told(RECOVERED))
-    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    printed = io.StringIO()
+    console = Console(file=printed, force_terminal=True, width=120)
     render.show(result, console)
     console.print(progress.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
-    assert "said" in console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+    assert "said" in printed.getvalue()
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 12), (200, 60)])
@@ -423,9 +428,10 @@ def test_a_running_workflow_fits_the_terminal(width: int, height: int) -> None:
     """What is cut off at the bottom would be the latest lines."""
     result = told_story(300, every=2)
     said = [f"22:00:00 solve_CASE.{n}: raised DISKFULL: {'No space left on device ' * 9}" for n in range(9)]
-    console = Console(file=io.StringIO(), width=width, height=height)
+    printed = io.StringIO()
+    console = Console(file=printed, width=width, height=height)
     console.print(progress.table(result, {}, 12.0, said, height=height))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # it is the StringIO from above
+    lines = printed.getvalue().splitlines()
     assert len(lines) < height
     assert lines[-1].startswith("22:00:00 solve_CASE.8")
     assert any(line.startswith("... and ") for line in lines)
