@@ -168,7 +168,7 @@ def test_ids_there_and_back(number: int) -> None:
 @given(st.text(max_size=200))
 def test_nonsense_is_read_without_harm(text: str) -> None:
     for reader in (output.failure, output.attributes, output.overlay, output.eventlogs, output.changed_jobs):
-        reader(text)  # type: ignore[operator]  # one of several
+        reader(text)
     assert list(output.events(text)) == []
     output.job_number(text)
     output.lost_rank(text)
@@ -291,8 +291,8 @@ def test_deeds_and_refusals(commands: Callable[..., Bridge], tmp_path: Path) -> 
     assert called(tmp_path)[-1] == 'job memo -- f5 whesl="a b"'
     with pytest.raises(RefusedError, match="inactive"):
         bridge.call("cancel", job="f5", signal=10)
-    for operation in ("drain", "undrain"):
-        fields = {"reason": "bad"} if operation == "drain" else {}
+    deeds: tuple[tuple[str, dict[str, Any]], ...] = (("drain", {"reason": "bad"}), ("undrain", {}))
+    for operation, fields in deeds:
         with pytest.raises(RefusedError, match="without Flux's Python"):
             bridge.call(operation, targets="1", **fields)
 

@@ -117,10 +117,13 @@ def test_what_may_have_been_raised_before_is_raised_once(
         entries = map(json.loads, shown.splitlines())
         return [entry["context"]["note"] for entry in entries if entry["name"] == "exception"]
 
-    for note in ("one", "one", "another", "one"):
+    def raise_once(note: str) -> None:
         assert allocation.raise_exception("whesl-test", 5, note, once=True)
         # Flux writes an eventlog some milliseconds after its answer: much sooner than an isolator is back.
-        bed.wait_for(lambda wanted=note: wanted in notes(), "the exception's entry")
+        bed.wait_for(lambda: note in notes(), "the exception's entry")
+
+    for note in ("one", "one", "another", "one"):
+        raise_once(note)
     assert notes() == ["one", "another"]
 
 
@@ -300,7 +303,11 @@ def test_a_guest_is_refused_what_is_not_his(bed: FluxBed) -> None:
     job = bed.run("flux", "submit", "sleep", "300").stdout.strip()
     bed.run("flux", "job", "wait-event", job, "start")
     assert not scheduler.mark_node("n02", "corrected errors")
-    for call in (lambda: scheduler.cancel(job), lambda: scheduler.annotate(job, "text")):
+    calls: tuple[Callable[[], None], ...] = (
+        lambda: scheduler.cancel(job),
+        lambda: scheduler.annotate(job, "text"),
+    )
+    for call in calls:
         with pytest.raises(RefusedError, match="own jobs"):
             call()
     assert scheduler.jobs([job])[job].state is JobState.RUNNING

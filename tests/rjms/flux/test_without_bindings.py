@@ -186,7 +186,11 @@ def test_a_guest_is_refused_what_is_not_his(bed: FluxBed) -> None:
     scheduler = FluxScheduler({**broken(bed.outside, bed.directory), **guest})
     job = bed.run("flux", "submit", "sleep", "300").stdout.strip()
     bed.run("flux", "job", "wait-event", job, "start")
-    for call in (lambda: scheduler.cancel(job), lambda: scheduler.annotate(job, "text")):
+    calls: tuple[Callable[[], None], ...] = (
+        lambda: scheduler.cancel(job),
+        lambda: scheduler.annotate(job, "text"),
+    )
+    for call in calls:
         with pytest.raises(RefusedError, match="own jobs"):
             call()
     assert {node.state for node in scheduler.nodes()} == {NodeState.UP}

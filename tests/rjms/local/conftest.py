@@ -72,7 +72,7 @@ class Bed:
         path = directory / f"script-{number}.sh"
         path.write_text(f"#!/bin/sh\n{script}\n")
         words = ("sbatch", "--parsable", "-D", str(directory), *options, str(path))
-        return self.run(*words, **environment).strip().splitlines()[-1]
+        return self.run(*words, code=0, **environment).strip().splitlines()[-1]
 
     def job(self, reference: str) -> Job:
         """Return a job's record."""

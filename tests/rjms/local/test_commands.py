@@ -106,7 +106,7 @@ def test_no_text_breaks_the_readers(text: str) -> None:
         QueueWait,
     ):
         with contextlib.suppress(UsageError):
-            read(text)  # type: ignore[operator]  # a mixed list of readers of text
+            read(text)
 
 
 @given(st.integers(0, 10**7))
@@ -429,7 +429,7 @@ def test_by_hand(tmp_path: Path, bed: Bed) -> None:
     try:
         assert "runs already" in whesl("start", code=1)
         exports = whesl("env")
-        assert bed.run("sh", "-c", f"{exports}\nsinfo -h -o '%P %l %N'", **home).splitlines() == [
+        assert bed.run("sh", "-c", f"{exports}\nsinfo -h -o '%P %l %N'", code=0, **home).splitlines() == [
             "debug* 10:00 n01",
             "main infinite n[01-02]",
         ]

@@ -63,7 +63,10 @@ class TestNodeLoss(NodeLossContract):
 
     @pytest.fixture
     def kill_node(self, own: Bed) -> Callable[[str], None]:
-        return lambda name: daemons.kill_node(own.cluster, name) and None
+        def kill(name: str) -> None:
+            daemons.kill_node(own.cluster, name)
+
+        return kill
 
 
 class TestNodeHangs(TestNodeLoss):

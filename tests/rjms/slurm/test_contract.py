@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.rjms.slurm.conftest import job_environment
+from whesl.rjms.port import Allocation
 from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
 from whesl.testing.contract_rjms import (
     AllocationContract,
@@ -55,7 +56,8 @@ class Told:
 
     tells_gone = True
 
-    def prepare(self, allocation: SlurmAllocation) -> None:
+    def prepare(self, allocation: Allocation) -> None:
+        assert isinstance(allocation, SlurmAllocation)
         allocation.slurmds.learn()
         nodes = frozenset(allocation.describe().nodes)
         wait_until(lambda: allocation.slurmds.known == nodes, "the slurmds are known", 30)

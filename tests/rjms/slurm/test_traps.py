@@ -268,12 +268,13 @@ def test_a_lost_node_s_step_keeps_its_memory_by_the_cpu(slurm_bed: Maker, tmp_pa
     with bed.start_command(*step, **job):
         wait_until(started.exists, "the step runs")
         bed.kill_node("n02")
-        refused = bed.run("srun", "--overlap", *words, "--nodelist=n01,n03", "true", **job)
+        refused = bed.run("srun", "--overlap", *words, "--nodelist=n01,n03", "true", timeout=60, **job)
         assert "Memory required by task is not available" in refused.stderr
         shims.install(tmp_path / "shims")
         told = {"WHESL_NODELIST": "n01,n03", "WHESL_SWAPPED": '{"n02": "n03"}', "WHESL_HIDDEN_NODES": "n02"}
         path = f"{tmp_path / 'shims'}:{bed.environment['PATH']}"
-        swapped = bed.run(str(tmp_path / "shims" / "srun"), *words, "true", **job, **told, PATH=path)
+        job_told = {**job, **told, "PATH": path}
+        swapped = bed.run(str(tmp_path / "shims" / "srun"), *words, "true", timeout=60, **job_told)
         assert swapped.returncode == 0, swapped.stderr
 
 
