@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -30,8 +32,8 @@ def test_a_user_namespace_is_left_alone_where_only_root_vouches_for_the_place(
     def lstat(path: str) -> os.stat_result:
         return os.stat_result([stat.S_IFDIR | modes.get(path, 0o755), 0, 0, 1, owners[path], 0, 0, 0, 0, 0])
 
-    monkeypatch.setattr(storage.os, "lstat", lstat)
-    monkeypatch.setattr(storage.os, "geteuid", lambda: ME)
+    monkeypatch.setattr(os, "lstat", lstat)
+    monkeypatch.setattr(os, "geteuid", lambda: ME)
     started = False
 
     def execute(*_: object) -> None:
@@ -41,9 +43,9 @@ def test_a_user_namespace_is_left_alone_where_only_root_vouches_for_the_place(
     def probe(command: list[str], **_: object) -> object:
         return type("Ended", (), {"returncode": 0 if "--user" in command else 1})()
 
-    monkeypatch.setattr(storage.shutil, "which", lambda _: "/usr/bin/unshare")
-    monkeypatch.setattr(storage.subprocess, "run", probe)
-    monkeypatch.setattr(storage.os, "execvpe", execute)
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/unshare")
+    monkeypatch.setattr(subprocess, "run", probe)
+    monkeypatch.setattr(os, "execvpe", execute)
     monkeypatch.delenv(storage.MARK, raising=False)
 
     storage.enter_namespace(Path("/tmp/clone/output"))

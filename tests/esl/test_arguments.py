@@ -16,14 +16,15 @@ def values(argument: Argument) -> list[Any]:
     if argument.choices:
         return list(argument.choices)
     text = "/a/b" if argument.path else "./run --fast 'two words'"
-    return {
+    accepted: dict[ArgumentType, list[Any]] = {
         ArgumentType.STRING: [text],
         ArgumentType.STRINGS: [text, [text, "/c"]],
         ArgumentType.INTEGER: [max(argument.minimum or 0, 1), 2**40],
         ArgumentType.NUMBER: [1, 0.5],
         ArgumentType.ENVIRONMENT: [{}, {"A": "", "B": "1"}],
         ArgumentType.SIGNAL: ["SIGUSR1", "TERM", "15"],
-    }[argument.type]
+    }
+    return accepted[argument.type]
 
 
 @pytest.mark.parametrize(("resource", "operation"), ARGUMENTS)

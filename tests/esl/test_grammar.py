@@ -36,7 +36,7 @@ class AmbiguityError(AssertionError):
     """ANTLR found two ways to read a text, or needed the whole context to find the one."""
 
 
-class Strict(ErrorListener):
+class Strict(ErrorListener):  # type: ignore[misc]  # ANTLR's runtime ships no types
     """Fails on every report of the parser but syntax errors, which it counts."""
 
     def __init__(self) -> None:

@@ -49,7 +49,7 @@ def frames(data: bytes) -> None:
         outbox.due(NOW)
 
 
-_one = msgspec.json.Decoder(AnyMessage)
+_one: msgspec.json.Decoder[AnyMessage] = msgspec.json.Decoder(AnyMessage)
 
 
 def decode_one(line: bytes) -> AnyMessage:
