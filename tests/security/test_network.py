@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,10 @@ from whesl.model.errors import TransientError
 from whesl.rjms.local.channel import Channel, ChannelClosedError, Directory
 from whesl.wire import sockets
 from whesl.wire.client import request
-from whesl.wire.delivery import WIRE_VERSION
 from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint
 from whesl.wire.keys import KeyPair, LinkKeys, user_keys
 from whesl.wire.link import LinkClient, LinkServer
-from whesl.wire.messages import Command, Envelope, Query, encode
+from whesl.wire.messages import WIRE_VERSION, Command, Envelope, Query, encode
 from whesl.wire.sockets import ClientSocket
 
 PATIENCE = 60.0
@@ -112,7 +112,7 @@ def test_a_stranger_on_the_link_of_agents_is_not_admitted() -> None:
     try:
         public, port, own = keys.server.public, server.port, KeyPair.generate()
         for mechanism in ("null", "curve"):
-            assert run_as(STRANGER, lambda how=mechanism: _knock(port, public, own, how)) is False
+            assert run_as(STRANGER, partial(_knock, port, public, own, mechanism)) is False
         until(lambda: server.receive() or server.counters["refused"] >= 2, "both are counted")
         assert server.peers == frozenset()
         until(lambda: client.changes() or client.connected, "an agent is admitted")

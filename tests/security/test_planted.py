@@ -139,7 +139,12 @@ def test_links_of_the_site_and_of_the_user_are_followed(scene: Scene) -> None:
 
 def test_a_dependent_is_not_led_astray_either(scene: Scene) -> None:
     old = scene.own.parent / "old"
-    scene.as_victim(lambda: ((old / "w").mkdir(parents=True), (old / "w" / "in").write_bytes(b"in"))[1])
+
+    def fill() -> None:
+        (old / "w").mkdir(parents=True)
+        (old / "w" / "in").write_bytes(b"in")
+
+    scene.as_victim(fill)
     spare = scene.shared / "spare"
     scene.plant(lambda: _link(scene, spare))
 
