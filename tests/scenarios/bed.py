@@ -97,8 +97,9 @@ class Bed:
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            for member in (*psutil.Process(process.pid).children(recursive=True), process):
+            for member in psutil.Process(process.pid).children(recursive=True):
                 member.kill()
+            process.kill()
             output, _ = process.communicate()
             late = f"whesl run did not end within {timeout} s:\n{output[-6000:]}\n{self.evidence()}"
             raise AssertionError(late) from None
@@ -209,9 +210,10 @@ class Bed:
     def rank(self, number: int, word: str = "solver.py", timeout: float = 40) -> psutil.Process:
         """The process of one rank of a running parallel program."""
         variable = "FLUX_TASK_RANK" if self.rjms == "flux" else "SLURM_PROCID"
-        return self.wait(lambda: self.processes(word, **{variable: str(number)}), f"rank {number}", timeout)[
-            0
-        ]
+        found: list[psutil.Process] = self.wait(
+            lambda: self.processes(word, **{variable: str(number)}), f"rank {number}", timeout
+        )
+        return found[0]
 
     def wait(self, condition: Callable[[], Any], what: str, timeout: float = 40) -> Any:
         """Return the condition's value once it is true; fails after ``timeout`` seconds."""
@@ -235,10 +237,10 @@ class Bed:
         """End what this bed started and is still there, managers in sessions of their own too."""
         for process in self.started:
             if process.poll() is None:
-                family = psutil.Process(process.pid).children(recursive=True)
-                for member in (*family, process):
+                for member in psutil.Process(process.pid).children(recursive=True):
                     with contextlib.suppress(psutil.NoSuchProcess):
                         member.kill()
+                process.kill()
                 process.wait()
         self.whesl("coordinator", "stop")
 

@@ -54,11 +54,12 @@ class Ledger:
 
     def __init__(self, place: Path, task: str, rank: int, node: str) -> None:
         self._file = place / f"{task}.jsonl"
+        self._token = os.environ.get("WHESL_ATTEMPT_TOKEN", "none")
         self._common = {
             "task": task,
             "rank": rank,
             "node": node,
-            "token": os.environ.get("WHESL_ATTEMPT_TOKEN", "none"),
+            "token": self._token,
             "job": os.environ.get("SLURM_JOB_ID", ""),
             "restarts": os.environ.get("SLURM_RESTART_COUNT", "0"),
         }
@@ -74,7 +75,7 @@ class Ledger:
 
     def enter(self) -> None:
         """Hold this run's lock, and say so of every other run of the task whose lock is held."""
-        name = hashlib.sha256(self._common["token"].encode()).hexdigest()[:16]
+        name = hashlib.sha256(self._token.encode()).hexdigest()[:16]
         own = f"{self._common['task']}.{name}"
         self._held = os.open(self._locks / own, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._held, fcntl.LOCK_SH)
