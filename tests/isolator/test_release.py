@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from whesl.isolator import release
-from whesl.isolator.parting import may_give_back
 from whesl.isolator.events import Finish
+from whesl.isolator.parting import may_give_back
 from whesl.isolator.release import Release
 from whesl.model.states import TaskState
 from whesl.rjms.host import HostAllocation
