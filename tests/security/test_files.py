@@ -250,7 +250,9 @@ def test_a_key_file_that_is_a_link_or_a_pipe_is_refused(tmp_path: Path) -> None:
         user_keys(home)
 
 
-@pytest.mark.parametrize("command", [("exec", "--", "true"), ("status",), ("coordinator", "start")])
+@pytest.mark.parametrize(
+    "command", [("exec", "--", "true"), ("status",), ("clean", "--dry-run"), ("coordinator", "start")]
+)
 def test_every_command_refuses_an_open_home(tmp_path: Path, command: tuple[str, ...]) -> None:
     home = tmp_path / "h"
     user_keys(home)
