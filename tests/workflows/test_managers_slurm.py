@@ -98,8 +98,8 @@ def managers(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("Snakemake 9 needs Python 3.11")
     place = tmp_path_factory.mktemp("managers") / "venv"
     for command in (
-        ["cp", "-a", "/tmp/smk/v", str(place)],
-        ["true"],
+        [sys.executable, "-m", "venv", str(place)],
+        [str(place / "bin" / "python"), "-m", "pip", "install", "-q", *PACKAGES],
     ):
         subprocess.run(command, check=True, capture_output=True, timeout=280)
     return place / "bin"
