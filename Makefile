@@ -37,6 +37,7 @@ lint: $(VENV)/.dev ## style, types, and the generated parser against its grammar
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests
 
 parser: $(VENV)/.dev ## generate the parser from grammar/ESL.g4 (needs java and npm)
 	$(BIN)/python tools/regenerate_parser.py
@@ -48,6 +49,7 @@ test: $(VENV)/.dev ## every test; installs and starts a real Slurm where it is r
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flux command)
