@@ -237,6 +237,23 @@ def test_reports_stay_and_running_tasks_do_not_notice(tmp_path: Path) -> None:
         desk.call("coordinator", "stop")
 
 
+def test_who_says_no_keeps_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from whesl.cli import clean as module
+
+    path = made(tmp_path / "home", "flow", "first")
+    (tmp_path / "home").chmod(0o700)
+    monkeypatch.setenv("WHESL_HOME", str(tmp_path / "home"))
+    terminal = type("Terminal", (), {"stdin": type("Input", (), {"isatty": staticmethod(lambda: True)})})
+    monkeypatch.setattr(module, "sys", terminal)
+    answered = CliRunner().invoke(module.clean, ["flow"], input="n\n", standalone_mode=False)
+    assert (answered.return_value, path.exists()) == (1, True)
+    assert "nothing was removed" in answered.output
+    answered = CliRunner().invoke(module.clean, ["flow"], input="y\n", standalone_mode=False)
+    assert (answered.return_value, path.exists()) == (0, False)
+
+
 def test_what_cannot_be_removed_is_told_and_the_rest_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,8 +99,9 @@ def clean(workflows: tuple[str, ...], days: float | None, dry_run: bool, yes: bo
     if not as_json:
         _show(chosen, kept)
     going = bool(chosen) and not dry_run
-    if going and not yes:
-        click.confirm(f"remove {_total(chosen)}?", abort=True)
+    if going and not yes and not click.confirm(f"remove {_total(chosen)}?"):
+        click.echo("nothing was removed")
+        return 1
     gone, failures = _remove(chosen, states) if going else ((), [])
     if as_json:
         view = _view(chosen if dry_run else gone, [*kept, *failures], dry_run=dry_run)

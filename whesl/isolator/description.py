@@ -84,6 +84,11 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
 
     Raises UsageError.
     """
+    if "/" in request.workflow:
+        raise UsageError(
+            f"--workflow {request.workflow}: a workflow's name has no slash",
+            hint="tasks are called WORKFLOW/TASK; --step and --instance may have some",
+        )
     granted = spares_granted(os.environ, request.workflow, request.step)
     # There may have been none to give.
     spares = request.spares if granted is None else granted
