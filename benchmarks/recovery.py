@@ -30,7 +30,16 @@ from measure import (
     until,
 )
 
-# One rank: the clock first. In the attempts that are to fail the first rank says so and waits for its end.
+_EXIT_RULES = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION CRASH JOB_LEVEL JOB [app] LIMIT 1000
+EXCEPTION DETECTION CRASH EXIT ANY
+EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE {"environment": {"AFTER_CRASH": "1"}}
+"""
+# One rank: the clock first. In the attempts that are to fail the first rank says so and waits for its end, or
+# all of them end by themselves.
 _RANK = """\
 #!/bin/bash
 now=$EPOCHREALTIME
@@ -41,6 +50,11 @@ if [ -n "$DIE_AT" ]; then
   [ "$left" -gt 0 ] && sleep "$(printf '%d.%06d' $((left / 1000000)) $((left % 1000000)))"
   echo "$EPOCHREALTIME killed" >> {place}/killed
   kill -9 $$
+fi
+if [ -n "{exits}" ] && [ "$WHESL_RESTART_COUNT" -lt {failures} ]; then
+  [ "$WHESL_RESTART_COUNT" = 0 ] && sleep 2
+  sleep 0.4
+  exit 3
 fi
 if [ "${SLURM_PROCID:-${FLUX_TASK_RANK:-0}}" = 0 ] && [ "$WHESL_RESTART_COUNT" -lt {failures} ]; then
   # When all ranks run, and at first also the agents on the nodes.
@@ -84,15 +98,17 @@ def main() -> None:
     for name in CLUSTERS:
         parts.append((f"exception, {name}", partial(_exception, name)))
     for name in CLUSTERS:
+        parts.append((f"exit, {name}", partial(_exit, name)))
+    for name in CLUSTERS:
         parts.append((f"node killed, {name}", partial(_node_killed, name)))
     parts.append(("network cut, Slurm", _cut))
     run_parts(options, parts)
 
 
-def _write(place: Path, launcher: str, *, failures: int, wait: bool) -> Path:
+def _write(place: Path, launcher: str, *, failures: int, wait: bool = False, exits: bool = False) -> Path:
     rank, script = place / "rank", place / "script"
     text = _RANK.replace("{place}", str(place)).replace("{failures}", str(failures))
-    rank.write_text(text.replace("{wait}", "1" if wait else ""))
+    rank.write_text(text.replace("{wait}", "1" if wait else "").replace("{exits}", "1" if exits else ""))
     script.write_text(_SCRIPT.replace("{place}", str(place)).replace("{launcher}", launcher))
     rank.chmod(0o755)
     script.chmod(0o755)
@@ -110,7 +126,7 @@ def _after(times: list[float], stamped: list[tuple[float, str]]) -> list[float]:
 def _exception_on_the_host(quick: bool) -> list[Figure]:
     times = 5 if quick else 30
     with scratch() as place:
-        script = _write(place, "", failures=times, wait=False)
+        script = _write(place, "", failures=times)
         made = Protected(place)
         subprocess.run(
             made.command(script), check=True, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -118,13 +134,13 @@ def _exception_on_the_host(quick: bool) -> list[Figure]:
         taken = _after(made.times("raised"), stamps(place / "stamps"))
         subprocess.run(["bash", "-c", _BARE.format(place=place, times=times)], check=True, cwd=place)
         bare = _bare(place)
-    return _compared("host", taken, bare, target=None)
+    return _compared("exception", "host", taken, bare, target=None)
 
 
 def _exception(name: str, quick: bool) -> list[Figure]:
     times = 5 if quick else 30
     with CLUSTERS[name](3) as (cluster, place):
-        script = _write(place, cluster.launcher, failures=times, wait=False)
+        script = _write(place, cluster.launcher, failures=times)
         made = Protected(place)
         line = made.line(script, "--nodes", "2", *cluster.options)
         job = f"#!/bin/bash\ncd {place}\n{line} > {place}/out 2> {place}/err\n"
@@ -134,13 +150,28 @@ def _exception(name: str, quick: bool) -> list[Figure]:
         until((place / "over").exists, f"{name}: the end of the job", 40 + 8 * times)
         taken = _after(made.times("raised"), stamps(place / "stamps"))
         bare, killed = _bare(place), _killed(place)
-    figures = _compared(name, taken, bare, target=None if "Flux" in name else 1.3)
+    figures = _compared("exception", name, taken, bare, target=None if "Flux" in name else 1.3)
     floor = median(killed)
     return [
         *figures,
         Figure(f"ranks killed, and a bare relaunch after, {name}, median", floor * 1e3, "ms"),
         Figure(f"exception as a multiple of that, {name}", median(taken) / floor, "x"),
     ]
+
+
+def _exit(name: str, quick: bool) -> list[Figure]:
+    """Measure the same where nothing is left to be killed: the program has ended by itself."""
+    times = 5 if quick else 30
+    with CLUSTERS[name](3) as (cluster, place):
+        script = _write(place, cluster.launcher, failures=times, exits=True)
+        made = Protected(place, _EXIT_RULES)
+        line = made.line(script, "--nodes", "2", *cluster.options)
+        job = f"#!/bin/bash\ncd {place}\n{line} > {place}/out 2> {place}/err\n"
+        cluster.submit(f"{job}{_BARE.format(place=place, times=times)}touch {place}/over\n", 3)
+        until((place / "over").exists, f"{name}: the end of the job", 40 + 4 * times)
+        taken = _after(made.times("raised"), stamps(place / "stamps"))
+        bare = _bare(place)
+    return _compared("exception after an exit", name, taken, bare, target=None if "Flux" in name else 1.3)
 
 
 def _bare(place: Path) -> list[float]:
@@ -157,18 +188,21 @@ def _killed(place: Path) -> list[float]:
     return [min(stamp for stamp in first if stamp > time) - time for time in died[1::2]]
 
 
-def _compared(name: str, taken: list[float], bare: list[float], *, target: float | None) -> list[Figure]:
+def _compared(
+    what: str, name: str, taken: list[float], bare: list[float], *, target: float | None
+) -> list[Figure]:
     floor = median(bare)
+    multiple = f"{what} as a multiple of the bare relaunch, {name}"
     return [
         Figure(f"bare relaunch to first instruction, {name}, median", floor * 1e3, "ms"),
         Figure(
-            f"exception raised to first instruction, {name}, median",
+            f"{what} raised to first instruction, {name}, median",
             median(taken) * 1e3,
             "ms",
             floor=floor * 1e3,
             note=f"worst {max(taken) * 1e3:.0f} ms of {len(taken)}",
         ),
-        Figure(f"the same as a multiple of the bare relaunch, {name}", median(taken) / floor, "x", target),
+        Figure(multiple, median(taken) / floor, "x", target),
     ]
 
 
