@@ -233,6 +233,23 @@ def test_what_an_exception_became_has_its_own_budget_until_a_person_resumes() ->
     assert (made.state.attempt, made.state.phase) == (3, Phase.RUNNING)
 
 
+@pytest.mark.parametrize("refused", ["", "no room"])
+def test_a_grant_that_is_repeated_does_not_decide_again(refused: str) -> None:
+    """A coordinator says it again to each start of an isolator; this task waits for a person since."""
+    higher = exception("BROKEN", level=Level.WORKFLOW_LEVEL, limit=0, otherwise=Otherwise.ESCALATE)
+    made = welcome(World(make_setup(WORKFLOW, higher, coordinator=True)).start())
+    detect(made, "QUOTA")
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, transformed="BROKEN"))
+    hear(made, EscalationDecision(task="wf/app", ordinal=1, action="pause"))
+    assert (made.state.phase, len(made.sent(Escalate))) == (Phase.PAUSED, 1)
+    welcome(made.restart())
+    before = len(made.records)
+    hear(made, RecoveryGrant(task="wf/app", ordinal=1, refused=refused, transformed="BROKEN"))
+    assert (made.state.phase, len(made.sent(Escalate))) == (Phase.PAUSED, 1)
+    assert made.finished is None
+    assert len(made.records) == before
+
+
 def test_a_grant_for_an_exception_that_is_unknown_here_changes_nothing(world: Make) -> None:
     made = detect(welcome(World(make_setup(WORKFLOW, coordinator=True)).start()), "QUOTA")
     hear(made, RecoveryGrant(task="wf/app", ordinal=1, transformed="ELSEWHERE"))

@@ -314,10 +314,21 @@ class CoordinatorAudit:
                 f"{recovery} granted after {self.done[recovery]} of {self._steps[recovery]} steps",
             )
 
-    def escalation(self, state: State, raised: Raised, peer: str) -> None:
-        """An isolator's escalation arrives: nothing can come of it once its own last words were heard."""
+    def escalation(self, state: State, turn: list[tuple[str, Data]], raised: Raised, peer: str) -> None:
+        """An isolator's escalation arrives: nothing can come of it once its own last words were heard.
+
+        Args:
+            state: the coordinator's.
+            turn: the records of this turn so far: the last words may have come with it, and before it.
+            raised: what is escalated.
+            peer: whose it is.
+        """
         entry = state.tasks.get(raised.task)
-        if entry is not None and entry.state.final and self._last_words.get(entry.id) == peer:
+        if entry is None or not entry.state.final:
+            return
+        said = {self._last_words.get(entry.id)}
+        said |= {data.get("peer") for kind, data in turn if kind == "finished" and data["task"] == entry.id}
+        if peer in said:
             self.too_late.add((entry.id, raised.ordinal))
 
     def on_recovery_done(self, data: Data, _now: float) -> None:

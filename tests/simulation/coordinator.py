@@ -260,7 +260,7 @@ class Coordinator:
                 if "Report(" not in text and "Heartbeat" not in text:
                     world.note("coordinator", f"[{place.turns}] {text[:260]}")
             if isinstance(event, Arrived) and isinstance(event.message, Escalate):
-                self.system.watch.coordinator.escalation(state, event.message.raised, event.peer)
+                self.system.watch.coordinator.escalation(state, records, event.message.raised, event.peer)
             state, more = core.step(state, event, now)
             own = [(command.kind, command.data) for command in more if isinstance(command, Journal)]
             origin = deliveries[0].origin if len(deliveries) == 1 else None

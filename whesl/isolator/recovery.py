@@ -333,8 +333,12 @@ def on_grant(turn: Turn, grant: RecoveryGrant) -> None:
     recovery = turn.state.recovery
     if recovery is None or recovery.ordinal != grant.ordinal or recovery.granted or not recovery.request:
         return
+    # Paused or escalated, a repeated word decides nothing again; a grant is kept for when the task goes on.
+    undecided = recovery.action == "recover" and turn.state.phase in (Phase.FENCING, Phase.GRANT)
     if grant.refused:
-        instead(turn, _otherwise(turn, recovery), f"the coordinator could not do its part: {grant.refused}")
+        if undecided:
+            reason = f"the coordinator could not do its part: {grant.refused}"
+            instead(turn, _otherwise(turn, recovery), reason)
         return
     became: dict[str, Any] = {}
     if grant.transformed and rules.covers(turn.state, grant.transformed):
@@ -343,6 +347,8 @@ def on_grant(turn: Turn, grant: RecoveryGrant) -> None:
             recovery.raised, exception=grant.transformed, transformed_from=origins
         )
         decision = rules.decide(turn.state, turn.rule(grant.transformed), raised, turn.now)
+        if decision.action != "recover" and not undecided:
+            return
         turn.say(f"{recovery.raised.exception} became {grant.transformed}, counted over all tasks")
         if decision.action != "recover":
             instead(turn, decision.action, decision.reason, became=grant.transformed)
