@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -30,6 +31,12 @@ def whesl_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     for file in tmp_path.glob("*/coordinator/endpoint.json"):
         with suppress(WheslError):
             stop_coordinator(file.parent.parent)
+
+
+def pytest_configure() -> None:
+    """Give the tests' programs their signals also below a shell's ``&``, which has these two ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def in_ci() -> bool:

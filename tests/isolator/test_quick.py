@@ -122,7 +122,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         ({}, ["--workflow", "w", "--step", "app", "--no-coordinator", "--script", "script", "x"], True),
         (
             {},
-            ["--workflow", "w v/x", "--step", "a%/p", "--instance", "I=1,2", "-e", "rules.esl", "app"],
+            ["--workflow", "w %v", "--step", "a%/p", "--instance", "I=1,2", "-e", "rules.esl", "app"],
             False,
         ),
         ({}, ["--task-dir", "of//mine/./here", "--json-summary", "s.json", "--observe", "app"], True),

@@ -42,14 +42,14 @@ rule all:
     input: "sizes.txt"
 
 rule make:
-    output: "small/{{case}}.txt"
-    log: "logs/{{case}}.log"
+    output: "{{where}}/{{case}}.txt"
+    log: "logs/{{where}}/{{case}}.log"
     shell:
         "{whesl} exec -e rules.esl --step make --instance {{wildcards.case}}"
         " -- sh program.sh {{wildcards.case}} {{output}} > {{log}} 2>&1"
 
 rule use:
-    input: "small/glitch.txt", "small/full.txt"
+    input: "calm/glitch.txt", "small/full.txt"
     output: "sizes.txt"
     shell: "cat {{input}} | wc -c > {{output}}"
 """
@@ -84,8 +84,8 @@ executor = HighThroughputExecutor(
     address="127.0.0.1", loopback_address="127.0.0.1", max_workers_per_node=2, provider=provider
 )
 with parsl.load(Config(executors=[executor], run_dir=f"{place}/parsl", retries=0)):
-    outputs = {case: parsl.File(f"{place}/small/{case}.txt") for case in ("glitch", "full")}
-    cases = [make(whesl, place, case, outputs=[output]) for case, output in outputs.items()]
+    outputs = {"glitch": f"{place}/calm/glitch.txt", "full": f"{place}/small/full.txt"}
+    cases = [make(whesl, place, case, outputs=[parsl.File(path)]) for case, path in outputs.items()]
     sys.exit(max(case.result() for case in cases))
 """
 
@@ -111,6 +111,7 @@ class Desk:
     def __init__(self, place: Path, bed: SlurmBed, managers: Path) -> None:
         self.place = place
         (place / "large").mkdir()
+        (place / "calm").mkdir()  # where the other case fills no disk
         paths = json.dumps({"filesystem": str(place / "large"), "defaultpath": str(place / "small")})
         (place / "rules.esl").write_text(RULES % paths)
         (place / "program.sh").write_text(PROGRAM)
@@ -148,7 +149,7 @@ class Desk:
         assert {row["state"] for row in report["tasks"]} == {"completed"}
         assert sorted(row["exception"] for row in report["exceptions"]) == ["FULL", "GLITCH"]
         assert {row["outcome"] for row in report["exceptions"]} == {"relaunched"}
-        sizes = {path.name: path.stat().st_size for path in (self.place / "small").glob("*.txt")}
+        sizes = {path.name: path.stat().st_size for path in self.place.glob("*/*.txt")}
         assert sizes == {"full.txt": 2000 * 1024, "glitch.txt": 10 * 1024}
         assert (self.place / "small" / "full.txt").resolve().is_relative_to(self.place / "large")
 
