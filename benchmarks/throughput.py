@@ -26,7 +26,7 @@ from whesl.model.workflow import Task
 COUNTS = (1, 50, 250)
 SHARE = 60.0  # per cent of hyperscan alone
 BLOCK = 1 << 20
-ROUNDS = 5
+ROUNDS = 9
 _HEAD = """\
 DECLARE ENTITY WMS, JOB
 DECLARE EXCEPTION_TYPE JOB_LEVEL
