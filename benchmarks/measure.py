@@ -73,6 +73,10 @@ class Figure:
         return self.value <= self.target if self.at_most else self.value >= self.target
 
 
+# A benchmark's part: its name, and what measures it; that takes ``quick``.
+Part = tuple[str, Callable[[bool], list[Figure]]]
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """Return the smallest value that at least ``share`` (0 to 1) of all do not exceed (nearest rank)."""
     ordered = sorted(values)
@@ -119,9 +123,7 @@ def arguments(description: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run_parts(
-    options: argparse.Namespace, parts: Sequence[tuple[str, Callable[[bool], list[Figure]]]]
-) -> None:
+def run_parts(options: argparse.Namespace, parts: Sequence[Part]) -> None:
     """Run the parts of a benchmark one after the other and show, and write, what they measured.
 
     Args:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from measure import (
     Cluster,
     Figure,
     NotHereError,
+    Part,
     Protected,
     arguments,
     median,
@@ -51,15 +51,12 @@ if [ -n "$DIE_AT" ]; then
   echo "$EPOCHREALTIME killed" >> {place}/killed
   kill -9 $$
 fi
-if [ -n "{exits}" ] && [ "$WHESL_RESTART_COUNT" -lt {failures} ]; then
-  [ "$WHESL_RESTART_COUNT" = 0 ] && sleep 2
-  sleep 0.4
-  exit 3
-fi
-if [ "${SLURM_PROCID:-${FLUX_TASK_RANK:-0}}" = 0 ] && [ "$WHESL_RESTART_COUNT" -lt {failures} ]; then
+rank=${SLURM_PROCID:-${FLUX_TASK_RANK:-0}}
+if [ "$WHESL_RESTART_COUNT" -lt {failures} ] && { [ -n "{exits}" ] || [ "$rank" = 0 ]; }; then
   # When all ranks run, and at first also the agents on the nodes.
   [ "$WHESL_RESTART_COUNT" = 0 ] && sleep 2
   sleep 0.4
+  [ -n "{exits}" ] && exit 3
   echo "bench: boom"
 fi
 if [ "$WHESL_RESTART_COUNT" -lt {failures} ] || [ -n "{wait}" ]; then
@@ -94,11 +91,11 @@ done
 def main() -> None:
     """Measure."""
     options = arguments("How long recoveries take.")
-    parts: list[tuple[str, Callable[[bool], list[Figure]]]] = [("exception, host", _exception_on_the_host)]
+    parts: list[Part] = [("exception, host", _exception_on_the_host)]
     for name in CLUSTERS:
         parts.append((f"exception, {name}", partial(_exception, name)))
     for name in CLUSTERS:
-        parts.append((f"exit, {name}", partial(_exit, name)))
+        parts.append((f"exit, {name}", partial(_exception, name, exits=True)))
     for name in CLUSTERS:
         parts.append((f"node killed, {name}", partial(_node_killed, name)))
     parts.append(("network cut, Slurm", _cut))
@@ -137,41 +134,31 @@ def _exception_on_the_host(quick: bool) -> list[Figure]:
     return _compared("exception", "host", taken, bare, target=None)
 
 
-def _exception(name: str, quick: bool) -> list[Figure]:
+def _exception(name: str, quick: bool, *, exits: bool = False) -> list[Figure]:
+    """Measure a step's restart; ``exits``: its ranks end by themselves, and nothing has to be killed."""
     times = 5 if quick else 30
     with CLUSTERS[name](3) as (cluster, place):
-        script = _write(place, cluster.launcher, failures=times)
-        made = Protected(place)
+        script = _write(place, cluster.launcher, failures=times, exits=exits)
+        made = Protected(place, _EXIT_RULES if exits else RULES)
         line = made.line(script, "--nodes", "2", *cluster.options)
         job = f"#!/bin/bash\ncd {place}\n{line} > {place}/out 2> {place}/err\n"
         job += _BARE.format(place=place, times=times)
-        job += _KILLED.replace("{place}", str(place)).replace("{times}", str(times))
+        if not exits:
+            job += _KILLED.replace("{place}", str(place)).replace("{times}", str(times))
         cluster.submit(f"{job}touch {place}/over\n", 3)
         until((place / "over").exists, f"{name}: the end of the job", 40 + 8 * times)
         taken = _after(made.times("raised"), stamps(place / "stamps"))
         bare, killed = _bare(place), _killed(place)
-    figures = _compared("exception", name, taken, bare, target=None if "Flux" in name else 1.3)
+    what = "exception after an exit" if exits else "exception"
+    figures = _compared(what, name, taken, bare, target=None if "Flux" in name else 1.3)
+    if exits:
+        return figures
     floor = median(killed)
     return [
         *figures,
         Figure(f"ranks killed, and a bare relaunch after, {name}, median", floor * 1e3, "ms"),
         Figure(f"exception as a multiple of that, {name}", median(taken) / floor, "x"),
     ]
-
-
-def _exit(name: str, quick: bool) -> list[Figure]:
-    """Measure the same where nothing is left to be killed: the program has ended by itself."""
-    times = 5 if quick else 30
-    with CLUSTERS[name](3) as (cluster, place):
-        script = _write(place, cluster.launcher, failures=times, exits=True)
-        made = Protected(place, _EXIT_RULES)
-        line = made.line(script, "--nodes", "2", *cluster.options)
-        job = f"#!/bin/bash\ncd {place}\n{line} > {place}/out 2> {place}/err\n"
-        cluster.submit(f"{job}{_BARE.format(place=place, times=times)}touch {place}/over\n", 3)
-        until((place / "over").exists, f"{name}: the end of the job", 40 + 4 * times)
-        taken = _after(made.times("raised"), stamps(place / "stamps"))
-        bare = _bare(place)
-    return _compared("exception after an exit", name, taken, bare, target=None if "Flux" in name else 1.3)
 
 
 def _bare(place: Path) -> list[float]:

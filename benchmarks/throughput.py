@@ -10,12 +10,12 @@ from __future__ import annotations
 import random
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import hyperscan
-from measure import Figure, Protected, arguments, median, run_parts, scratch
+from measure import Figure, Part, Protected, arguments, median, run_parts, scratch
 
 from whesl.detect.patterns import canonical
 from whesl.detect.watch import Watch
@@ -38,8 +38,7 @@ _END = "this is the last line of the log"
 
 def main() -> None:
     """Measure."""
-    parts: list[tuple[str, Callable[[bool], list[Figure]]]]
-    parts = [(f"{count} patterns", partial(_compare, count)) for count in COUNTS]
+    parts: list[Part] = [(f"{count} patterns", partial(_compare, count)) for count in COUNTS]
     parts.append(("isolator", _isolator))
     run_parts(arguments("Bytes of log in a second."), parts)
 

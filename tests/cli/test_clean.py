@@ -8,12 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.waiting import until
 from whesl.cli.clean import Found, choose, survey
 from whesl.isolator import leftovers
 from whesl.isolator.leftovers import Leftover, standing
@@ -111,7 +111,7 @@ def test_a_directory_goes_with_all_that_is_in_it_and_links_are_not_followed(tmp_
     (precious / "data").write_text("42")
     (path / "attempt-1" / "link").symlink_to(precious)
     (path / "bin").symlink_to(precious)
-    weighed = leftovers.look(path, None)
+    weighed = leftovers.look(path, {})
     assert (weighed.task, weighed.files, weighed.why) == ("flow/first", 5, "")
     assert weighed.size >= 10_000
     assert leftovers.remove(path, None) == ""
@@ -121,7 +121,7 @@ def test_a_directory_goes_with_all_that_is_in_it_and_links_are_not_followed(tmp_
 
 def test_a_task_that_begins_meanwhile_stays(tmp_path: Path) -> None:
     path = made(tmp_path, "flow", "first")
-    assert leftovers.look(path, None).why == ""
+    assert leftovers.look(path, {}).why == ""
     held = os.open(path / "lock", os.O_RDWR)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -146,7 +146,7 @@ def test_what_was_interrupted_can_be_taken_up_again(tmp_path: Path, monkeypatch:
         patched.setattr(shutil, "rmtree", interrupted)
         with pytest.raises(KeyboardInterrupt):
             leftovers.remove(path, None)
-    assert leftovers.look(path, None).why == ""
+    assert leftovers.look(path, {}).why == ""
     assert leftovers.remove(path, None) == ""
     assert not path.exists()
 
@@ -200,9 +200,7 @@ def test_reports_stay_and_running_tasks_do_not_notice(tmp_path: Path) -> None:
         assert desk.call(*desk.run("alone", "--no-coordinator", script=FAILS_ONCE)).returncode == 0
         wait = "until [ -e go ]; do sleep 0.05; done"
         living = desk.begin(*desk.run("living", script=wait))
-        deadline = time.monotonic() + PATIENCE
-        while "living/go\trunning" not in desk.call("status").stdout:
-            assert time.monotonic() < deadline, "it does not run"
+        until(lambda: "living/go\trunning" in desk.call("status").stdout, "it runs", PATIENCE)
         report = desk.call("report", "told").stdout
         assert "1 recovered in place" in report
 

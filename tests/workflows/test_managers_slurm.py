@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.workflows.environments import with_packages
 from whesl.testing.faults import FaultError, tmpfs
 from whesl.testing.slurmbed import SlurmBed
 
@@ -96,13 +97,7 @@ def managers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_slurm()
     if sys.version_info < (3, 11):
         pytest.skip("Snakemake 9 needs Python 3.11")
-    place = tmp_path_factory.mktemp("managers") / "venv"
-    for command in (
-        [sys.executable, "-m", "venv", str(place)],
-        [str(place / "bin" / "python"), "-m", "pip", "install", "-q", *PACKAGES],
-    ):
-        subprocess.run(command, check=True, capture_output=True, timeout=280)
-    return place / "bin"
+    return with_packages(tmp_path_factory.mktemp("managers") / "venv", *PACKAGES)
 
 
 class Desk:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_flux
+from tests.workflows.environments import with_packages
 from whesl.testing.fluxbed import FluxBed
 
 WHESL = Path(sys.executable).parent / "whesl"
@@ -52,14 +53,8 @@ pathlib.Path(sys.argv[1]).write_text("made\\n")
 def snakemake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Snakemake with its Flux plugin and what Flux's bindings import, in an environment of its own."""
     need_flux()
-    place = tmp_path_factory.mktemp("snakemake") / "venv"
     packages = ("snakemake", "snakemake-executor-plugin-flux", "cffi", "ply")
-    for command in (
-        [sys.executable, "-m", "venv", str(place)],
-        [str(place / "bin" / "python"), "-m", "pip", "install", "-q", *packages],
-    ):
-        subprocess.run(command, check=True, capture_output=True, timeout=280)
-    return place / "bin" / "snakemake"
+    return with_packages(tmp_path_factory.mktemp("snakemake") / "venv", *packages) / "snakemake"
 
 
 @pytest.mark.flux

@@ -139,7 +139,7 @@ def survey(home: Path, states: Mapping[str, TaskState], wanted: Sequence[str] = 
         for name in dict.fromkeys(wanted) or present:
             items = []
             for path in sorted(path for path in present[name].iterdir() if path.is_dir()):
-                items.append(leftovers.look(path, states.get(leftovers.name_of(path))))
+                items.append(leftovers.look(path, states))
                 tell(1)
             alive = living.get(name) or [f"{item.task}: {item.why}" for item in items if item.why]
             found.append(Found(workflow=name, leftovers=tuple(items), why=_some(alive)))

@@ -11,19 +11,20 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
 import msgspec
 
-from whesl.isolator import files, taskdir
-from whesl.isolator.taskdir import Job, Result, TaskDir
+from whesl.isolator import taskdir
+from whesl.isolator.taskdir import Job, LockedError, Result, TaskDir
 from whesl.model.states import TaskState
 
 _BLOCK = 512  # what st_blocks counts in (stat(2))
 # A task that begins has taken the old result away, and has not told its coordinator yet.
 BEGINNING = 600.0
+_HELD = "its isolator runs"
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,16 +44,18 @@ class Leftover(msgspec.Struct, frozen=True, kw_only=True):
     reported: bool = False
 
 
-def look(path: Path, state: TaskState | None) -> Leftover:
+def look(path: Path, states: Mapping[str, TaskState]) -> Leftover:
     """Weigh a task's directory and say whether its task is over.
 
     Args:
         path: the directory.
-        state: what the coordinator knows of its task; None when it does not know the task.
+        states: of all tasks that the coordinator knows, by id.
 
     What cannot be read of it is not counted.
     """
     directory = TaskDir(path)
+    task = _name_of(directory)
+    state = states.get(task)
     size = count = 0
     changed = 0.0
     for entry in _below(path):
@@ -64,7 +67,7 @@ def look(path: Path, state: TaskState | None) -> Leftover:
                 changed = max(changed, found.st_mtime)
     return Leftover(
         path=path,
-        task=name_of(path),
+        task=task,
         size=size,
         files=count,
         changed=changed,
@@ -73,9 +76,9 @@ def look(path: Path, state: TaskState | None) -> Leftover:
     )
 
 
-def name_of(path: Path) -> str:
+def _name_of(directory: TaskDir) -> str:
     """Return the id of the task whose directory this is; where nothing in it tells, as it is called."""
-    job = taskdir.load(path / "job.json", Job)
+    path, job = directory.path, taskdir.load(directory.job_file, Job)
     return job.setup.task.id if job is not None else f"{unquote(path.parent.name)}/{unquote(path.name)}"
 
 
@@ -89,7 +92,7 @@ def standing(*, held: bool, state: TaskState | None, result: Result | None, sinc
         since: how long ago the task was begun last, seconds.
     """
     if held:
-        return "its isolator runs"
+        return _HELD
     if state is not None and not state.final:
         return f"it is {state.value}"
     if result is not None:
@@ -112,16 +115,16 @@ def remove(path: Path, state: TaskState | None) -> str:
     is held meanwhile: a task of the same name that starts just now is refused.
 
     Args:
-        path, state: as for ``look``.
+        path: the directory.
+        state: what the coordinator knows of its task, None for nothing.
 
     Raises OSError when something in it cannot be removed.
     """
     directory = TaskDir(path)
-    if directory.owner() is not None:
-        return "its isolator runs"
-    lock = files.lock(str(directory.lock_file))
-    if lock is None:
-        return "its isolator runs"
+    try:
+        lock = directory.lock()
+    except LockedError:
+        return _HELD
     try:
         why = _standing(directory, state, held=False)
         if why:
