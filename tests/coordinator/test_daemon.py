@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from tests.coordinator.daemons import PATIENCE, Isolator, journal, kill, register, until
+from tests.coordinator.daemons import PATIENCE, Isolator, journal, kill, register, until, whesl
 from tests.coordinator.world import FakePorts, exception, raised, spec, step
 from whesl.coordinator import start
 from whesl.coordinator.daemon import Daemon
@@ -99,6 +100,28 @@ def test_an_idle_coordinator_ends_when_asked_to(home: Path) -> None:
     found = start.ensure_running(home, options=["--idle", "0.2"])
     until(lambda: read_endpoint(home) is None, "the end")
     os.waitpid(found.pid, 0)
+
+
+def test_an_idle_coordinator_stays_while_a_task_is_still_to_come(home: Path, tmp_path: Path) -> None:
+    start.ensure_running(home, options=["--idle", "0.5"])
+    register(home, with_handler(tmp_path / "handler", "true"))
+    time.sleep(1.5)  # three times as long as it would stay for nobody
+    found = read_endpoint(home)
+    assert found is not None and start.running(home) is not None
+    for task in ("w/a", "w/b"):
+        cancel = Command(id=f"cancel {task}", action="cancel", target=task)
+        assert request(home, cancel, 10.0).ok
+    until(lambda: read_endpoint(home) is None, "the end")
+    os.waitpid(found.pid, 0)
+
+
+def test_only_a_coordinator_that_was_started_on_demand_ends_by_itself(home: Path) -> None:
+    found = start.ensure_running(home)
+    assert psutil.Process(found.pid).cmdline()[-2:] == list(start.ON_DEMAND)
+    assert start.stop(home)
+    assert whesl("coordinator", "start").returncode == 0
+    named = read_endpoint(home)
+    assert named is not None and "--idle" not in psutil.Process(named.pid).cmdline()
 
 
 def test_a_workflow_level_recovery_reaches_everybody(

@@ -27,7 +27,7 @@ def coordinator() -> None:
     "--idle",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="End after so long without a running task and without a message.",
+    help="End after so long without an unfinished task and without a message.  [default: stay]",
 )
 @click.option(
     "--metrics",

@@ -88,7 +88,7 @@ class Daemon:
         settings: times and limits.
         bind: address to listen on, ``*`` for all.
         allowed: ports that it may listen on; None: any.
-        idle: seconds without a living task and without a message after which it ends; None: never.
+        idle: seconds without an unfinished task and without a message after which it ends; None: never.
         metrics: host and port to serve figures on; None: nowhere. Where it cannot, the log says so.
         log: takes what handlers print on standard error.
 
@@ -146,7 +146,7 @@ class Daemon:
         self._stopping = False
         self._journal_failed = False
         self._trouble = ""  # what is wrong with the journal now, for people
-        self._last_message = time.monotonic()
+        self._needed = time.monotonic()
         self._most_connections = descriptors.raise_limit()
         self._full = False
         self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
@@ -237,7 +237,7 @@ class Daemon:
         if not deliveries:
             return
         self._heard += len(deliveries)
-        self._last_message = time.monotonic()
+        self._needed = time.monotonic()
         kinds = {type(delivery.message) for delivery in deliveries}
         if Register in kinds:
             # What is left by now concerns whoever starts now: an ancestor may have ended out of reach.
@@ -329,11 +329,14 @@ class Daemon:
 
     def _rest(self) -> None:
         """End when nobody has needed the coordinator for as long as was asked for."""
-        if self._idle is None or time.monotonic() - self._last_message < self._idle:
+        if self._idle is None or time.monotonic() - self._needed < self._idle:
             return
-        if not self._state.live:
+        if all(task.state.final for task in self._state.tasks.values()):
             LOG.info("idle for %g s: ending", self._idle)
             self.stop()
+        else:
+            # One may wait in a queue, or be paused. Nobody looks at 100,000 tasks every turn.
+            self._needed = time.monotonic()
 
     # Commands -------------------------------------------------------------------------------------------
 

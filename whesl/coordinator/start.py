@@ -33,6 +33,9 @@ _PING = 2.0
 _SLOWEST_READING = 1e6
 _LOG_TAIL = 2000
 ALREADY_RUNNING = 3
+# One that nobody has asked for by name does not stay on a login node for ever: it ends a week after the last
+# word about the last unfinished task, and the next `whesl run` starts another one where it ended.
+ON_DEMAND = ("--idle", str(7 * 86400))
 
 
 class AlreadyRunningError(WheslError):
@@ -94,11 +97,11 @@ def begin(home: Path) -> subprocess.Popen[bytes] | None:
     Returns the process that was started, if any. Raises HomeError, OSError.
     """
     found = read_endpoint(home)
-    return _spawn(home, ()) if found is None or _surely_gone(found) else None
+    return _spawn(home, ON_DEMAND) if found is None or _surely_gone(found) else None
 
 
 def ensure_running(
-    home: Path, *, options: Sequence[str] = (), child: subprocess.Popen[bytes] | None = None
+    home: Path, *, options: Sequence[str] = ON_DEMAND, child: subprocess.Popen[bytes] | None = None
 ) -> Endpoint:
     """Start the coordinator unless it runs, and return where it listens.
 
