@@ -113,6 +113,7 @@ class Nodes:
         self._ask_at = time.monotonic() + ASK_EVERY
         self._check_at: float | None = None
         self._asked_for = 0
+        self._ending = 0  # the attempt that is ended, or was, by our own decision
         self._answer_by = 0.0
         self._heard_by = 0.0
         self._agents: Agents | None = None
@@ -202,7 +203,8 @@ class Nodes:
         if self._asked_for != attempt:
             self._asked_for, self._answer_by = attempt, now + ANSWER_LIMIT
             self._heard_by = now + HEARING
-            if not self._asking:
+            # What we end ourselves needs no explanation, and the next start waits for the same processor.
+            if not self._asking and self._ending != attempt:
                 self._ask(now)
         silent = self._silence.undecided() or now < self._heard_by
         return (self._asking or silent) and now < self._answer_by
@@ -262,6 +264,7 @@ class Nodes:
             token: the attempt's.
             runner: its runner's process number, where that is known.
         """
+        self._ending = command.attempt
         if self._stacks is not None:
             self._deferred = (command, token, runner)
             return
