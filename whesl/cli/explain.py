@@ -35,6 +35,7 @@ _WIDTH = 100
 _SHOWN_TASKS = 6
 _SHOWN = 5  # occurrences of an exception that are printed
 _LONGEST = 160  # characters of a log's line that are printed
+_UNWATCHED = "nothing is watched: an included exception is when a recovery step or a declaration names it (whesl check)"
 _OUTPUT = Source(stream=Stream.OUTPUT)
 _STREAMS = {
     "stdout": (Source(stream=Stream.STDOUT), _OUTPUT),
@@ -109,6 +110,8 @@ def explain(
 def _text(spec: Spec, explained: Sequence[Explained], workflow: Workflow | None) -> Iterator[str]:
     count = len(explained)
     yield f"{spec.file}: {count} exception{'s' if count != 1 else ''}"
+    if not count:
+        yield _UNWATCHED
     for item in explained:
         yield ""
         yield f"{item.name}  ({item.level.value}, {item.place})"
@@ -241,7 +244,9 @@ def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
     from whesl.esl.sentences import times
 
     yield f"{spec.file}, on {_counted(rehearsed.lines, 'line')} ({_counted(rehearsed.bytes, 'byte')})"
-    if not rehearsed.counts:
+    if not spec.exceptions:
+        yield _UNWATCHED
+    elif not rehearsed.counts:
         yield "nothing would have been raised"
     for name, count in rehearsed.counts.items():
         yield ""
