@@ -35,7 +35,7 @@ _WIDTH = 100
 _SHOWN_TASKS = 6
 _SHOWN = 5  # occurrences of an exception that are printed
 _LONGEST = 160  # characters of a log's line that are printed
-_UNWATCHED = "nothing is watched: an included exception is when a recovery step or a declaration names it (whesl check)"
+_UNWATCHED = "nothing is watched: an included exception is when a recovery step or a declaration names it"
 _OUTPUT = Source(stream=Stream.OUTPUT)
 _STREAMS = {
     "stdout": (Source(stream=Stream.STDOUT), _OUTPUT),
