@@ -436,10 +436,19 @@ def test_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(software, "_ENGINES", {"one": "whesl_no_such_module", "two": "whesl_nor_this"})
+    monkeypatch.setattr(
+        software, "_ENGINES", {"one": "import whesl_no_such_module", "two": "import whesl_nor_this"}
+    )
     finding = only(software.engine())
     assert finding.state is State.FAILED
     assert "whesl_no_such_module" in finding.detail
+
+
+def test_an_engine_that_misses_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(software, "_ENGINES", {"quick": "assert False, 'it misses'", "slow": "pass"})
+    finding = only(software.engine())
+    assert finding.state is State.OK
+    assert finding.detail == "slow; not the faster quick: it misses"
 
 
 def test_stacks(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

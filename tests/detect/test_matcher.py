@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator
+from importlib import metadata
 
 import pytest
 from hypothesis import example, given, settings
@@ -98,7 +99,11 @@ def usable(text: str) -> bool:
 
 
 REGEXES = st.recursive(ATOMS, grown, max_leaves=5).filter(usable)
-PATTERNS = st.lists(st.one_of(LITERALS.map(literal), REGEXES.map(regex)), min_size=1, max_size=4)
+# Literals alone take a shorter way through blocks in which there is none.
+PATTERNS = st.one_of(
+    st.lists(st.one_of(LITERALS.map(literal), REGEXES.map(regex)), min_size=1, max_size=4),
+    st.lists(LITERALS.map(literal), min_size=1, max_size=3),
+)
 DATA = st.lists(
     st.one_of(
         st.sampled_from(
@@ -114,6 +119,8 @@ CUTS = st.lists(st.integers(0, 300), max_size=12)
 
 @settings(max_examples=400, deadline=None)
 @given(patterns=PATTERNS, data=DATA, cuts=CUTS)
+@example(patterns=[regex("^b")], data=b"c\na\rb\nc\n", cuts=[])
+@example(patterns=[literal("b")], data=b"a\ra\na\rb\r", cuts=[4])
 def test_both_engines_equal_the_line_by_line_reading(
     patterns: list[Pattern], data: bytes, cuts: list[int]
 ) -> None:
@@ -343,6 +350,15 @@ def test_no_patterns_is_no_work() -> None:
     assert stream.next_offset == stream.restart_offset == 2
 
 
+@pytest.fixture
+def judged_anew() -> Iterator[None]:
+    """What is known of hyperscan is found out in the test, and again after it."""
+    engines.sound.cache_clear()
+    yield
+    engines.sound.cache_clear()
+
+
+@pytest.mark.usefixtures("judged_anew")
 def test_unknown_and_missing_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="unknown"):
         compile_patterns([literal("a")], "grep")
@@ -351,6 +367,29 @@ def test_unknown_and_missing_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine is not None and engine.name == "re2"
     with pytest.raises(UsageError, match="not installed"):
         compile_patterns([literal("a")], "hyperscan")
+
+
+@pytest.mark.usefixtures("judged_anew")
+def test_a_hyperscan_that_misses_matches_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Vectorscan 5.4.12 does at the end of a line."""
+    monkeypatch.setattr(engines, "_scan", lambda *_: [0, 1])
+    engine = compile_patterns([literal("a")], "auto").engine
+    assert engine is not None and engine.name == "re2"
+    with pytest.raises(UsageError, match="misses matches"):
+        compile_patterns([literal("a")], "hyperscan")
+
+
+def test_the_hyperscan_that_is_installed_is_the_one_that_is_advised() -> None:
+    wanted = [requirement for requirement in metadata.requires("whesl") or [] if "hyperscan" in requirement]
+    assert [requirement.partition(";")[0].strip() for requirement in wanted] == [engines.SOUND]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_stands_at_the_end_of_a_line_is_found(engine: str) -> None:
+    for *expressions, line in engines._LINE_ENDS:
+        matcher = compile_patterns([regex(text.decode()) for text in expressions], engine)
+        for data in (line, line + b"\n"):
+            assert 2 in {match.pattern for match in run(matcher, data, [])}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

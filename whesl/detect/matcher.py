@@ -57,6 +57,7 @@ class Matcher:
         self.engine: Engine | None = make_engine(forms, engine) if forms else None
         self.literals = {i: form.literal for i, form in enumerate(forms) if form.literal is not None}
         self.reach = max(map(len, self.literals.values()), default=0)
+        self.literals_only = len(self.literals) == len(forms)
         self._capture = [capturer(form) for form in forms]
 
     def open(self, offset: int = 0) -> MatchStream:
@@ -99,6 +100,7 @@ class MatchStream:
         self._line_offset = offset
         self._scanned = 0  # of the carried bytes, seen by the search for literals
         self._reported: set[int] = set()
+        self._silent = True  # nothing was found in the last whole lines
 
     @property
     def next_offset(self) -> int:
@@ -127,7 +129,7 @@ class MatchStream:
         size = self._matcher.piece
         for begin in range(0, len(data), size):
             block = data[begin : begin + size] if len(data) > size else data
-            self._block(self._matcher.engine, block.replace(b"\r", b"\n"), matches)
+            self._block(self._matcher.engine, block, matches)
         return matches
 
     def carried(self, latest: Set[int] = frozenset()) -> bytearray | None:
@@ -239,7 +241,12 @@ class MatchStream:
         self._reported.clear()
 
     def _block(self, engine: Engine, text: bytes, matches: list[Match]) -> None:
-        first = text.find(b"\n")
+        # Literals do not depend on where lines end, and to look through all bytes for a carriage return takes
+        # a seventh of what the search for one literal does.
+        silent = self._silent and self._matcher.literals_only and engine.silent(text)
+        if not silent:
+            text = text.replace(b"\r", b"\n")
+        first, end = _line_breaks(text)
         if first < 0:
             self._extend(engine, text, matches)
             self._early(engine, matches)
@@ -251,10 +258,12 @@ class MatchStream:
             self._extend(engine, text[:first], matches)
             self._judge(engine, bytes(self._carry), matches)
             begin = first + 1
-        last = text.rfind(b"\n") + 1
-        if begin < last:
-            for start, end, patterns in engine.lines(text, begin, last):
-                line = text[start:end]
+        last = end + 1
+        if begin < last and not silent:
+            self._silent = True
+            for start, stop, patterns in engine.lines(text, begin, last):
+                self._silent = False
+                line = text[start:stop]
                 matches.extend(self._matcher.make(p, line, base + start, base + start) for p in patterns)
         self._restart(base + last)
         if last < len(text):
@@ -287,6 +296,13 @@ class MatchStream:
             if pattern not in self._reported:
                 self._reported.add(pattern)
                 matches.append(self._matcher.make(pattern, line, self._line_offset, start))
+
+
+def _line_breaks(text: bytes) -> tuple[int, int]:
+    """Return where the first and the last line break stand, ``\\n`` or ``\\r``; -1 for none."""
+    first, last = text.find(b"\n"), text.rfind(b"\n")
+    before = text.find(b"\r", 0, first if first >= 0 else len(text))
+    return (before if before >= 0 else first), max(last, text.rfind(b"\r", last + 1))
 
 
 def compile_patterns(
