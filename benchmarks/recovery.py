@@ -7,6 +7,7 @@ Every time ends at the first instruction of the restarted program, which reads t
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import time
@@ -94,6 +95,7 @@ def main() -> None:
     parts: list[Part] = [("exception, host", _exception_on_the_host)]
     for name in CLUSTERS:
         parts.append((f"exception, {name}", partial(_exception, name)))
+    parts.append(("least, Slurm", _least))
     for name in CLUSTERS:
         parts.append((f"exit, {name}", partial(_exception, name, exits=True)))
     for name in CLUSTERS:
@@ -159,6 +161,21 @@ def _exception(name: str, quick: bool, *, exits: bool = False) -> list[Figure]:
         Figure(f"ranks killed, and a bare relaunch after, {name}, median", floor * 1e3, "ms"),
         Figure(f"exception as a multiple of that, {name}", median(taken) / floor, "x"),
     ]
+
+
+def _least(quick: bool) -> list[Figure]:
+    """Measure a supervisor that only kills, waits, looks once more and starts (``supervisor.py``)."""
+    times = 5 if quick else 30
+    with slurm(3) as (cluster, place):
+        script = _write(place, cluster.launcher, failures=times)
+        program = Path(__file__).with_name("supervisor.py")
+        line = shlex.join([sys.executable, str(program), str(script), str(times), str(place / "raised")])
+        bare = _BARE.format(place=place, times=times)
+        cluster.submit(f"#!/bin/bash\ncd {place}\n{line} 2> {place}/err\n{bare}touch {place}/over\n", 3)
+        until((place / "over").exists, "the end of the job", 40 + 8 * times)
+        raised = [float(time) for time in (place / "raised").read_text().split()]
+        taken, floor = _after(raised, stamps(place / "stamps")), _bare(place)
+    return _compared("least sound recovery", "Slurm", taken, floor, target=None)
 
 
 def _bare(place: Path) -> list[float]:
