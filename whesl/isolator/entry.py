@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
+
+# How long the isolator of a job's earlier start may take to hear that the job runs again, seconds: it is told
+# by the coordinator, or killed by the resource manager, and either may be away for a while.
+HANDOVER = 60.0
+_LOOK = 0.2
 
 
 class AlreadyRunError(WheslError):
@@ -122,7 +128,7 @@ def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Pa
 def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
     """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
     old = taskdir.load(directory.job_file, Job)
-    owner = directory.owner()
+    owner = _present(directory, old, setup, info)
     if owner is not None:
         found = _attach(directory, owner, old, info)
         _refuse_another(old, request, setup.task.id, "runs here")
@@ -150,6 +156,24 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     restarted = info.rjms != "host" and setup.workflow != description.WITHOUT_WORKFLOW
     claim = setup.claim if restarted or not same_job else old.setup.claim
     return msgspec.structs.replace(setup, claim=claim, salt=old.setup.salt)
+
+
+def _present(directory: TaskDir, old: Job | None, setup: Setup, info: AllocationInfo) -> Owner | None:
+    """Return who runs the task now; one of an earlier start of this job, on another node, is waited for."""
+    owner = directory.owner()
+    deadline = time.monotonic() + HANDOVER
+    waited = False
+    while owner is not None and time.monotonic() < deadline:
+        same_job = old is not None and bool(info.job_id) and old.setup.job_id == info.job_id
+        elsewhere = owner.host not in ("", os.uname().nodename)
+        if not (same_job and elsewhere and owner.claim != setup.claim):
+            break
+        if not waited:
+            waited = True
+            sys.stderr.write(f"whesl: waiting for the end of claim {owner.claim} on {owner.host}\n")
+        time.sleep(_LOOK)
+        owner = directory.owner()
+    return owner
 
 
 def _attach(directory: TaskDir, owner: Owner, old: Job | None, info: AllocationInfo) -> Owner:

@@ -22,6 +22,7 @@ from typing import Any
 
 PART = 24_000  # bytes
 LENGTH = struct.Struct("!I")
+FLOCK = struct.Struct("@hhqqi4x")  # of fcntl_locking(2): kind, whence, start, length, process
 
 
 def digest(*words: str) -> str:
@@ -78,18 +79,18 @@ class Ledger:
         name = hashlib.sha256(self._token.encode()).hexdigest()[:16]
         own = f"{self._common['task']}.{name}"
         self._held = os.open(self._locks / own, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._held, fcntl.LOCK_SH)
+        fcntl.fcntl(self._held, fcntl.F_OFD_SETLK, FLOCK.pack(fcntl.F_RDLCK, 0, 0, 0, 0))
         self.say("start")
         for other in self._locks.glob(f"{self._common['task']}.*"):
             if other.name == own:
                 continue
             descriptor = os.open(other, os.O_RDWR)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            # Asked for and not taken: another rank that asks in the same moment would take that for a run.
+            asked = FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0)
+            found = FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, asked))
+            os.close(descriptor)
+            if found[0] != fcntl.F_UNLCK:
                 self.say("overlap", other=other.name)
-            finally:
-                os.close(descriptor)
 
 
 def exactly(peer: socket.socket, count: int) -> bytes:
