@@ -18,6 +18,7 @@ SCRIPT = """\
 #SBATCH --nodes=1
 #SBATCH --time=5
 #SBATCH --hold
+#SBATCH --output=/dev/null
 {more}
 echo "$SLURM_JOB_ID.$SLURM_RESTART_COUNT on $SLURMD_NODENAME" >> {ran}
 """
