@@ -14,7 +14,6 @@ The other nodes are helped by the same program (``--node PORT``). They live on t
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -23,9 +22,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from whesl.isolator.processes import TOKEN_VARIABLE, Process, of_attempt, send
+from whesl.isolator.processes import TOKEN_VARIABLE, Process, of_attempt, send, until_ended
+from whesl.rjms.slurm.environment import nodes_of
 
 HOST = "127.0.0.1"
+PATIENCE = 10.0  # seconds for srun to end
+LOOK = 0.001  # between two looks, where the first has found something
 
 
 def main() -> None:
@@ -62,22 +64,18 @@ def _end(token: str, session: int, helpers: list[socket.socket]) -> None:
         helper.send(f"kill {token}\n".encode())
     found = of_attempt(token, session)
     _kill(process for process in found if process.name != "srun")
-    _wait(found)
+    until_ended(found, PATIENCE)
     for helper in helpers:
         helper.send(f"look {token}\n".encode())
     while of_attempt(token, session):
-        time.sleep(0.001)
+        time.sleep(LOOK)
     for helper in helpers:
         helper.recv(1)
 
 
 def _helpers() -> list[socket.socket]:
     """Start a helper on each node but this one, and return the connections to them."""
-    names = os.environ["SLURM_JOB_NODELIST"]
-    listed = subprocess.run(
-        ["scontrol", "show", "hostnames", names], capture_output=True, text=True, check=True
-    )
-    others = [name for name in listed.stdout.split() if name != os.environ["SLURMD_NODENAME"]]
+    others = [name for name in nodes_of(os.environ) if name != os.environ["SLURMD_NODENAME"]]
     count = str(len(others))
     with socket.create_server((HOST, 0)) as server:
         step = ["srun", "--overlap", "--mem=0", "-N", count, "-n", count, "-w", ",".join(others)]
@@ -96,29 +94,17 @@ def _help(port: int) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for words in connection.makefile():
             what, token = words.split()
-            found = of_attempt(token, spare=spare, node=node)
             if what == "kill":
-                _kill(found)
+                _kill(of_attempt(token, spare=spare, node=node))
                 continue
             while of_attempt(token, spare=spare, node=node):
-                time.sleep(0.001)
+                time.sleep(LOOK)
             connection.send(b".")
 
 
 def _kill(found: Iterable[Process]) -> None:
     for process in found:
         send(process.pid, signal.SIGKILL)
-
-
-def _wait(found: Iterable[Process]) -> None:
-    """Wait until all of them have ended, zombies included."""
-    for process in found:
-        try:
-            descriptor = os.pidfd_open(process.pid)
-        except ProcessLookupError:
-            continue
-        select.select([descriptor], [], [])
-        os.close(descriptor)
 
 
 if __name__ == "__main__":

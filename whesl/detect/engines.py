@@ -70,11 +70,11 @@ class Engine:
         """Return the literals that occur in ``text``, in order."""
         raise NotImplementedError
 
-    def silent(self, text: bytes | memoryview) -> bool:
+    def silent(self, text: bytes) -> bool:
         """Whether nothing in these bytes matches, their last line's present end taken for its end."""
         raise NotImplementedError
 
-    def present(self, text: memoryview) -> list[int]:
+    def present(self, text: bytes) -> list[int]:
         """Return the patterns for which these bytes are not silent, in order."""
         raise NotImplementedError
 
@@ -143,14 +143,14 @@ class Hyperscan(Engine):
             return None
         return places
 
-    def silent(self, text: bytes | memoryview) -> bool:
+    def silent(self, text: bytes) -> bool:
         try:
-            self._blocks.scan(bytes(text), match_event_handler=_stop)
+            self._blocks.scan(text, match_event_handler=_stop)
         except self._stopped:
             return False
         return True
 
-    def present(self, text: memoryview) -> list[int]:
+    def present(self, text: bytes) -> list[int]:
         return _scan(self._line, text)
 
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
@@ -208,11 +208,11 @@ class Re2(Engine):
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
         return None if self._blocks.Match(text[begin:end]) else []
 
-    def silent(self, text: bytes | memoryview) -> bool:
-        return not self._blocks.Match(bytes(text))
+    def silent(self, text: bytes) -> bool:
+        return not self._blocks.Match(text)
 
-    def present(self, text: memoryview) -> list[int]:
-        return sorted(self._blocks.Match(bytes(text)) or ())
+    def present(self, text: bytes) -> list[int]:
+        return sorted(self._blocks.Match(text) or ())
 
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
         return sorted(self._line.Match(bytes(text)) or ())

@@ -162,8 +162,9 @@ class MatchStream:
             if text.find(b"\r", 0, length) >= 0:
                 return None
             last = text.rfind(b"\n", 0, length) + 1
-            if not engine.silent(view[:length]):
-                found = engine.present(view[:length]) if latest else []
+            block = bytes(view[:length])  # hyperscan takes nothing else
+            if not engine.silent(block):
+                found = engine.present(block) if latest else []
                 if not found or not latest >= set(found):
                     return None
                 if not self._latest(engine, text, view, last, found, matches):

@@ -276,15 +276,20 @@ def kill_all(
                 continue
             send(process.pid, signal.SIGKILL)
             killed.add((process.pid, process.started))
-        ended = _until_ended(left, pause)
+        ended = until_ended(left, pause)
         if spared and ended and launchers_ended is not None:
             launchers_ended()
             spared = False
         pause = min(pause * 2, _LOOK_PATIENT if patient else _LOOK_LONGEST)
 
 
-def _until_ended(ending: Iterable[Process], limit: float) -> bool:
-    """Wait until all these processes have ended, zombies included; False when ``limit`` seconds were less."""
+def until_ended(ending: Iterable[Process], limit: float) -> bool:
+    """Wait until processes have ended, zombies included; False when that took too long.
+
+    Args:
+        ending: which.
+        limit: seconds.
+    """
     deadline = time.monotonic() + limit
     poller = select.poll()
     with contextlib.ExitStack() as held:
