@@ -192,7 +192,7 @@ def test_bookkeeping_goes_elsewhere_and_comes_back(tmp_path: Path) -> None:
     assert sorted(path.name for path in root.iterdir()) == ["s.pkl", "s.study.pkl", "status.csv"]
 
 
-def test_the_reserve_is_given_free_when_the_disk_is_full(
+def test_the_reserve_is_given_free_in_parts_when_the_disk_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "status.csv").write_text("x")
@@ -200,17 +200,26 @@ def test_the_reserve_is_given_free_when_the_disk_is_full(
     shelter.look()
     reserve = tmp_path / ".whesl-reserve"
     shelter.look()
-    assert reserve.exists()
+    shelter.make_room()
+    assert reserve.stat().st_size == 1 << 20, "there is room, and none of it is needed"
 
     def full(descriptor: int, offset: int, length: int) -> None:
         raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     shelter.look()
+    shelter.look()
+    assert reserve.stat().st_size == 768 << 10, "once: the room belongs to the study now"
+    assert reserve.stat().st_blocks * 512 == 768 << 10
+    for left in (512, 256):
+        shelter.make_room()
+        assert reserve.stat().st_size == left << 10, "each conductor that begins again finds some"
+    shelter.make_room()
     assert not reserve.exists()
+    shelter.make_room()
     monkeypatch.undo()
     shelter.look()
-    assert not reserve.exists(), "it is released once; the room belongs to the study now"
+    assert not reserve.exists(), "it is not made anew"
 
 
 def test_status_rows_with_commas_in_names() -> None:

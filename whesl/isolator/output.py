@@ -33,7 +33,10 @@ from whesl.model.workflow import Configuration, job_matches
 if TYPE_CHECKING:
     from whesl.isolator.events import Found
 
-PROBE = 64 * 1024
+# Bytes that a file system with room takes. More than what WHESL itself holds back and gives free when it is
+# full (1 MiB for Maestro, ``isolator/room.py`` for each task): that may have been done since words were lost.
+ROOM = 4 << 20
+_WRITTEN = 64 * 1024  # of these really written: quotas of network file systems show at nothing else
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
@@ -130,19 +133,22 @@ def _make_directories(directory: Path) -> None:
 
 
 def full(path: str) -> str:
-    """Return what the system says when a file's file system refuses data, "" when it does not.
+    """Return what the system says when a file's file system refuses ``ROOM`` bytes, "" when it does not.
 
     A file of no name is written beside it; nothing of it is left.
     """
+    from whesl.erm.syscalls import reserve  # only here, as in ``_matches``
+
     try:
         descriptor = _nameless(Path(path).parent)
     except OSError as error:
         return os.strerror(error.errno or 0) if error.errno in _FULL else ""
     try:
-        left = PROBE
+        left = _WRITTEN
         while left:
             left -= os.write(descriptor, b"\0" * left)
         os.fsync(descriptor)
+        reserve(descriptor, ROOM)
     except OSError as error:
         return os.strerror(error.errno or 0) if error.errno in _FULL else ""
     finally:

@@ -76,6 +76,8 @@ class Conductor:
             if time.monotonic() < self._again and not self._stopped:
                 return None
             self._again = None
+            if self._shelter:
+                self._shelter.make_room()
             conductor = str(Path(self._program).with_name("conductor"))
             self._process = self._start([conductor, "-t", self._sleep, str(self._root)])
         status = self._process.poll()

@@ -23,6 +23,7 @@ from whesl.model.workflow import Configuration, Task, Workflow
 
 _RESERVE = ".whesl-reserve"
 _RESERVE_BYTES = 1 << 20
+_PARTS = 4  # one for the time when the disk gets full, the others for conductors that are started again
 _PROBE_BYTES = 4096
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -155,7 +156,7 @@ class Shelter:
         self._root = root
         self._directory = directory / "bookkeeping"
         self._sheltered: set[str] = set()
-        self._reserve: bool | None = None
+        self._parts: int | None = None  # of the reserve, that are left; None: not made yet
 
     def look(self) -> None:
         """Do what has become possible or necessary since the last call."""
@@ -169,9 +170,14 @@ class Shelter:
                     self._move(path)
             self._keep_reserve()
 
+    def make_room(self) -> None:
+        """Give a part of the reserve free if nothing else is: Maestro is about to write all its scripts."""
+        if self._parts and self._full():
+            self._keep(self._parts - 1)
+
     def close(self) -> None:
         """Put the files back where Maestro would have left them, as far as there is room."""
-        self._release()
+        self._keep(0)
         for name in sorted(self._sheltered):
             place, real = self._root / name, self._directory / name
             beside = self._root / f".{name}.whesl"
@@ -196,20 +202,33 @@ class Shelter:
         self._sheltered.add(path.name)
 
     def _keep_reserve(self) -> None:
-        """Hold one mebibyte; give it free when nothing else is, so that Maestro can write a script."""
-        if self._reserve is None:
-            self._reserve = _allocate(self._root / _RESERVE, _RESERVE_BYTES)
-        elif self._reserve:
-            probe = self._root / f"{_RESERVE}-probe"
-            room = _allocate(probe, _PROBE_BYTES)
-            probe.unlink(missing_ok=True)
-            if not room:
-                self._release()
+        """Hold one mebibyte; give a part free when nothing else is, so that Maestro can write a script.
 
-    def _release(self) -> None:
+        Only once: running tasks may take what is given, and a conductor that died of that wants room, too.
+        """
+        if self._parts is None:
+            self._parts = _PARTS if _allocate(self._root / _RESERVE, _RESERVE_BYTES) else 0
+        elif self._parts == _PARTS and self._full():
+            self._keep(_PARTS - 1)
+
+    def _full(self) -> bool:
+        probe = self._root / f"{_RESERVE}-probe"
+        room = _allocate(probe, _PROBE_BYTES)
+        probe.unlink(missing_ok=True)
+        return not room
+
+    def _keep(self, parts: int) -> None:
+        reserve = self._root / _RESERVE
         with contextlib.suppress(OSError):
-            (self._root / _RESERVE).unlink(missing_ok=True)
-        self._reserve = False
+            if parts:
+                descriptor = os.open(reserve, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+                try:
+                    os.ftruncate(descriptor, _RESERVE_BYTES // _PARTS * parts)
+                finally:
+                    os.close(descriptor)
+            else:
+                reserve.unlink(missing_ok=True)
+        self._parts = parts
 
 
 def _allocate(path: Path, size: int) -> bool:
