@@ -182,6 +182,7 @@ class World:
         self.read_result = ConfigurationRead(reason="the coordinator has no journal")
         self.unreachable: tuple[str, ...] = ()
         self.unasked: tuple[str, ...] = ()
+        self.lingering: tuple[str, ...] = ()
         self._queue: deque[Event] = deque()
 
     def start(self) -> World:
@@ -239,6 +240,7 @@ class World:
                     seconds=0.0,
                     unreachable=self.unreachable,
                     unasked=self.unasked,
+                    lingering=self.lingering,
                 )
             )
         elif isinstance(command, CollectEvidence):

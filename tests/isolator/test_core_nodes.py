@@ -105,6 +105,16 @@ def test_where_nobody_could_be_asked_an_earlier_step_may_linger(world: Make) -> 
     assert made.asked(StartAttempt)[-1].lingering == ()
 
 
+def test_where_a_launcher_had_to_be_killed_its_step_may_linger(world: Make) -> None:
+    """It waited for a part of its step that had gone with a node; the node is back, its agent is heard."""
+    made = world(exception(limit=3), **four())
+    made.lingering = ("n1", "n2")
+    detect(made, "CRASH")
+    made.lingering = ()
+    detect(made, "CRASH")
+    assert [start.lingering for start in made.asked(StartAttempt)] == [(), ("n1", "n2"), ("n1", "n2")]
+
+
 def test_no_attempt_starts_on_a_node_that_is_dead() -> None:
     made = welcome(World(make_setup(exception(), coordinator=True, **four())).start())
     lost(made, "n1")

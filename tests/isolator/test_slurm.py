@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.isolator.bench import records
+from whesl.isolator import processes
 from whesl.isolator.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.slurm.scheduler import SlurmScheduler
@@ -28,6 +31,12 @@ DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [app]
 EXCEPTION DETECTION NODELOST NODE DOWN
 EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
 """
+CALLED = """\
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION CALLED JOB_LEVEL JOB [app]
+EXCEPTION DETECTION CALLED MATCH "^called" stdout
+EXCEPTION RECOVERY STEP CALLED JOB JOB.REPLACE
+"""
 RANKS = """\
 cd {place}
 echo "start $WHESL_RESTART_COUNT on $SLURM_JOB_NODELIST"
@@ -41,13 +50,13 @@ done; exit 1'
 class Protected:
     """A job of three nodes on a real Slurm, one of them spare."""
 
-    def __init__(self, bed: SlurmBed, place: Path, *options: str) -> None:
+    def __init__(self, bed: SlurmBed, place: Path, *options: str, text: str = RULES) -> None:
         self.bed = bed
         self.place = place
         self.directory = TaskDir(place / "task")
         self.out = place / "out"
         rules = place / "rules.esl"
-        rules.write_text(RULES)
+        rules.write_text(text)
         home = place / "home"
         home.mkdir(mode=0o700)
         command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
@@ -210,6 +219,43 @@ def test_a_job_that_lost_a_node_is_over_when_its_task_is(
     assert bed.job(made.job, "%N") == "n[01,03]"
     (record,) = SlurmScheduler(bed.environment).jobs([made.job]).values()
     assert (record.state, record.exit_code, record.restarts) == (JobState.COMPLETED, 0, 0)
+
+
+def test_a_step_that_slurm_counts_as_running_for_good_blocks_no_later_one(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """A node dies and comes back at once: its part of the step is gone, and nobody tells Slurm.
+
+    Its launcher waits for that part until it is killed, and Slurm refuses the nodes to the next step.
+    """
+    bed = slurm_bed(nodes=4)
+    made = Protected(bed, tmp_path, text=RULES + CALLED)
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    ranks = [process for process in processes.everything() if rank_on(process.pid, made.job, "n02")]
+    (keeper,) = {process.parent for process in ranks} - {process.pid for process in ranks}
+    for pid in (keeper, *(process.pid for process in ranks)):
+        os.kill(pid, signal.SIGKILL)
+    with made.out.open("a") as out:
+        out.write("called\n")
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks of the next attempt")
+    fenced = next(data for kind, data in made.records() if kind == "fenced")
+    assert fenced["lingering"] == ["n01", "n02"] and not fenced["unreachable"]
+    steps = bed.run("squeue", "--steps", "--noheader", "--format=%i %j").stdout
+    assert steps.count(" bash") == 2, "the old step is still there, by Slurm's word"
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status" in made.text(), "the end")
+    assert "status 0" in made.text()
+
+
+def rank_on(pid: int, job: str, node: str) -> bool:
+    """Whether a process belongs to a rank of the task on a node: all nodes live on this machine."""
+    try:
+        environment = (Path("/proc") / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    wanted = (f"SLURM_JOB_ID={job}", f"SLURMD_NODENAME={node}", "WHESL_RESTART_COUNT=0")
+    return {word.encode() for word in wanted} <= set(environment)
 
 
 def test_a_lost_spare_disturbs_nothing(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:

@@ -120,7 +120,11 @@ class Daemon:
         self._steps = Steps(directory, job, os.environ, self._clock)
         self._outlook = Outlook(directory, job, self._worker, self._clock)
         self._skimming = Skimming(self._outlook)
-        self._nodes = Nodes(directory, job, allocation, self._worker, self._asker, self._feed_nodes)
+        recovery = self._state.recovery
+        half_ended = self._state.attempt if recovery is not None and not recovery.fenced else 0
+        self._nodes = Nodes(
+            directory, job, allocation, self._worker, self._asker, self._feed_nodes, half_ended
+        )
         listen = matter(job.setup)
         self._news = News(allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen)
         self._attempt: Attempt | None = None

@@ -150,6 +150,8 @@ class KillConfirmed(Event, frozen=True, kw_only=True):
 
     ``unreachable`` are nodes whose lease has run out, or which the resource manager calls down; ``unasked``
     those whose agent was never heard: what was started there was told to end by its launcher alone.
+    ``lingering`` are nodes that the resource manager may count as busy with a step that has ended: its
+    launcher waited for a part that is gone (a node that died, and came back), and had to be killed.
     ``open_files`` are those that its processes had open for writing before they were killed.
     """
 
@@ -159,6 +161,7 @@ class KillConfirmed(Event, frozen=True, kw_only=True):
     open_files: tuple[bytes, ...] = ()
     unreachable: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
+    lingering: tuple[str, ...] = ()
 
 
 class KillUnconfirmed(Event, frozen=True, kw_only=True):

@@ -48,6 +48,7 @@ class Fence:
 
     ``unreachable`` and ``unasked`` nodes have to be told of the attempt's end should their agents speak after
     all: the former hold nothing by then, of the latter nothing is known but what their launcher was told.
+    ``forced``: a launcher had to be killed, so its resource manager may never hear of the end of its step.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Fence:
         self.began = now
         self.killed = 0
         self.open_files: tuple[bytes, ...] = ()
+        self.forced = False
         self.unreachable: list[str] = []
         self.unasked: list[str] = []
         self._patience = max(START_PATIENCE, limit)

@@ -68,6 +68,7 @@ class _Killed(msgspec.Struct, frozen=True):
     left: list[str]
     open_files: tuple[bytes, ...]
     spared: bool
+    forced: bool
 
 
 class Nodes:
@@ -81,6 +82,7 @@ class Nodes:
         asker: where the resource manager is asked; that may take half a minute when it is busy, which is just
             when nodes die, and no recovery may wait for it.
         feed: takes events.
+        half_ended: the attempt that an earlier isolator had begun to end; nobody knows how far it came.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Nodes:
         worker: Worker,
         asker: Worker,
         feed: Callable[[Event], None],
+        half_ended: int = 0,
     ) -> None:
         self._directory = directory
         self._job = job
@@ -98,6 +101,7 @@ class Nodes:
         self._worker = worker
         self._asker = asker
         self._feed = feed
+        self._half_ended = half_ended
         setup = job.setup
         self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
         self._fence: Fence | None = None
@@ -279,6 +283,7 @@ class Nodes:
         now = time.monotonic()
         remote = self._remote if self._agents else ()
         fence = Fence(command.attempt, token, remote, now, self._job.heartbeat_limit)
+        fence.forced = command.attempt == self._half_ended
         self._fence = fence
         self._fenced = command.nodes
         self._check_at = now
@@ -288,6 +293,7 @@ class Nodes:
 
         def then(result: _Killed) -> None:
             fence.local(result.count, result.left, result.open_files)
+            fence.forced |= result.forced
             now = time.monotonic()
             if result.spared:
                 self._fence_again(fence, now)
@@ -302,8 +308,8 @@ class Nodes:
 
         # Without agents the launcher has to be given the chance to end its ranks on the other nodes.
         gentle = bool(self._remote) and self._agents is None
-        # It would wait for the ranks of a lost node.
-        patience = 0.0 if self.lost else LAUNCHER_PATIENCE
+        # It would wait for the ranks of a lost node; a spare has none.
+        patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
 
         def kill() -> _Killed:
             killed = _kill_here(token, runner, command.open_below, gentle, patience, launchers_ended)
@@ -350,6 +356,7 @@ class Nodes:
                 # A spare, or a node that was lost before, had nothing to answer.
                 unreachable=tuple(node for node in fence.unreachable if node in self._fenced),
                 unasked=tuple(node for node in fence.unasked if node in self._fenced),
+                lingering=self._fenced if fence.forced else (),
             )
         )
 
@@ -443,7 +450,7 @@ def _kill_here(
         processes.end(token, runner)
     done = processes.kill_all(token, runner, patience=patience, launchers_ended=launchers_ended)
     left = [f"{process.name} ({process.pid})" for process in done.left]
-    return _Killed(done.count, left, tuple(files), done.spared)
+    return _Killed(done.count, left, tuple(files), done.spared, done.forced)
 
 
 def _stacks_here(node: str, token: str, runner: int | None) -> tuple[str, str]:

@@ -55,11 +55,15 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class Killing(msgspec.Struct, frozen=True, kw_only=True):
-    """How many processes were killed, what is left, and whether launchers ended of which nobody was told."""
+    """How many processes were killed, what is left, and whether launchers ended of which nobody was told.
+
+    ``forced``: a launcher that ends by itself had to be killed.
+    """
 
     count: int
     left: list[Process]
     spared: bool = False
+    forced: bool = False
 
 
 def read(pid: int) -> Process | None:
@@ -262,11 +266,12 @@ def kill_all(
     killed: set[tuple[int, int]] = set()
     pause = _LOOK_FIRST
     spared = False  # since ``launchers_ended`` was last called
+    forced = False
     while True:
         left = of_attempt(token, session, spare=spare, node=node)
         if not left or clock() > began + timeout:
             count = len(killed - {(process.pid, process.started) for process in left})
-            return Killing(count=count, left=left, spared=spared)
+            return Killing(count=count, left=left, spared=spared, forced=forced)
         patient = clock() < began + patience
         for process in left:
             if patient and process.name in _ENDS_BY_ITSELF:
@@ -274,6 +279,7 @@ def kill_all(
                 # It takes some milliseconds, and a look meanwhile would only take the processor from it.
                 pause = _LOOK_PATIENT
                 continue
+            forced = forced or process.name in _ENDS_BY_ITSELF
             send(process.pid, signal.SIGKILL)
             killed.add((process.pid, process.started))
         ended = until_ended(left, pause)

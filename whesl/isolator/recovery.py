@@ -225,6 +225,7 @@ def on_kill_confirmed(turn: Turn, event: KillConfirmed) -> None:
             open_files=event.open_files,
             unreachable=event.unreachable,
             unasked=event.unasked,
+            lingering=event.lingering,
             evidence=evidence,
             steps=_planned_anew(turn, evidence),
         )

@@ -293,7 +293,8 @@ def _requested(state: State, _data: dict[str, Any], time: float) -> dict[str, An
 
 def _fenced(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
     down = tuple(dict.fromkeys((*state.down, *data.get("unreachable", ()))))
-    lingering = tuple(dict.fromkeys((*state.lingering, *data.get("unasked", ()))))
+    told = (*data.get("unasked", ()), *data.get("lingering", ()))
+    lingering = tuple(dict.fromkeys((*state.lingering, *told)))
     fields: dict[str, Any] = {
         "alive": False,
         "down": down,
