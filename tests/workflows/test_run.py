@@ -262,6 +262,59 @@ def test_maestro_dies_and_goes_on(place: Place) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_maestro_that_dies_on_a_full_disk_finds_room_when_it_goes_on(place: Place) -> None:
+    """What was given free when the disk became full has been taken by others; scripts to come need more."""
+    small = place.directory / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m,mode=700", "tmpfs", str(small)], check=True)
+    try:
+        slow = f"while [ ! -e {place.directory}/go ]; do sleep 0.2; done"
+        text = STUDY.replace('echo "$(DATA) $(N)" > made.txt', slow).replace(
+            "echo a glitch; sleep 60", "true"
+        )
+        text = text.replace("echo made by $(LAUNCHER) > launcher.txt", "true")
+        text = text.replace("cmd: cat $(make.workspace)/made.txt > used.txt", "cmd: 'true'")
+        steps, values = text.index("  - name: gather"), text.index("global.parameters:")
+        place.write("study.yaml", text[:steps] + text[values:])
+        moves = json.dumps({"filesystem": str(place.directory), "defaultpath": str(small)})
+        place.write(
+            "rules.esl",
+            RULES
+            + "DECLARE EXCEPTION FULL JOB_LEVEL JOB [make]\n"
+            + 'EXCEPTION DETECTION FULL LOG "nobody says so" stdout\n'
+            + f"EXCEPTION RECOVERY STEP FULL JOB FILESYSTEM.REPLACE {moves}\n",
+        )
+        process = place.begin("study.yaml", "--out", "small/out")
+        status, reserve = small / "out/status.csv", small / "out/.whesl-reserve"
+        place.wait(
+            lambda: status.exists() and status.read_text().count("RUNNING") == 2, "Maestro sees both run"
+        )
+        place.wait(reserve.exists, "room is held back")
+        held = reserve.stat().st_size
+        fill(small / "first")
+        place.wait(lambda: reserve.stat().st_size < held, "a part of it is given free")
+        fill(small / "second")
+        (maestro,) = children(process.pid, "maestro")
+        maestro.kill()
+        place.wait(lambda: children(process.pid, "conductor"), "it is back")
+        (place.directory / "go").touch()
+        output, errors = process.communicate(timeout=100)
+        assert process.returncode == 0, output + errors
+        assert not reserve.exists()
+        assert {task["state"] for task in place.report()["tasks"]} == {"completed"}
+    finally:
+        subprocess.run(["umount", "--lazy", str(small)], check=True)
+
+
+def fill(path: Path) -> None:
+    """Write to a file until its disk is full."""
+    with pytest.raises(OSError, match="No space left"), path.open("wb", buffering=0) as file:
+        while file.write(bytes(1 << 16)):
+            pass
+
+
+@pytest.mark.slow
 def test_a_chain_of_scripts(place: Place) -> None:
     place.write(
         "first.sh",
