@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, exists, until
 from whesl.isolator import taskdir
@@ -177,7 +178,8 @@ def test_a_killed_keeper_costs_nothing_and_the_next_call_attaches(bench: Bench) 
     assert out.read_text() == "start 0\n"
 
 
-def test_keeper_and_isolator_killed_the_next_call_takes_the_task_up(bench: Bench) -> None:
+@pytest.mark.parametrize("written", [True, False], ids=["", "before it wrote anything down"])
+def test_keeper_and_isolator_killed_the_next_call_takes_the_task_up(bench: Bench, written: bool) -> None:
     command = bench.script("echo start $WHESL_RESTART_COUNT; until [ -e go ]; do sleep 0.01; done; exit 8\n")
     out = bench.place / "out"
     with out.open("ab") as stdout:
@@ -187,8 +189,12 @@ def test_keeper_and_isolator_killed_the_next_call_takes_the_task_up(bench: Bench
         first.kill()
         first.wait(PATIENCE)
         os.kill(isolator, signal.SIGKILL)
+        until(lambda: bench.directory.owner() is None, "its end")
+        if not written:
+            for record in bench.directory.path.glob("journal.db*"):
+                record.unlink()
         second = bench.exec(*command, stdout=stdout)
-        bench.isolator()
+        assert bench.isolator() != isolator
         (bench.place / "go").touch()
         assert second.wait(PATIENCE) == 8
     assert out.read_text() == "start 0\n"

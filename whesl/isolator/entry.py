@@ -155,7 +155,9 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     )
     restarted = info.rjms != "host" and setup.workflow != description.WITHOUT_WORKFLOW
     claim = setup.claim if restarted or not same_job else old.setup.claim
-    return msgspec.structs.replace(setup, claim=claim, salt=old.setup.salt)
+    # A name that was made up for a call would be another one's: what that call started would not be found.
+    task = setup.task if request.step or request.name else old.setup.task
+    return msgspec.structs.replace(setup, task=task, claim=claim, salt=old.setup.salt)
 
 
 def _present(directory: TaskDir, old: Job | None, setup: Setup, info: AllocationInfo) -> Owner | None:
