@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +10,17 @@ import pytest
 
 from tests import waiting
 from tests.isolator.conftest import make_setup
+from tests.isolator.started import Start, start, token
 from whesl.isolator import fencing, nodes
 from whesl.isolator.events import Event, KillAttempt, KillConfirmed
 from whesl.isolator.nodes import Nodes
-from whesl.isolator.processes import TOKEN_VARIABLE
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import RefusedError
 from whesl.model.states import NodeState
 from whesl.rjms.port import NodeEvent, Step, StepRequest
+
+__all__ = ["start", "token"]  # fixtures
 
 PATIENCE = 30.0
 
@@ -108,31 +106,20 @@ def test_nobody_is_asked_why_an_attempt_has_ended_that_is_fenced(shell: Shell) -
     assert shell.allocation.times == 1
 
 
-def launcher(place: Path, token: str, script: str) -> subprocess.Popen[bytes]:
-    """Start an srun that does as the script says."""
-    shutil.copy("/bin/sh", place / "srun")
-    command = [str(place / "srun"), "-c", f"echo ready; {script}"]
-    environment = {**os.environ, TOKEN_VARIABLE: token}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, start_new_session=True)
-    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-    process.stdout.close()
-    return process
-
-
 def test_a_launcher_that_had_to_be_killed_may_leave_its_step_on_the_nodes(
-    shell: Shell, tmp_path: Path
+    shell: Shell, start: Start, token: str
 ) -> None:
-    token = f"{secrets.token_hex(16)}.1"
-    process = launcher(tmp_path, token, "while :; do sleep 0.1; done")
+    process = start("while :; do sleep 0.1; done", token, "srun")
     assert shell.fenced(token, "n1").lingering == ("n1",)
     assert process.wait(PATIENCE) == -9
 
 
-def test_a_lost_spare_leaves_a_launcher_the_time_to_end_by_itself(shell: Shell, tmp_path: Path) -> None:
-    token = f"{secrets.token_hex(16)}.1"
+def test_a_lost_spare_leaves_a_launcher_the_time_to_end_by_itself(
+    shell: Shell, start: Start, token: str
+) -> None:
     shell.nodes.hear(NodeEvent(node="n2", state=NodeState.DOWN, reason="", time=0.0))
     assert shell.nodes.lost == ("n2",)
-    process = launcher(tmp_path, token, "sleep 0.05; exit 7")
+    process = start("sleep 0.05; exit 7", token, "srun")
     assert shell.fenced(token, "n1").lingering == ()
     assert process.wait(PATIENCE) == 7
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,22 +16,23 @@ from whesl.isolator import output
 from whesl.isolator.output import Outputs
 from whesl.isolator.taskdir import Job, Stream, TaskDir
 from whesl.model.pathmap import PathMap
+from whesl.testing.faults import fill, tmpfs
+
+
+@contextlib.contextmanager
+def mounted(place: Path, size: int) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    with tmpfs(place, size) as made:
+        yield made.path
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
     """A file system of 256 KiB that is full."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    place = tmp_path / "small"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], check=True)
-    try:
-        with pytest.raises(OSError), (place / "big").open("wb") as file:
-            file.write(b"x" * (1 << 20))
+    with mounted(tmp_path / "small", 256 << 10) as place:
+        assert fill(place) == errno.ENOSPC
         yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
 
 
 def job(out: Path, *exceptions: ExceptionSpec) -> Job:
@@ -45,18 +47,11 @@ def test_a_full_file_system_is_told_from_one_with_room(small: Path, tmp_path: Pa
 
 def test_what_was_given_free_since_the_words_were_lost_hides_nothing(tmp_path: Path) -> None:
     """The reserve for Maestro is 1 MiB: another task's recovery may have given it free by now."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    place = tmp_path / "small"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "tmpfs", str(place)], check=True)
-    try:
+    with mounted(tmp_path / "small", 9 << 20) as place:
         (place / "big").write_bytes(bytes(7 << 20))
         assert output.full(str(place / "log")) == "No space left on device"
         (place / "big").write_bytes(bytes(4 << 20))
         assert output.full(str(place / "log")) == ""
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
 
 
 def test_the_system_s_word_counts_as_the_log_s_next_line(small: Path) -> None:

@@ -232,7 +232,8 @@ def test_a_step_that_slurm_counts_as_running_for_good_blocks_no_later_one(
     made = Protected(bed, tmp_path, text=RULES + CALLED)
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
-    ranks = [process for process in processes.everything() if rank_on(process.pid, made.job, "n02")]
+    token = next(data["token"] for kind, data in made.records() if kind == "attempt")
+    ranks = processes.of_attempt(token, node="n02")
     (keeper,) = {process.parent for process in ranks} - {process.pid for process in ranks}
     for pid in (keeper, *(process.pid for process in ranks)):
         os.kill(pid, signal.SIGKILL)
@@ -246,16 +247,6 @@ def test_a_step_that_slurm_counts_as_running_for_good_blocks_no_later_one(
     (tmp_path / "done").touch()
     made.wait(lambda: "status" in made.text(), "the end")
     assert "status 0" in made.text()
-
-
-def rank_on(pid: int, job: str, node: str) -> bool:
-    """Whether a process belongs to a rank of the task on a node: all nodes live on this machine."""
-    try:
-        environment = (Path("/proc") / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    wanted = (f"SLURM_JOB_ID={job}", f"SLURMD_NODENAME={node}", "WHESL_RESTART_COUNT=0")
-    return {word.encode() for word in wanted} <= set(environment)
 
 
 def test_a_lost_spare_disturbs_nothing(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.local.cluster import Cluster
+from whesl.testing.faults import fill, tmpfs
 
 BIN = Path(sys.executable).parent
 WHESL = str(BIN / "whesl")
@@ -266,9 +267,7 @@ def test_maestro_dies_and_goes_on(place: Place) -> None:
 def test_maestro_that_dies_on_a_full_disk_finds_room_when_it_goes_on(place: Place) -> None:
     """What was given free when the disk became full has been taken by others; scripts to come need more."""
     small = place.directory / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m,mode=700", "tmpfs", str(small)], check=True)
-    try:
+    with tmpfs(small, 9 << 20):
         slow = f"while [ ! -e {place.directory}/go ]; do sleep 0.2; done"
         text = STUDY.replace('echo "$(DATA) $(N)" > made.txt', slow).replace(
             "echo a glitch; sleep 60", "true"
@@ -292,9 +291,9 @@ def test_maestro_that_dies_on_a_full_disk_finds_room_when_it_goes_on(place: Plac
         )
         place.wait(reserve.exists, "room is held back")
         held = reserve.stat().st_size
-        fill(small / "first")
+        fill(small, name="first")
         place.wait(lambda: reserve.stat().st_size < held, "a part of it is given free")
-        fill(small / "second")
+        fill(small, name="second")
         (maestro,) = children(process.pid, "maestro")
         maestro.kill()
         place.wait(lambda: children(process.pid, "conductor"), "it is back")
@@ -303,15 +302,6 @@ def test_maestro_that_dies_on_a_full_disk_finds_room_when_it_goes_on(place: Plac
         assert process.returncode == 0, output + errors
         assert not reserve.exists()
         assert {task["state"] for task in place.report()["tasks"]} == {"completed"}
-    finally:
-        subprocess.run(["umount", "--lazy", str(small)], check=True)
-
-
-def fill(path: Path) -> None:
-    """Write to a file until its disk is full."""
-    with pytest.raises(OSError, match="No space left"), path.open("wb", buffering=0) as file:
-        while file.write(bytes(1 << 16)):
-            pass
 
 
 @pytest.mark.slow

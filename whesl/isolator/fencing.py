@@ -75,9 +75,12 @@ class Fence:
         """Nodes that have not answered yet."""
         return tuple(self._waiting)
 
-    def local(self, killed: int, left: list[str], open_files: tuple[bytes, ...]) -> None:
+    def local(
+        self, killed: int, left: list[str], open_files: tuple[bytes, ...], *, forced: bool = False
+    ) -> None:
         """Note what was done on the isolator's own node."""
         self.here = True
+        self.forced = self.forced or forced
         self.killed += killed
         self.open_files = open_files
         self.failed += left

@@ -292,8 +292,7 @@ class Nodes:
                 self._agents.kill(node, token)
 
         def then(result: _Killed) -> None:
-            fence.local(result.count, result.left, result.open_files)
-            fence.forced |= result.forced
+            fence.local(result.count, result.left, result.open_files, forced=result.forced)
             now = time.monotonic()
             if result.spared:
                 self._fence_again(fence, now)

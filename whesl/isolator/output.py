@@ -141,18 +141,16 @@ def full(path: str) -> str:
 
     try:
         descriptor = _nameless(Path(path).parent)
+        try:
+            left = _WRITTEN
+            while left:
+                left -= os.write(descriptor, b"\0" * left)
+            os.fsync(descriptor)
+            reserve(descriptor, ROOM)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return os.strerror(error.errno or 0) if error.errno in _FULL else ""
-    try:
-        left = _WRITTEN
-        while left:
-            left -= os.write(descriptor, b"\0" * left)
-        os.fsync(descriptor)
-        reserve(descriptor, ROOM)
-    except OSError as error:
-        return os.strerror(error.errno or 0) if error.errno in _FULL else ""
-    finally:
-        os.close(descriptor)
     return ""
 
 
