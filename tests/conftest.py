@@ -15,6 +15,7 @@ import pytest
 from whesl.coordinator.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
 from whesl.testing import fluxbed
+from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 from whesl.testing.slurminstall import SlurmBedError, install
 
@@ -58,6 +59,25 @@ def need_slurm(*more: str) -> None:
         pytest.fail(f"CI has to run these tests: {reason}")
     if reason:
         pytest.skip(reason)
+
+
+def need_nfs() -> None:
+    """Skip the test where no file system for several hosts can be mounted; fail in CI."""
+    reason = "it has to be mounted by root" if os.geteuid() != 0 else ""
+    try:
+        install(("nfs",))
+    except SlurmBedError as error:
+        reason = str(error)
+    if reason:
+        (pytest.fail if in_ci() else pytest.skip)(f"a file system for several hosts: {reason}")
+
+
+@pytest.fixture
+def nfs_bed() -> Iterator[Callable[..., NfsBed]]:
+    """Return a maker of directories on several hosts (arguments of NfsBed); they end with the test."""
+    need_nfs()
+    with ExitStack() as stack:
+        yield lambda *args, **kwargs: stack.enter_context(NfsBed(*args, **kwargs))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "lammps": ("lammps", "openmpi-bin", "libpmix-dev"),
     "dbd": ("slurmdbd", "mariadb-server"),
     "browser": ("chromium", "chromium-driver"),
+    "nfs": ("fuse3", "libfuse3-dev", "gcc", "libc6-dev", "pkg-config"),
 }
 # Commands, and files by pattern: srun --mpi=pmix loads what only the development package brings.
 _PMIX = "/usr/lib/*/pmix2/lib/libpmix.so"
@@ -25,6 +26,7 @@ _PROOF = {
     "lammps": ("lmp", "mpirun", _PMIX),
     "dbd": ("slurmdbd", "mariadbd"),
     "browser": ("chromium", "chromedriver"),
+    "nfs": ("gcc", "pkg-config", "fusermount3", "/usr/include/fuse3/fuse.h", "/dev/fuse"),
 }
 # Daemons are installed where an ordinary user's PATH does not lead.
 PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
