@@ -52,7 +52,7 @@ word
     : IDENTIFIER
     | INCLUDE | DECLARE | ENTITY | EXCEPTION_TYPE | RESOURCE | EXCEPTION | DETECTION | RECOVERY | STEP
     | JOB | NODE | HANDLER
-    | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | CODE | SIGNAL
+    | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | EXCEPT | CODE | SIGNAL
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
@@ -77,7 +77,7 @@ detection
     | ANY patterns source recurring?                                                       # anyOf
     | SILENCE timer                                                                        # silence
     | PROGRESS MATCH? STRING source timer                                                  # progress
-    | EXIT ( ANY | CODE codes ( ',' codes )* | SIGNAL signal ( ',' signal )* )             # exit
+    | EXIT ( ANY ( EXCEPT codes )? | codes | SIGNAL signal ( ',' signal )* )               # exit
     | NODE ( DOWN | DRAINED )                                                              # node
     | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
     | EXCEPTION exceptionName count TIMES within?                                          # counted
@@ -98,7 +98,9 @@ within : WITHIN seconds ;
 
 timer : TIMEOUT seconds ( WARMUP seconds )? ;
 
-codes : NUMBER ( '-' NUMBER )? ;
+codes : CODE code ( ',' code )* ;
+
+code : NUMBER ( '-' NUMBER )? ;
 
 severity : SEVERITY count ;
 
@@ -131,6 +133,7 @@ HANG : 'HANG' ;
 SILENCE : 'SILENCE' ;
 PROGRESS : 'PROGRESS' ;
 EXIT : 'EXIT' ;
+EXCEPT : 'EXCEPT' ;
 CODE : 'CODE' ;
 SIGNAL : 'SIGNAL' ;
 DOWN : 'DOWN' ;

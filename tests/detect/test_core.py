@@ -298,6 +298,16 @@ def test_exits(
         assert f"exit status {status}" in found[0].evidence[0].detail
 
 
+@pytest.mark.parametrize(
+    ("status", "raised"),
+    [(0, False), (1, True), (2, False), (126, False), (127, False), (128, True), (139, True), (143, False)],
+)
+def test_any_exit_but_those(status: int, raised: bool) -> None:
+    ranges = tuple(CodeRange(first=first, last=last) for first, last in [(2, 2), (126, 127), (143, 143)])
+    bench = Bench(ExitDetection(codes=ranges, excluded=True, span=SPAN))
+    assert [d.exception for d in bench.detectors.exited(status, bench.now)] == (["E0"] if raised else [])
+
+
 def test_nodes_raise_once_until_well_again() -> None:
     bench = Bench(
         NodeDetection(condition=NodeCondition.DOWN, span=SPAN),

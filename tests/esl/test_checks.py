@@ -9,8 +9,8 @@ from whesl import esl
 from whesl.esl.diagnostics import CODES, Diagnostic, Severity
 from whesl.model.workflow import Task, Workflow
 
-SOUND = f"{DETECT}EXIT ANY\n"
-WARNINGS = {"ESL041", "ESL046", "ESL055", "ESL061", "ESL076"}
+SOUND = f"{DETECT}EXIT CODE 1\n"
+WARNINGS = {"ESL041", "ESL046", "ESL048", "ESL055", "ESL061", "ESL076"}
 
 
 def findings(text: str, workflow: Workflow | None = None) -> tuple[Diagnostic, ...]:
@@ -36,30 +36,38 @@ CASES = [
     ("DECLARE RESOURCE NODE[ADD]", "ESL026", "NODE", "one statement"),
     ("DECLARE EXCEPTION E JOB_LEVEL JOB [x]", "ESL028", "E", "another name"),
     (
-        "DECLARE EXCEPTION X JOB_LEVL JOB [x] ELSE FAIL\nEXCEPTION DETECTION X EXIT ANY",
+        "DECLARE EXCEPTION X JOB_LEVL JOB [x] ELSE FAIL\nEXCEPTION DETECTION X EXIT CODE 1",
         "ESL021",
         "JOB_LEVL",
         "",
     ),
-    ("EXCEPTION DETECTION LOWW EXIT ANY", "ESL034", "LOWW", "did you mean LOW?"),
+    ("EXCEPTION DETECTION LOWW EXIT CODE 1", "ESL034", "LOWW", "did you mean LOW?"),
     ("EXCEPTION RECOVERY STEP LOWW JOB NODE.ADD", "ESL034", "LOWW", "did you mean LOW?"),
     (f"{DETECT}EXCEPTION LWO 3 TIMES", "ESL034", "LWO", "did you mean LOW?"),
     (
-        "DECLARE EXCEPTION X JOB_LEVEL JOB [x] ELSE ESCALATE LOWW\nEXCEPTION DETECTION X EXIT ANY",
+        "DECLARE EXCEPTION X JOB_LEVEL JOB [x] ELSE ESCALATE LOWW\nEXCEPTION DETECTION X EXIT CODE 1",
         "ESL034",
         "LOWW",
         "did you mean LOW?",
     ),
     ("DECLARE EXCEPTION X JOB_LEVEL JOB [x] ELSE FAIL", "ESL040", "X", "EXCEPTION DETECTION X"),
-    ("DECLARE EXCEPTION X JOB_LEVEL JOB [x]\nEXCEPTION DETECTION X EXIT ANY", "ESL041", "X", "ELSE FAIL"),
+    ("DECLARE EXCEPTION X JOB_LEVEL JOB [x]\nEXCEPTION DETECTION X EXIT CODE 1", "ESL041", "X", "ELSE FAIL"),
     ("EXCEPTION RECOVERY STEP LOW WMS NODE.ADD", "ESL042", "WMS", "WORKFLOW_LEVEL"),
     ("EXCEPTION RECOVERY STEP LOW SCHEDULER NODE.ADD", "ESL042", "SCHEDULER", "WORKFLOW_LEVEL"),
     ("EXCEPTION RECOVERY STEP LOW DEPENDENT_JOB NODE.ADD", "ESL042", "DEPENDENT_JOB", "WORKFLOW_LEVEL"),
     (f"{DETECT}EXCEPTION E 2 TIMES", "ESL043", "E", "lower"),
     ("DECLARE EXCEPTION X JOB_LEVEL JOB [x] ELSE ESCALATE X", "ESL044", "X", "FAIL or PAUSE"),
-    ('DECLARE EXCEPTION X JOB_LEVEL JOB [""] ELSE FAIL\nEXCEPTION DETECTION X EXIT ANY', "ESL047", '""', ""),
+    (
+        'DECLARE EXCEPTION X JOB_LEVEL JOB [""] ELSE FAIL\nEXCEPTION DETECTION X EXIT CODE 1',
+        "ESL047",
+        '""',
+        "",
+    ),
     (f'{DETECT}LOG "x" file " "', "ESL047", '" "', ""),
     (f'{DETECT}DISK "" ABOVE 5%', "ESL047", '""', ""),
+    (f"{DETECT}EXIT ANY\n{RECOVER}JOB NODE.REPLACE", "ESL048", "ANY", "EXIT ANY EXCEPT CODE 126, 127;"),
+    (f"{DETECT}EXIT ANY EXCEPT CODE 2, 127\n{RECOVER}JOB NODE.ADD", "ESL048", "ANY", "add 126 to"),
+    (f"{DETECT}EXIT ANY EXCEPT CODE 2\n{RECOVER}JOB JOB.REPLACE", "ESL048", "ANY", "add 126, 127"),
     (f'{DETECT}LOG "" stdout', "ESL050", '""', "part of the line"),
     (f'{DETECT}MATCH "" stdout', "ESL050", '""', "part of the line"),
     (f'{DETECT}MULTIPLE ["a", ""] stdout', "ESL050", '""', ""),
@@ -172,7 +180,7 @@ def test_what_is_not_declared(declaration: str, step: str, code: str, word: str,
     text = f"""{declaration}
 DECLARE EXCEPTION_TYPE JOB_LEVEL
 DECLARE EXCEPTION X JOB_LEVEL JOB [a]
-EXCEPTION DETECTION X EXIT ANY
+EXCEPTION DETECTION X EXIT CODE 1
 EXCEPTION RECOVERY STEP X JOB {step}
 """
     (only,) = findings(text)
@@ -181,7 +189,7 @@ EXCEPTION RECOVERY STEP X JOB {step}
 
 
 def test_a_type_that_is_not_declared() -> None:
-    text = "DECLARE EXCEPTION X JOB_LEVEL JOB [a] ELSE FAIL\nEXCEPTION DETECTION X EXIT ANY\n"
+    text = "DECLARE EXCEPTION X JOB_LEVEL JOB [a] ELSE FAIL\nEXCEPTION DETECTION X EXIT CODE 1\n"
     (only,) = findings(text)
     assert (only.code, under(text, only)) == ("ESL031", "JOB_LEVEL")
 
@@ -190,9 +198,8 @@ def test_a_type_that_is_not_declared() -> None:
     "clause", ["LIMIT 1 LIMIT 1", "BACKOFF 1 BACKOFF 1", "ELSE FAIL ELSE PAUSE", 'RAISE "a" RAISE "b"']
 )
 def test_a_clause_given_twice(clause: str) -> None:
-    text = (
-        f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clause} ELSE FAIL\nEXCEPTION DETECTION X EXIT ANY\n"
-    )
+    text = f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clause} ELSE FAIL\n"
+    text += "EXCEPTION DETECTION X EXIT CODE 1\n"
     assert {d.code for d in findings(text + SOUND)} <= {"ESL013"}
     assert findings(text + SOUND)
 
@@ -210,10 +217,24 @@ def test_a_clause_given_twice(clause: str) -> None:
     ],
 )
 def test_numbers_of_clauses(clause: str, code: str) -> None:
-    text = (
-        f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clause} ELSE FAIL\nEXCEPTION DETECTION X EXIT ANY\n"
-    )
+    text = f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clause} ELSE FAIL\n"
+    text += "EXCEPTION DETECTION X EXIT CODE 1\n"
     assert [d.code for d in findings(text + SOUND)] == [code]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{DETECT}EXIT ANY",
+        f"{DETECT}EXIT ANY EXCEPT CODE 2, 100-200\n{RECOVER}JOB NODE.REPLACE",
+        f'{DETECT}EXIT ANY\n{RECOVER}JOB JOB.REPLACE {{"command": "./other"}}',
+        f"{DETECT}EXIT ANY\n{RECOVER}JOB JOB.REMOVE",
+        f"{DETECT}EXIT CODE 1-255\n{RECOVER}JOB NODE.REPLACE",
+    ],
+)
+def test_what_is_right_to_do_about_any_exit(text: str) -> None:
+    """Nothing is restarted, or with another command, or the codes are left out or named."""
+    assert findings(f"{HEADER}{text}\n") == ()
 
 
 def test_longer_circles_are_each_told_once() -> None:
@@ -230,20 +251,20 @@ def test_longer_circles_are_each_told_once() -> None:
 
 def test_a_diamond_of_escalations_is_no_circle() -> None:
     text = HEADER + "".join(
-        f"DECLARE EXCEPTION {a} JOB_LEVEL JOB [a] {b}\nEXCEPTION DETECTION {a} EXIT ANY\n"
+        f"DECLARE EXCEPTION {a} JOB_LEVEL JOB [a] {b}\nEXCEPTION DETECTION {a} EXIT CODE 1\n"
         for a, b in [("A", "ELSE ESCALATE C"), ("B", "ELSE ESCALATE C"), ("C", "ELSE FAIL")]
     )
     assert findings(text + SOUND) == ()
 
 
 def test_an_exception_that_is_only_escalated_to_needs_no_detection() -> None:
-    text = "DECLARE EXCEPTION A JOB_LEVEL JOB [a] ELSE ESCALATE B\nEXCEPTION DETECTION A EXIT ANY\n"
+    text = "DECLARE EXCEPTION A JOB_LEVEL JOB [a] ELSE ESCALATE B\nEXCEPTION DETECTION A EXIT CODE 1\n"
     text += "DECLARE EXCEPTION B WORKFLOW_LEVEL JOB [a]\nEXCEPTION RECOVERY STEP B WMS NODE.ADD\n"
     assert findings(HEADER + SOUND + text) == ()
 
 
 def test_an_exception_that_is_only_counted_needs_no_recovery() -> None:
-    text = "DECLARE EXCEPTION A JOB_LEVEL JOB [a]\nEXCEPTION DETECTION A EXIT ANY\n"
+    text = "DECLARE EXCEPTION A JOB_LEVEL JOB [a]\nEXCEPTION DETECTION A EXIT CODE 1\n"
     assert findings(f"{HEADER}{text}{DETECT}EXCEPTION A 3 TIMES\n") == ()
 
 
@@ -262,8 +283,8 @@ def test_an_empty_file_is_only_warned_of() -> None:
         (('MULTIPLE ["x", MATCH "(?P<h>a)"] stdout',), []),
         (('MATCH "(?P<h>a)" stdout TIMEOUT 5',), []),
         (("EXCEPTION CAPTURING 2 TIMES",), []),
-        (("EXCEPTION CAPTURING 2 TIMES", "EXIT ANY"), ["ESL075"]),
-        (("EXIT ANY",), ["ESL074"]),
+        (("EXCEPTION CAPTURING 2 TIMES", "EXIT CODE 1"), ["ESL075"]),
+        (("EXIT CODE 1",), ["ESL074"]),
     ],
 )
 def test_what_is_captured_at_times(detections: tuple[str, ...], codes: list[str]) -> None:
@@ -321,7 +342,7 @@ def test_jobs_of_a_workflow(job: str, hint: str | None) -> None:
     text = (
         HEADER
         + SOUND
-        + f"DECLARE EXCEPTION X JOB_LEVEL JOB [{job}] ELSE FAIL\nEXCEPTION DETECTION X EXIT ANY\n"
+        + f"DECLARE EXCEPTION X JOB_LEVEL JOB [{job}] ELSE FAIL\nEXCEPTION DETECTION X EXIT CODE 1\n"
     )
     found = findings(text, WORKFLOW)
     assert [d.code for d in found] == ([] if hint is None else ["ESL045"])

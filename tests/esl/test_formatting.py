@@ -192,7 +192,7 @@ def test_broken_syntax_is_not_touched(text: bytes | str) -> None:
 
 
 def test_wrong_meaning_is_laid_out_all_the_same() -> None:
-    assert formatted("EXCEPTION  DETECTION NOBODY EXIT ANY") == "EXCEPTION DETECTION NOBODY EXIT ANY\n"
+    assert formatted("EXCEPTION  DETECTION NOBODY EXIT CODE 1") == "EXCEPTION DETECTION NOBODY EXIT CODE 1\n"
 
 
 def test_a_defect_here_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

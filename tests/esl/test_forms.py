@@ -90,6 +90,7 @@ RECORDS = [
         span=S,
     ),
     ExitDetection(span=S),
+    ExitDetection(codes=(CodeRange(first=2, last=2), CodeRange(first=126, last=127)), excluded=True, span=S),
     ExitDetection(codes=(CodeRange(first=1, last=1), CodeRange(first=3, last=5)), span=S),
     ExitDetection(signals=(signal.SIGSEGV, signal.SIGBUS, 9), span=S),
     NodeDetection(condition=NodeCondition.DOWN, span=S),
@@ -135,12 +136,13 @@ def test_all_detections_of_an_exception_are_kept_in_order() -> None:
 )
 def test_clauses(clauses: str, expected: object) -> None:
     others = "".join(
-        f"DECLARE EXCEPTION {name} JOB_LEVEL JOB [a] ELSE FAIL\nEXCEPTION DETECTION {name} EXIT ANY\n"
+        f"DECLARE EXCEPTION {name} JOB_LEVEL JOB [a] ELSE FAIL\nEXCEPTION DETECTION {name} EXIT CODE 1\n"
         for name in ("LIMIT", "BACKOFF", "ELSE")
     )
     text = (
-        f"{HEADER}{others}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clauses}\nEXCEPTION DETECTION X EXIT ANY\n"
-        "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT ANY\n"
+        f"{HEADER}{others}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clauses}\n"
+        "EXCEPTION DETECTION X EXIT CODE 1\n"
+        "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT CODE 1\n"
     )
     x = spec_of(text).exception("X")
     assert (x.limit, x.limit_within, x.backoff, x.otherwise, x.escalate_to) == expected
@@ -158,8 +160,9 @@ def test_clauses(clauses: str, expected: object) -> None:
 )
 def test_what_the_resource_manager_is_told(clauses: str, expected: JobExceptionRaise | None) -> None:
     text = (
-        f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clauses}\nEXCEPTION DETECTION X EXIT ANY\n"
-        "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT ANY\n"
+        f"{HEADER}DECLARE EXCEPTION X JOB_LEVEL JOB [a] {clauses}\n"
+        "EXCEPTION DETECTION X EXIT CODE 1\n"
+        "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT CODE 1\n"
     )
     assert spec_of(text).exception("X").raises == expected
 
@@ -168,8 +171,8 @@ def test_names_of_jobs() -> None:
     jobs = r'run-1, 2nd.step, *, a-?b*, DECLARE, 1.5.x, "two words", "x[1]", "q\"uote", \
       _x'
     text = f"DECLARE EXCEPTION X JOB_LEVEL JOB [\n{jobs},\n # a comment\n last\n]\n"
-    text += "EXCEPTION DETECTION X EXIT ANY\n"
-    text += "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT ANY\n"
+    text += "EXCEPTION DETECTION X EXIT CODE 1\n"
+    text += "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT CODE 1\n"
     assert spec_of(HEADER + text).exception("X").jobs == (
         *("run-1", "2nd.step", "*", "a-?b*", "DECLARE", "1.5.x", "two words", "x[[]1]", 'q"uote', "_x"),
         "last",
@@ -177,7 +180,7 @@ def test_names_of_jobs() -> None:
 
 
 def test_a_custom_handler_takes_any_arguments() -> None:
-    text = f'{DETECT}EXIT ANY\n{RECOVER}JOB FILESYSTEM.ADD {{"whatever": [1, {{"deep": null}}]}}\n'
+    text = f'{DETECT}EXIT CODE 1\n{RECOVER}JOB FILESYSTEM.ADD {{"whatever": [1, {{"deep": null}}]}}\n'
     spec = spec_of(HEADER + text)
     assert (
         spec.handler(spec.exception("E").steps[0].resource, spec.exception("E").steps[0].operation)
@@ -187,7 +190,7 @@ def test_a_custom_handler_takes_any_arguments() -> None:
 
 
 def test_arguments_over_several_lines() -> None:
-    text = f"""{DETECT}EXIT ANY
+    text = f"""{DETECT}EXIT CODE 1
 {RECOVER}JOB FILESYSTEM . REPLACE {{
     "filesystem": ["/a }}{{", "/b\\\\\\"]"],
 
@@ -206,7 +209,7 @@ def test_arguments_over_several_lines() -> None:
 
 def test_deep_arguments() -> None:
     deep = "[" * 98 + "]" * 98
-    text = f'{DETECT}EXIT ANY\n{RECOVER}JOB FILESYSTEM.ADD {{"x": {deep}}}\n'
+    text = f'{DETECT}EXIT CODE 1\n{RECOVER}JOB FILESYSTEM.ADD {{"x": {deep}}}\n'
     value = exception_of(text).steps[0].arguments["x"]
     for _ in range(97):
         (value,) = value

@@ -72,7 +72,7 @@ def test_own_detections_come_first_and_add_up(tmp_path: Path) -> None:
     "use",
     [
         "DECLARE EXCEPTION BAD JOB_LEVEL JOB [a]\nEXCEPTION DETECTION BAD EXCEPTION FLAP 3 TIMES\n",
-        "DECLARE EXCEPTION BAD JOB_LEVEL JOB [a] ELSE ESCALATE FLAP\nEXCEPTION DETECTION BAD EXIT ANY\n",
+        "DECLARE EXCEPTION BAD JOB_LEVEL JOB [a] ELSE ESCALATE FLAP\nEXCEPTION DETECTION BAD EXIT CODE 1\n",
     ],
     ids=["counted", "escalated to"],
 )

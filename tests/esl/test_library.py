@@ -115,7 +115,7 @@ DECLARE EXCEPTION FLAP JOB_LEVEL JOB [*] ELSE FAIL
 #: ignores link flapping is normal
 EXCEPTION DETECTION FLAP ANY ["link flap", "carrier lost"] output
 #: sees anything
-EXCEPTION DETECTION FLAP EXIT ANY
+EXCEPTION DETECTION FLAP EXIT CODE 1
 """
     notes = samples.read(text, "t.esl")
     assert notes.exceptions["FLAP"].about == "The link went up and down."

@@ -76,7 +76,7 @@ JSON = st.recursive(
 @settings(deadline=None)
 def test_any_json_of_a_custom_handler(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
-        result = check(f'{HEADER}{DETECT}EXIT ANY\n{RECOVER}JOB FILESYSTEM.ADD {{"x": {text}}}\n')
+        result = check(f'{HEADER}{DETECT}EXIT CODE 1\n{RECOVER}JOB FILESYSTEM.ADD {{"x": {text}}}\n')
         if result.spec is not None:
             (step,) = result.spec.exception("E").steps
             assert step.arguments == {"x": json.loads(text)}
@@ -119,7 +119,7 @@ def test_another_file_than_a_specification_is_one_finding(text: str, line: int) 
     [
         "".join(f"DECLAR EXCEPTION E{i} JOB_LEVEL JOB [*]\n" for i in range(9)),
         "declare entity JOB\n" + "x\n" * 9,
-        "ENTITY JOB\nDETECTION E EXIT ANY\nRECOVERY STEP E JOB NODE.ADD\n",
+        "ENTITY JOB\nDETECTION E EXIT CODE 1\nRECOVERY STEP E JOB NODE.ADD\n",
     ],
     ids=["misspelled", "small letters", "few lines"],
 )
@@ -138,7 +138,7 @@ def test_the_rest_of_a_file_with_a_bad_byte_is_checked() -> None:
     assert codes == ["ESL001", "ESL010"]
 
 
-UNIT = "EXCEPTION DETECTION E EXIT ANY\n"
+UNIT = "EXCEPTION DETECTION E EXIT CODE 1\n"
 # Texts of about any size, of the kinds that parsers choke on.
 GROWING: dict[str, Callable[[int], str]] = {
     "valid": lambda n: big(max(1, n // 1000)),
@@ -162,7 +162,9 @@ GROWING: dict[str, Callable[[int], str]] = {
     "placeholders": lambda n: f'{RECOVER}JOB NODE.ADD {{"a": "' + "${" * (n // 2) + '"}',
     "names in arguments": lambda n: f"{RECOVER}JOB NODE.ADD {{" + ",".join(['"a": 1'] * (n // 7)) + "}",
     "digits": lambda n: f"{DETECT}SILENCE TIMEOUT " + "9" * n,
-    "undeclared": lambda n: HEADER + "".join(f"EXCEPTION DETECTION B{i} EXIT ANY\n" for i in range(n // 33)),
+    "undeclared": lambda n: (
+        HEADER + "".join(f"EXCEPTION DETECTION B{i} EXIT CODE 1\n" for i in range(n // 33))
+    ),
     "never detected": lambda n: (
         HEADER + "".join(f"DECLARE EXCEPTION B{i} JOB_LEVEL JOB [a]\n" for i in range(n // 40))
     ),

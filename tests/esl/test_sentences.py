@@ -54,6 +54,11 @@ def test_examples_can_be_explained(name: str) -> None:
             " (the clock starts 1 h after the job)",
         ),
         ("SILENCE TIMEOUT 86400", "the job prints nothing for 1 day"),
+        (
+            "EXIT ANY EXCEPT CODE 2, 126-127",
+            "the job ends with any failure: a status other than 0, or a signal; "
+            "but not with status 2 or 126 to 127",
+        ),
         ("EXIT CODE 1, 3-5", "the job ends with status 1 or 3 to 5"),
         ("EXIT SIGNAL SEGV, 9", "the job is ended by SIGSEGV (11) or SIGKILL (9)"),
         ("NODE DRAINED", "a node of the job is being taken out of service"),

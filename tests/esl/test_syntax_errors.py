@@ -70,7 +70,7 @@ CASES = [
         "did you mean LIMIT?",
     ),
     ("DECLARE EXCEPTION A JOB_LEVEL JOB [a] LIMIT", "ESL010", "", ("a number",), "backslash"),
-    ("EXCEPTION DETECTON A EXIT ANY", "ESL010", "DETECTON", ("DETECTION", "RECOVERY"), "DETECTION"),
+    ("EXCEPTION DETECTON A EXIT CODE 1", "ESL010", "DETECTON", ("DETECTION", "RECOVERY"), "DETECTION"),
     ("EXCEPTION DETECTION A", "ESL010", "", FORMS, "backslash"),
     ('EXCEPTION DETECTION A log "x" stdout', "ESL010", "log", FORMS, "did you mean LOG?"),
     ('EXCEPTION DETECTION A LOG "x"', "ESL010", "", ("stdout", "stderr", "output", "file"), "backslash"),
@@ -153,7 +153,7 @@ CASES = [
     ('EXCEPTION DETECTION A LOG "x stdout', "ESL005", '"x stdout', (), "at its end"),
     ('EXCEPTION RECOVERY STEP A JOB NODE.ADD {"a": 1', "ESL006", "{", (), "}"),
     ('EXCEPTION RECOVERY STEP A JOB NODE.ADD {"a: 1}', "ESL005", '"a: 1}', (), "at its end"),
-    ("EXCEPTION DETECTION A \\ EXIT ANY", "ESL004", "\\", (), "end of a line"),
+    ("EXCEPTION DETECTION A \\ EXIT CODE 1", "ESL004", "\\", (), "end of a line"),
     ("DECLARE EXCEPTION A JOB_LEVEL JOB [a/b]", "ESL004", "/", (), "double quotes"),
     ("EXCEPTION DETECTION A LOG 'x' stdout", "ESL004", "'", (), "double quotes"),
     ("EXCEPTION DETECTION A LOG \u201cx\u201d stdout", "ESL004", "\u201c", (), "straight quotes"),
@@ -188,7 +188,7 @@ DECLARE EXCEPTION_TYPE JOB_LEVEL
 DECLARE RESOURCE NODE[ADD
 DECLARE EXCEPTION A JOB_LEVEL JOB [a] ELSE GIVE-UP
 DECLARE EXCEPTION B JOB_LEVEL JOB [a]
-EXCEPTION DETECTION A EXIT ANY
+EXCEPTION DETECTION A EXIT CODE 1
 EXCEPTION DETECTION B MATCH "(?P<x>a)" stdin
 EXCEPTION RECOVERY STEP A JOB NODE.ADD
 EXCEPTION RECOVERY STEP B JOB NODE.ADD {"count": 1, "handler_timeout": 3}
@@ -199,14 +199,13 @@ EXCEPTION RECOVERY STEP B JOB NODE.ADD {"count": 1, "handler_timeout": 3}
 
 
 def test_an_unclosed_bracket_costs_one_statement() -> None:
-    text = f'{HEADER}EXCEPTION RECOVERY STEP E JOB NODE.ADD {{\n  "a": [\nEXCEPTION DETECTION E EXIT ANY\n'
+    text = f'{HEADER}EXCEPTION RECOVERY STEP E JOB NODE.ADD {{\n  "a": [\nEXCEPTION DETECTION E EXIT CODE 1\n'
     assert [(d.line, d.code) for d in findings(text)] == [(HEADER.count("\n") + 1, "ESL006")]
 
 
 def test_a_missing_backslash_is_guessed() -> None:
-    text = (
-        f'{HEADER}EXCEPTION DETECTION E EXIT ANY\nEXCEPTION RECOVERY STEP E JOB NODE.ADD\n   {{"count": 1}}\n'
-    )
+    text = f"{HEADER}EXCEPTION DETECTION E EXIT CODE 1\nEXCEPTION RECOVERY STEP E JOB NODE.ADD\n"
+    text += '   {"count": 1}\n'
     (only,) = findings(text)
     assert (only.code, only.column) == ("ESL011", 4)
     assert "backslash" in only.hint

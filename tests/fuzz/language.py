@@ -24,6 +24,7 @@ _WORDS = (
     'MULTIPLE ["a", "b"]',
     "TIMEOUT 5 WARMUP 1",
     "EXIT CODE 1, 3-5",
+    "EXIT ANY EXCEPT CODE 2, 126-127",
     "EXIT SIGNAL SIGSEGV",
     "NODE DOWN",
     'JOB EXCEPTION "x" SEVERITY 2',

@@ -381,6 +381,8 @@ def _covers(detection: ExitDetection, code: int, signal: int | None) -> bool:
     if not detection.codes and not detection.signals:
         return code != 0
     by_code = any(codes.first <= code <= codes.last for codes in detection.codes)
+    if detection.excluded:
+        return code != 0 and not by_code
     return by_code or (signal is not None and signal in detection.signals)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import graphlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from whesl.esl import quantities, syntax
@@ -24,16 +24,19 @@ from whesl.esl.spec import (
     JobExceptionRaise,
     Level,
     LogDetection,
+    Operation,
     Otherwise,
     ProgressDetection,
     RecoveryStep,
     Require,
+    ResourceKind,
     Spec,
 )
 from whesl.esl.syntax import Word, unquote
 from whesl.model.workflow import Workflow
 
 _MAX_CYCLES = 20
+_SHELL = frozenset({126, 127})  # a shell's status for a command that cannot be executed, or is not found
 _S = TypeVar("_S", bound=syntax.Statement)
 
 
@@ -72,6 +75,7 @@ class _Check:
         ]
         self._declarations.collisions(self._live)
         self._completeness(detected, recovered)
+        self._never_started(detected, steps)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
             self._findings.add(
@@ -250,6 +254,31 @@ class _Check:
                     hint=f"add: EXCEPTION RECOVERY STEP {name[:40]} ..., or say ELSE FAIL if that is meant",
                 )
 
+    def _never_started(
+        self, detected: Iterable[syntax.Detected], steps: Mapping[str, Sequence[RecoveryStep]]
+    ) -> None:
+        """Find what restarts a task whose command cannot be executed."""
+        for statement in detected:
+            form = statement.form
+            if not isinstance(form, syntax.Exit) or form.any is None:
+                continue
+            done = steps.get(statement.exception.text, ())
+            spared = {code for first, last in form.codes for code in _SHELL if _between(first, code, last)}
+            if spared == _SHELL or not done or any(_starts_another(step) for step in done):
+                continue
+            missing = ", ".join(str(code) for code in sorted(_SHELL - spared))
+            self._findings.add(
+                "ESL048",
+                f"EXIT ANY also restarts what ended with {missing.replace(', ', ' or ')}:"
+                " a command that cannot be executed or is not found",
+                form.any.start,
+                form.any.end,
+                severity=Severity.WARNING,
+                hint=f"write EXIT ANY EXCEPT CODE {missing}; add 2 if the program ends so for wrong options"
+                if not form.codes
+                else f"add {missing} to its EXCEPT CODE",
+            )
+
     def _cycles(self, detected: Iterable[syntax.Detected]) -> None:
         counted: dict[str, dict[str, Word]] = {}
         for statement in detected:
@@ -307,6 +336,17 @@ def live(source: Source, parsed: Parsed, declared: Mapping[str, syntax.Declared]
         names |= fresh
         work += fresh
     return frozenset(names)
+
+
+def _between(first: Word, code: int, last: Word) -> bool:
+    return float(first.text) <= code <= float(last.text)
+
+
+def _starts_another(step: RecoveryStep) -> bool:
+    """Whether a step gives the task another command, or skips it."""
+    if step.resource is not ResourceKind.JOB:
+        return False
+    return step.operation is Operation.REMOVE or "command" in step.arguments
 
 
 def _captured(name: str, detections: dict[str, list[Detection]]) -> Captured:

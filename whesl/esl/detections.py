@@ -147,7 +147,10 @@ class DetectionCheck:
                 )
             else:
                 signals.append(number)
-        return spec.ExitDetection(codes=tuple(codes), signals=tuple(signals), span=span) if good else None
+        if not good:
+            return None
+        excluded = form.any is not None and bool(codes)
+        return spec.ExitDetection(codes=tuple(codes), signals=tuple(signals), excluded=excluded, span=span)
 
     def _exit_code(self, word: Word) -> int | None:
         value = float(word.text)

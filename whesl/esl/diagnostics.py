@@ -62,6 +62,7 @@ CODES: dict[str, str] = {
     "ESL045": "job that the workflow does not have",
     "ESL046": "no exception declared",
     "ESL047": "empty name",
+    "ESL048": "restart of what can never start",
     "ESL050": "empty pattern",
     "ESL051": "pattern that matches everything",
     "ESL052": "pattern that can never match",

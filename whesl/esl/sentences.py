@@ -141,12 +141,13 @@ def _log(detection: LogDetection) -> str:
 
 
 def _exit(detection: ExitDetection) -> str:
-    if detection.codes:
-        ranges = [f"{c.first}" if c.first == c.last else f"{c.first} to {c.last}" for c in detection.codes]
-        return f"the job ends with status {one_of(ranges)}"
     if detection.signals:
         return f"the job is ended by {one_of([_signal(number) for number in detection.signals])}"
-    return "the job ends with any failure: a status other than 0, or a signal"
+    codes = one_of([f"{c.first}" if c.first == c.last else f"{c.first} to {c.last}" for c in detection.codes])
+    if codes and not detection.excluded:
+        return f"the job ends with status {codes}"
+    failure = "the job ends with any failure: a status other than 0, or a signal"
+    return f"{failure}; but not with status {codes}" if codes else failure
 
 
 def _signal(number: int) -> str:

@@ -168,10 +168,14 @@ class CodeRange(Record, frozen=True, kw_only=True):
 
 
 class ExitDetection(Record, frozen=True, kw_only=True, tag="exit"):
-    """The task ended with one of these exit codes or signals; with neither given, with any failure."""
+    """The task ended with one of these exit codes or signals; with neither given, with any failure.
+
+    ``excluded``: it ended with any failure but these codes.
+    """
 
     codes: tuple[CodeRange, ...] = ()
     signals: tuple[int, ...] = ()
+    excluded: bool = False
     span: Span
 
 

@@ -169,10 +169,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """``EXIT``: ranges of codes (first, last), or signals; neither is ``ANY``."""
+    """``EXIT``: ranges of codes (first, last), or signals; with ``any``, any failure but these codes."""
 
     codes: tuple[tuple[Word, Word], ...]
     signals: tuple[Word, ...]
+    any: Word | None
 
 
 @dataclass(frozen=True, slots=True)

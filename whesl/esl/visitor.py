@@ -158,11 +158,12 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
 
     def visitExit(self, ctx: Any) -> syntax.Exit:  # noqa: N802
         """Return ways to end."""
-        codes = []
-        for item in ctx.codes():
+        codes, listed = [], ctx.codes()
+        for item in listed.code() if listed is not None else ():
             first, *last = (_of(node.symbol) for node in item.NUMBER())
             codes.append((first, last[0] if last else first))
-        return syntax.Exit(tuple(codes), tuple(_word(signal) for signal in ctx.signal()))
+        signals = tuple(_word(signal) for signal in ctx.signal())
+        return syntax.Exit(tuple(codes), signals, _terminal(ctx.ANY()))
 
     def visitNode(self, ctx: Any) -> syntax.Node:  # noqa: N802
         """Return the condition of a node."""

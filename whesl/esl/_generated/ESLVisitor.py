@@ -208,6 +208,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#code.
+    def visitCode(self, ctx:ESLParser.CodeContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#severity.
     def visitSeverity(self, ctx:ESLParser.SeverityContext):
         return self.visitChildren(ctx)
