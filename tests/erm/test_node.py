@@ -52,10 +52,10 @@ def test_a_bad_node_s_memory_expires() -> None:
     assert result.nodes is not None and "n04" in result.nodes.active
 
 
-def test_spares_exhausted_escalates_and_remembers() -> None:
+def test_without_a_usable_spare_the_exception_s_else_applies_and_the_node_is_remembered() -> None:
     given = context(nodes=NodeSet(active=("n01", "n02"), spares=("n04",)), bad_nodes=(bad("n04"),))
     result = run("NODE.REPLACE", {}, FAILED, given=given)
-    assert (result.outcome, result.reason) == (Outcome.ESCALATE, "spares-exhausted")
+    assert (result.outcome, result.reason) == (Outcome.FAIL, "spares-exhausted")
     assert result.nodes is None
     assert [b.node for b in result.bad_nodes] == ["n02"]
 
@@ -113,9 +113,9 @@ def test_remove_keeps_a_minimum() -> None:
     assert result.nodes is not None and result.nodes.active == ("n01", "n03")
     assert result.configuration is not None and result.configuration.nodes == 2
     result = run("NODE.REMOVE", {"min_nodes": 3}, FAILED)
-    assert (result.outcome, result.reason, result.nodes) == (Outcome.ESCALATE, "spares-exhausted", None)
+    assert (result.outcome, result.reason, result.nodes) == (Outcome.FAIL, "spares-exhausted", None)
     one = context(nodes=NodeSet(active=("n02",)))
-    assert run("NODE.REMOVE", {}, FAILED, given=one).outcome is Outcome.ESCALATE
+    assert run("NODE.REMOVE", {}, FAILED, given=one).outcome is Outcome.FAIL
 
 
 def test_add_takes_good_spares() -> None:
@@ -124,4 +124,4 @@ def test_add_takes_good_spares() -> None:
     assert result.nodes.active == ("n01", "n02", "n03", "n05")
     assert result.nodes.spares == ("n04",)
     result = run("NODE.ADD", {"count": 2}, given=context(bad_nodes=(bad("n04"),)))
-    assert (result.outcome, result.reason) == (Outcome.ESCALATE, "spares-exhausted")
+    assert (result.outcome, result.reason) == (Outcome.FAIL, "spares-exhausted")

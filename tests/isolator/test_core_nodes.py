@@ -24,6 +24,7 @@ from whesl.isolator.events import (
     StartAttempt,
     StepDone,
 )
+from whesl.isolator.state import Phase
 from whesl.model.states import NodeState
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import (
@@ -123,12 +124,24 @@ def test_no_attempt_starts_on_a_node_that_is_dead() -> None:
     assert [told.bad_node.node for told in made.sent(NodeSuspect)] == ["n1"], "other tasks avoid it too"
 
 
-def test_without_a_spare_for_a_dead_node_it_ends_for_another_try(world: Make) -> None:
+def test_without_a_spare_for_a_dead_node_what_else_says_is_done(world: Make) -> None:
+    """It ended with 75, which asks for another run of the job, whatever ELSE said."""
     made = world(exception(), **four(active=4))
     lost(made, "n4")
     detect(made, "CRASH")
     assert made.finished is not None
-    assert made.finished.code == 75
+    assert (made.finished.code, made.finished.reason) == (
+        1,
+        "CRASH: spares-exhausted: no spare is left for n4: 4 needed, alive: n1, n2, n3",
+    )
+    paused = world(exception(otherwise=Otherwise.PAUSE), **four(active=4))
+    lost(paused, "n4")
+    detect(paused, "CRASH")
+    assert paused.finished is None and paused.state.phase is Phase.PAUSED
+    again = world(exception(otherwise=Otherwise.ESCALATE), **four(active=4))
+    lost(again, "n4")
+    detect(again, "CRASH")
+    assert again.finished is not None and again.finished.code == 75
 
 
 def test_what_is_lost_and_cannot_be_replaced_is_counted() -> None:
@@ -137,7 +150,7 @@ def test_what_is_lost_and_cannot_be_replaced_is_counted() -> None:
         lost(made, node)
     detect(made, "CRASH")
     assert made.finished is not None
-    assert made.finished.reason == "no spare is left for n2, n3: 3 needed, alive: n1"
+    assert made.finished.reason.endswith("no spare is left for n2, n3: 3 needed, alive: n1")
 
 
 def test_a_node_that_is_lost_before_the_first_attempt_is_an_exception_of_its_own() -> None:

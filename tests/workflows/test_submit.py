@@ -114,6 +114,33 @@ def test_flags_and_comment() -> None:
 
 
 @pytest.mark.parametrize(
+    ("header", "environment", "arguments", "appended"),
+    [
+        ("", {}, [], True),  # slurm-%j.out
+        ("#SBATCH -o step.%j.out -e step.%j.err", {}, [], True),
+        ("#SBATCH -o out-%06A.%a", {}, [], True),
+        ("#SBATCH -o new", {}, [], True),
+        ("#SBATCH -o old", {}, [], False),
+        ("#SBATCH -o %x.out", {}, [], False),
+        ("#SBATCH -o step.%j.out", {}, ["-e", "old"], False),
+        ("#SBATCH -o old", {}, ["-D", "/else"], True),
+        ("#SBATCH --open-mode=truncate", {}, [], False),
+        ("", {"SBATCH_OPEN_MODE": "truncate"}, [], False),
+        ("", {}, ["--no-requeue"], False),
+    ],
+)
+def test_the_output_of_a_first_run_is_kept_where_nothing_older_is_in_its_files(
+    header: str, environment: dict[str, str], arguments: list[str], appended: bool
+) -> None:
+    text = script(more=header)
+    wrapped = wrap.read_wrapped(text)
+    assert wrapped is not None
+    call = parse_call([*arguments, "a.sh"])
+    result = rewrite(call, text, wrapped, "c", environment, exists=lambda name: name == "old")
+    assert ("--open-mode=append" in result.words) is appended
+
+
+@pytest.mark.parametrize(
     ("header", "environment", "arguments", "allowed"),
     [
         ("", {}, [], True),

@@ -1,6 +1,7 @@
 """NODE.REPLACE, REMOVE, ADD: which nodes of the allocation the task uses. Pure.
 
-Carrying a step out twice is harmless: a node that is out already changes nothing. A batch host that is
+Carrying a step out twice is harmless: a node that is out already changes nothing. Without a spare a step
+fails, and the exception's ELSE says what is done: ESCALATE alone may run the job again. A batch host that is
 under suspicion but alive leaves the launcher's node set like any other; the script stays where it is.
 """
 
@@ -32,7 +33,7 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
         nodes = context.nodes.replace(node, avoid=avoided(context, step.raised.time))
     except LookupError:
         return StepResult(
-            outcome=Outcome.ESCALATE,
+            outcome=Outcome.FAIL,
             reason=SPARES_EXHAUSTED,
             note=f"{node} is to be replaced ({step.because or 'as specified'}), but no usable spare is left",
             bad_nodes=(bad,),
@@ -52,7 +53,7 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
     nodes = context.nodes.remove(node)
     if len(nodes.active) < max(arguments.min_nodes, 1):
         return StepResult(
-            outcome=Outcome.ESCALATE,
+            outcome=Outcome.FAIL,
             reason=SPARES_EXHAUSTED,
             note=f"without {node} {len(nodes.active)} nodes would be left, fewer than {arguments.min_nodes}",
             bad_nodes=(bad,),
@@ -66,7 +67,7 @@ def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
     good = tuple(node for node in context.nodes.spares if node not in avoid)
     if len(good) < arguments.count:
         return StepResult(
-            outcome=Outcome.ESCALATE,
+            outcome=Outcome.FAIL,
             reason=SPARES_EXHAUSTED,
             note=f"{arguments.count} more nodes are wanted, {len(good)} usable spares are left",
         )

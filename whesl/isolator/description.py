@@ -121,6 +121,8 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "use_own_node": not request.no_own_node,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
         "salt": os.urandom(16).hex(),
+        # What earlier runs did is found by the task's name; without one, only that there were some.
+        "earlier": 0 if request.step or request.name or request.task_dir else given.restart_count,
         "coordinator_wait": request.coordinator_wait,
         "term_grace": request.term_grace,
     }

@@ -138,6 +138,9 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     if old.setup.claim == setup.claim and old.setup.leader != setup.leader and gone(old.setup.leader):
         _put_aside(directory)  # the job was another one, of the same id
         return setup
+    if _earlier_run(old.setup, setup, info):
+        before = old.setup.earlier + directory.newest_attempt()
+        setup = msgspec.structs.replace(setup, earlier=before)
     result = taskdir.load(directory.result_file, Result)
     if result is not None and result.claim == setup.claim:
         _refuse_another(old, request, setup.task.id, "has ended in this job")
@@ -157,7 +160,16 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     claim = setup.claim if restarted or not same_job else old.setup.claim
     # A name that was made up for a call would be another one's: what that call started would not be found.
     task = setup.task if request.step or request.name else old.setup.task
-    return msgspec.structs.replace(setup, task=task, claim=claim, salt=old.setup.salt)
+    # The journal goes on, and with it the count of attempts.
+    return msgspec.structs.replace(
+        setup, task=task, claim=claim, salt=old.setup.salt, earlier=old.setup.earlier
+    )
+
+
+def _earlier_run(old: Setup, setup: Setup, info: AllocationInfo) -> bool:
+    """Whether a task was begun by an earlier run of the very job that now runs again."""
+    same_job = bool(info.job_id) and (old.rjms, old.job_id) == (info.rjms, info.job_id)
+    return same_job and info.restart_count > 0 and old.leader != setup.leader
 
 
 def _present(directory: TaskDir, old: Job | None, setup: Setup, info: AllocationInfo) -> Owner | None:

@@ -98,7 +98,7 @@ def compose(
     environment |= runner.told(
         task=job.setup.task.id,
         workflow=job.setup.workflow,
-        attempt=attempt,
+        restarts=job.setup.earlier + attempt - 1,
         token=token,
         active=nodes.active,
         swapped=msgspec.json.encode(nodes.swapped).decode(),

@@ -228,7 +228,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     environment |= runner.told(
         task=setup["task"]["id"],
         workflow=setup["workflow"],
-        attempt=1,
+        restarts=setup["earlier"],
         token=f"{identity.token_prefix(setup['salt'], setup['task']['id'])}1",
         active=active,
         swapped="{}",

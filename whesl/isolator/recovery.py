@@ -131,6 +131,26 @@ def raise_lost(turn: Turn) -> bool:
     return True
 
 
+def give_up(turn: Turn, evidence: Evidence, reason: str) -> None:
+    """The next attempt cannot be started: the exception that it was to recover from comes to its ELSE.
+
+    Args:
+        turn: the present one.
+        evidence: why it cannot.
+        reason: the same, as the reason of what is done instead.
+    """
+    state = turn.state
+    if not state.pending:
+        turn.finish(EXIT_TEMPORARY, TaskState.FAILED, reason)
+        return
+    last = state.pending[-1].raised
+    raised = msgspec.structs.replace(
+        last, ordinal=state.ordinal + 1, time=turn.now, evidence=(*last.evidence, evidence)
+    )
+    turn.record("raised", raised=raised, queued=None)
+    _decide(turn, turn.rule(raised.exception), raised, hopeless=reason)
+
+
 def _decide(turn: Turn, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
     """Decide about an exception, and begin. ``hopeless``: why its recovery would not help."""
     state = turn.state
@@ -272,7 +292,7 @@ def on_kill_unconfirmed(turn: Turn, event: KillUnconfirmed) -> None:
     elif state.phase is Phase.STOPPING:
         turn.finish(state.stop_code, TaskState.CANCELLED, f"{state.stop_reason}; {event.reason}")
     elif state.recovery is not None and state.phase is Phase.FENCING:
-        instead(turn, "escalate", f"the attempt could not be ended: {event.reason}")
+        instead(turn, _otherwise(turn, state.recovery), f"the attempt could not be ended: {event.reason}")
 
 
 def proceed(turn: Turn) -> None:
@@ -488,7 +508,8 @@ def launch_when_due(turn: Turn) -> None:
         return
     if not placing.place(turn):
         if not raise_lost(turn):
-            turn.finish(EXIT_TEMPORARY, TaskState.FAILED, placing.too_few(state))
+            evidence = Evidence(kind="node", time=turn.now, detail=placing.too_few(state))
+            give_up(turn, evidence, f"spares-exhausted: {evidence.detail}")
         return
     start_attempt(turn, state.attempt + 1)
 

@@ -48,7 +48,7 @@ def told(
     *,
     task: str,
     workflow: str,
-    attempt: int,
+    restarts: int,
     token: str,
     active: Sequence[str],
     swapped: str,
@@ -61,7 +61,7 @@ def told(
 
     Args:
         task, workflow: ids.
-        attempt: its number, from 1.
+        restarts: attempts before this one, those of earlier runs of the job too.
         token: the attempt's.
         active: nodes in use.
         swapped: which node took whose place, as JSON.
@@ -72,7 +72,7 @@ def told(
     return {
         "WHESL_TASK": task,
         "WHESL_WORKFLOW": workflow,
-        "WHESL_RESTART_COUNT": str(attempt - 1),
+        "WHESL_RESTART_COUNT": str(restarts),
         TOKEN_VARIABLE: token,
         "WHESL_NODELIST": ",".join(active),
         # For the launchers' shims: who took whose place, and whether a lost node's step may linger.

@@ -85,7 +85,14 @@ def _submit(
             wrapped,
             avoid.read(home, time.time()),
             rewrite=lambda spares, avoided: rewrite(
-                call, text, wrapped, comment, environment, spares=spares, avoid=avoided
+                call,
+                text,
+                wrapped,
+                comment,
+                environment,
+                spares=spares,
+                avoid=avoided,
+                exists=os.path.exists,
             ),
             impossible=lambda wish: _impossible(real, wish.words, environment),
             call=call_with,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -37,6 +38,7 @@ def rewrite(
     *,
     spares: bool = True,
     avoid: Sequence[str] = (),
+    exists: Callable[[str], bool] = lambda _: True,
 ) -> Rewritten:
     """Return the call with ``--no-kill --requeue``, the comment, and nodes for the spares.
 
@@ -47,6 +49,8 @@ def rewrite(
     With spares, ``--nodes=N`` becomes N + k and everything that counts over the whole job (``--ntasks``,
     ``--gpus``) grows in proportion, rounded up to whole nodes: Slurm would otherwise lower the number of
     nodes to what the tasks need (sbatch.c, "can't run %d processes on %d nodes").
+    Slurm empties the output files of a job that runs again, so they are appended to where nothing
+    of an earlier job can be in them.
 
     Args:
         call: the call as the workflow manager made it.
@@ -56,11 +60,14 @@ def rewrite(
         environment: variables that sbatch will see.
         spares: ask for the spare nodes; without, the job runs unprotected against lost nodes, but runs.
         avoid: nodes to keep the job off, beside those that the call excludes itself.
+        exists: whether there is a file of that path now, by sbatch's working directory.
     """
     asked = _effective(call, script_text, environment or {})
     words = list(call.words)
     requeue = not wrapped.observe and _may_requeue(call, script_text, environment or {})
     words += ["--no-kill", "--requeue" if requeue else "--no-requeue", f"--comment={comment}"]
+    if requeue and _keeps_output(asked, environment or {}, exists):
+        words.append("--open-mode=append")
     notices: list[str] = []
     if avoid:
         words.append(f"--exclude={','.join(filter(None, (asked.get('exclude', ''), *avoid)))}")
@@ -102,6 +109,23 @@ def _may_requeue(call: Call, script_text: str, environment: Mapping[str, str]) -
     words += [name for name, _ in call.options]
     said = [word for word in words if word in ("requeue", "no-requeue")]
     return said[-1:] != ["no-requeue"]
+
+
+def _keeps_output(
+    asked: Mapping[str, str], environment: Mapping[str, str], exists: Callable[[str], bool]
+) -> bool:
+    """Whether the job's output may be appended to: the user has not chosen, and its files are new.
+
+    A file with the job's id in its name is new, as is the default's; another pattern may mean an old one.
+    """
+    if "open-mode" in asked or environment.get("SBATCH_OPEN_MODE"):
+        return False
+    names = [asked[name] for name in ("output", "error") if asked.get(name)]
+    return all(
+        bool(re.search(r"%\d*[AjJ]", name))
+        or ("%" not in name and not exists(posixpath.join(asked.get("chdir", ""), name)))
+        for name in names
+    )
 
 
 def _effective(call: Call, script_text: str, environment: Mapping[str, str]) -> dict[str, str]:
