@@ -114,7 +114,9 @@ class Attempt:
         """
         status = directory.status(number)
         found = processes.of_attempt(token)
-        leader = next((process for process in found if process.pid == process.session), None)
+        # The runner is the first of them; a daemon leads a session as well.
+        leaders = (process for process in found if process.pid == process.session)
+        leader = min(leaders, key=lambda process: process.started, default=None)
         if leader is not None and taskdir.read_status(status) is None:
             return cls(number, token, leader.pid, status)
         with contextlib.suppress(OSError):

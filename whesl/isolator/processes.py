@@ -16,10 +16,14 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import marks
+
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
 EXEC_TIMEOUT = 2.0  # how long a process without environment and command line may still be getting them
 _LOOK_EXEC = 0.0005
+_PF_KTHREAD = 0x200000  # include/linux/sched.h
+_kernel: set[int] = set()  # threads of the kernel's: most of what a node lists, and never anybody's
 _bare: set[int] = set()  # processes that have neither for good
 # Between two passes over all processes, seconds, unless all that was seen has ended before.
 _LOOK_FIRST = 0.004
@@ -43,7 +47,10 @@ _LAUNCHERS = frozenset(
 
 
 class Process(msgspec.Struct, frozen=True):
-    """One process. ``started`` (clock ticks since boot) tells it from a later one with the same number."""
+    """One process. ``started`` (clock ticks since boot) tells it from a later one with the same number.
+
+    ``mark``: its soft limit of RLIMIT_RSS, bytes (``model.marks``).
+    """
 
     pid: int
     parent: int
@@ -52,6 +59,8 @@ class Process(msgspec.Struct, frozen=True):
     state: str
     started: int
     name: str
+    mark: int = marks.UNLIMITED
+    kernel: bool = False  # a thread of the kernel's
 
 
 class Killing(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +91,8 @@ def read(pid: int) -> Process | None:
         state=fields[0].decode(),
         started=int(fields[19]),
         name=before.partition(b"(")[2].decode(errors="replace"),
+        mark=int(fields[22]),
+        kernel=bool(int(fields[6]) & _PF_KTHREAD),
     )
 
 
@@ -114,9 +125,27 @@ def alive(pid: int, started: int) -> bool:
 
 
 def everything() -> list[Process]:
-    """Return all processes of this machine that are no zombies."""
-    found = (read(int(name)) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208  # strings
-    return [process for process in found if process is not None and process.state not in "ZX"]
+    """Return all processes of this machine that are no zombies, nor threads of the kernel's."""
+    every = (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208  # strings
+    found = (read(pid) for pid in every if pid not in _kernel or not _still_kernel(pid))
+    living = []
+    for process in found:
+        if process is None or process.state in "ZX":
+            continue
+        if process.kernel:
+            _kernel.add(process.pid)
+        else:
+            living.append(process)
+    return living
+
+
+def _still_kernel(pid: int) -> bool:
+    """Whether a number that was a kernel thread's is so still: those have no session, and tasks have one."""
+    with contextlib.suppress(OSError):
+        if os.getsid(pid) == 0:
+            return True
+    _kernel.discard(pid)
+    return False
 
 
 def of_attempt(
@@ -132,21 +161,20 @@ def of_attempt(
         node: leave out what says of itself that it runs on another node (SLURMD_NODENAME): several
             nodes may live on one machine.
 
-    A process counts by its environment, by the runner's session, or by being a descendant of one that counts:
-    a program that clears its environment and makes a session of its own is still found.
+    A process counts by its mark, by its environment, by the runner's session, or by being a descendant of one
+    that counts: a program that clears its environment and makes a session of its own is still found.
     """
     end = "" if token.endswith(".") else "\0"
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
-    every = (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208  # strings
+    processes = {process.pid: process for process in everything() if process.pid not in spared}
     chosen = {
-        pid for pid in every if pid not in spared and (_in_session(pid, session) or _holds(pid, wanted, node))
+        pid
+        for pid, process in processes.items()
+        if process.session == session or _belongs(process, token, wanted, node)
     }
     if not chosen:
-        # As in the last look of every fence, which a restart waits for: nobody has descendants to be found.
         return []
-    processes = {process.pid: process for process in everything() if process.pid not in spared}
-    chosen &= processes.keys()
     children: dict[int, list[int]] = {}
     for process in processes.values():
         children.setdefault(process.parent, []).append(process.pid)
@@ -181,21 +209,15 @@ def environment_of(pid: int) -> bytes | None:
     return _content(f"/proc/{pid}/environ")
 
 
-def _in_session(pid: int, session: int | None) -> bool:
-    if session is None:
-        return False
-    try:
-        return os.getsid(pid) == session
-    except OSError:
-        return False  # gone
-
-
-def _holds(pid: int, wanted: bytes, node: str) -> bool:
-    content = environment_of(pid)
+def _belongs(process: Process, token: str, wanted: bytes, node: str) -> bool:
+    marked = marks.carries(process.mark, token)
+    if marked and not node:
+        return True
+    content = environment_of(process.pid)
     if content is None:
-        return False  # another user's, or gone: neither can be the attempt's
+        return marked  # another user's, unreadable, or gone
     environment = b"\0" + content + b"\0"
-    if wanted not in environment:
+    if not marked and wanted not in environment:
         return False
     if not node or _FLUX_TASK in environment:
         return True

@@ -10,6 +10,8 @@ import contextlib
 import os
 import subprocess
 
+from whesl.model import marks
+
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +25,9 @@ STATUS_PENDING = b"-" * 15 + b"\n"
 RUNNER = """\
 exec 3>&2 2>/dev/null
 trap : HUP INT QUIT USR1 USR2 ALRM TERM
-status=$1
-shift
+ulimit -S -m "$1"
+status=$2
+shift 2
 printf '%-15s\\n' run 1<>"$status"
 ( exec "$@" 2>&3 3>&- )
 code=$?
@@ -114,10 +117,12 @@ def start(
         stdin_offset: bytes.
         stdout, stderr: files to be appended to; the same for both when they are to be one.
         workdir: where it runs.
-        environment: all of it.
+        environment: all of it; names the attempt's token.
 
     Raises OSError when a file cannot be opened or the working directory does not exist.
     """
+    # Where the site's hard limit is lower than any mark, the shell leaves the limit as it is.
+    mark = str(marks.in_kib(environment[TOKEN_VARIABLE]))
     opened: list[int] = []
     try:
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -133,7 +138,7 @@ def start(
             with contextlib.suppress(OSError):  # a device has no place to return to
                 os.lseek(source, stdin_offset, os.SEEK_SET)
         return subprocess.Popen(
-            ["/bin/sh", "-c", RUNNER, "whesl-runner", status, *command],
+            ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, *command],
             stdin=source,
             stdout=out,
             stderr=err,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import selectors
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
+from whesl.model import marks
 from whesl.rjms.local import processes, protocol
 from whesl.rjms.local.channel import Channel
 from whesl.rjms.local.environment import STEP, of_task
+from whesl.rjms.shims.nodes import TOKEN
 
 READ = 64 * 1024
 LINE_LIMIT = 64 * 1024  # a longer line is passed on in pieces
@@ -315,9 +318,15 @@ def _start(
     env: Mapping[str, str],
     umask: int = -1,
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, with SIGXFSZ ignored: a full quota is then write()'s error."""
+    """Start a process in a session of its own, with SIGXFSZ ignored: a full quota is then write()'s error.
+
+    One of an attempt carries its mark, as Slurm and Flux pass it on.
+    """
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    soft, hard = resource.getrlimit(resource.RLIMIT_RSS)
     try:
+        if (token := env.get(TOKEN)) and hard == resource.RLIM_INFINITY:
+            resource.setrlimit(resource.RLIMIT_RSS, (marks.of_token(token), hard))
         return subprocess.Popen(
             command,
             bufsize=0,
@@ -331,6 +340,7 @@ def _start(
             restore_signals=False,
         )
     finally:
+        resource.setrlimit(resource.RLIMIT_RSS, (soft, hard))
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 

@@ -1,0 +1,170 @@
+"""Ranks that shed their environment, their session and their parent, on real Slurm: none outlives its attempt.
+
+Slurm's process tracking is ``linuxproc`` where a test says nothing else: it loses a daemon as well.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import shedding
+from tests.isolator.bench import records
+from whesl.isolator.taskdir import TaskDir
+from whesl.testing.slurmbed import SlurmBed
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+
+RULES = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[ADD, REMOVE, REPLACE]
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [app]
+EXCEPTION DETECTION NODELOST NODE DOWN
+EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
+DECLARE EXCEPTION CALLED JOB_LEVEL JOB [app]
+EXCEPTION DETECTION CALLED MATCH "^called" stdout
+EXCEPTION RECOVERY STEP CALLED JOB JOB.REPLACE
+"""
+# Attempt 0 sheds; what comes after it is an ordinary program that says where it runs.
+SCRIPT = """\
+cd {place}
+if [ "$WHESL_RESTART_COUNT" = 0 ]; then
+  {before}
+  srun {options} bash -c '{launch} {python} {shedding} {kind} {place}/alive-$(hostname)'
+else
+  srun bash -c 'echo "attempt 1 on $(hostname)"; until [ -e done ]; do sleep 0.05; done'
+fi
+"""
+
+
+class Shedding:
+    """A job of three nodes, one of them spare, whose first attempt sheds what it is known by."""
+
+    def __init__(
+        self,
+        bed: SlurmBed,
+        place: Path,
+        kind: str,
+        *options: str,
+        srun: str = "",
+        launch: str = "exec",
+        before: str = "",
+        beside: str = "",
+    ) -> None:
+        self.bed = bed
+        self.place = place
+        self.directory = TaskDir(place / "task")
+        self.out = place / "out"
+        rules = place / "rules.esl"
+        rules.write_text(RULES)
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
+        command += ["--no-coordinator", "--task-dir", str(self.directory.path), "-e", str(rules)]
+        command += ["--nodes", "2", "--inner", "slurm", *options, "--script", "-"]
+        script = SCRIPT.format(
+            place=place,
+            python=sys.executable,
+            shedding=shedding.__file__,
+            kind=kind,
+            options=srun,
+            launch=launch,
+            before=before,
+        )
+        self.job = bed.submit(
+            f"#!/bin/bash\nexport WHESL_HOME={home}\n{beside}\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
+            f"{script}\nEOT\necho status $?\n",
+            *("-N", "3", "--no-kill", "--no-requeue", f"--output={self.out}"),
+        )
+
+    def beats(self, node: str) -> int:
+        file = self.place / f"alive-{node}"
+        return file.stat().st_size if file.exists() else 0
+
+    def text(self) -> str:
+        return self.out.read_text() if self.out.exists() else ""
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in records(self.directory)]
+
+    def record(self, kind: str) -> dict[str, Any]:
+        return next(data for name, data in records(self.directory) if name == kind)
+
+    def wait(self, condition: Callable[[], object], what: str) -> None:
+        try:
+            self.bed.wait_for(condition, what)
+        except BaseException:
+            log = self.directory.log
+            print(self.text(), log.read_text() if log.exists() else "", self.kinds())
+            agents = self.directory.path / "agents.log"
+            print(agents.read_text() if agents.exists() else "no agents' log")
+            raise
+
+    def begun(self) -> None:
+        """Wait until both ranks have shed, and both agents are there."""
+        self.wait(lambda: all(self.beats(node) > 2 for node in ("n01", "n02")), "both ranks")
+        self.wait(lambda: self.kinds().count("agent") == 2, "the agents")
+
+    def call(self) -> None:
+        """Have the attempt ended, with all nodes alive."""
+        with self.out.open("a") as out:
+            out.write("called\n")
+
+    def recovered(self) -> dict[str, int]:
+        """Wait for the next attempt's ranks; return how often each old one had beaten by then."""
+        self.wait(lambda: self.text().count("attempt 1 on") == 2, "the ranks of the next attempt")
+        return {node: self.beats(node) for node in self.bed.nodes}
+
+    def end(self) -> None:
+        (self.place / "done").touch()
+        self.wait(lambda: "status" in self.text(), "the end")
+        assert "status 0" in self.text()
+
+    def nothing_lives(self, living: dict[str, int]) -> None:
+        """Hold that no rank of the first attempt beat once the second one had begun.
+
+        An old rank that lives beats twenty times a second; an ordinary round trip through a step is longer.
+        """
+        subprocess.run(["sleep", "1"], check=True)
+        assert {node: self.beats(node) for node in living} == living, "a rank of the old attempt lives on"
+
+
+@pytest.mark.parametrize("kind", shedding.KINDS)
+def test_what_sheds_its_environment_is_fenced(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
+) -> None:
+    made = Shedding(slurm_bed(nodes=4), tmp_path, kind)
+    made.begun()
+    made.call()
+    made.nothing_lives(made.recovered())
+    made.end()
+
+
+@pytest.mark.parametrize("kind", ["cleared", "daemon"])
+def test_with_a_node_lost_what_sheds_is_fenced_on_the_others(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
+) -> None:
+    made = Shedding(slurm_bed(nodes=4), tmp_path, kind)
+    made.begun()
+    made.bed.kill_node("n02")
+    made.nothing_lives(made.recovered())
+    made.end()
+
+
+@pytest.mark.parametrize("kind", ["cleared", "daemon"])
+def test_a_lease_fences_what_sheds_its_environment(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
+) -> None:
+    made = Shedding(slurm_bed(4, "net"), tmp_path, kind, "--heartbeat", "0.3", "--heartbeat-limit", "2")
+    made.begun()
+    made.bed.cut("n02")
+    made.nothing_lives(made.recovered())
+    made.end()
