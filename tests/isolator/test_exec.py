@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import shedding
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, until
 
 __all__ = ["bench"]
@@ -240,6 +241,26 @@ def test_everything_of_the_old_attempt_is_gone_before_the_new_one_starts(bench: 
     assert code == 0
     assert "alive" not in out
     assert len((bench.place / "pids").read_text().split()) == 4
+
+
+@pytest.mark.parametrize("kind", shedding.KINDS)
+def test_what_sheds_its_environment_is_gone_before_the_next_attempt(bench: Bench, kind: str) -> None:
+    """On a machine without a resource manager there is no step, and a daemon belongs to nobody."""
+    alive = bench.place / "alive"
+    command = bench.script(
+        f"""\
+        if [ "$WHESL_RESTART_COUNT" = 0 ]; then
+          (exec {sys.executable} {shedding.__file__} {kind} {alive}) &
+          until [ -s {alive} ]; do sleep 0.02; done
+          echo "An error occurred in MPI_Send"; exit 1
+        fi
+        wc -c < {alive}; sleep 1; wc -c < {alive}; touch {bench.place}/done
+        """
+    )
+    code, out, _ = bench.run(*command, options=("-e", bench.rules()))
+    assert code == 0
+    before, after = out.split()[-2:]
+    assert before == after, "it lives on beside the next attempt"
 
 
 def test_a_hang_is_raised_with_the_stacks_of_what_hung(bench: Bench) -> None:

@@ -168,3 +168,13 @@ def test_a_lease_fences_what_sheds_its_environment(
     made.bed.cut("n02")
     made.nothing_lives(made.recovered())
     made.end()
+
+
+def test_a_script_that_asks_srun_to_pass_no_limits_on(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    made = Shedding(slurm_bed(nodes=4), tmp_path, "daemon", srun="--propagate=NONE")
+    made.begun()
+    made.call()
+    made.nothing_lives(made.recovered())
+    made.end()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests import waiting
+from tests import shedding, waiting
 from whesl.isolator.agent import Lease
 from whesl.isolator.fencing import Fence
 from whesl.isolator.silence import LEASE_MARGIN, Silence
@@ -265,6 +265,28 @@ def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Clust
     assert cluster.kinds().count("raised") == 1
     survivor = int((cluster.place / "pid-0-n01").read_text())
     assert not Path(f"/proc/{survivor}").exists(), "a rank of the old attempt outlived it"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", shedding.KINDS)
+def test_ranks_that_shed_what_they_are_known_by_do_not_outlive_their_attempt(
+    cluster: Cluster, kind: str
+) -> None:
+    program = f"{sys.executable} {shedding.__file__} {kind} alive-$SLURMD_NODENAME"
+    cluster.submit(
+        f"cd {cluster.place}\nif [ $WHESL_RESTART_COUNT = 0 ]; then srun bash -c 'exec {program}'\n"
+        """else srun bash -c 'echo "rank on $SLURMD_NODENAME"; until [ -e done ]; do sleep 0.05; done'; fi"""
+    )
+    files = [cluster.place / f"alive-{node}" for node in ("n01", "n02")]
+    until(lambda: all(file.exists() for file in files), "both ranks")
+    cluster.agents_up()
+    cluster.whesl("local", "kill-node", "n02")
+    until(lambda: cluster.text().count("rank on") == 2, "the ranks after the swap")
+    living = [file.stat().st_size for file in files]
+    time.sleep(1.0)
+    assert [file.stat().st_size for file in files] == living, "a rank of the old attempt lives on"
+    (cluster.place / "done").touch()
+    until(lambda: "status 0" in cluster.text(), "the end")
 
 
 @pytest.mark.slow

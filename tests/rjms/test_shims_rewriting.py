@@ -188,6 +188,21 @@ def test_the_token_reaches_the_ranks(line: str, environ: dict[str, str], expecte
         assert exports == [expected]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("--propagate=NONE a", "--propagate=RSS"),
+        ("--propagate=STACK,CORE a", "--propagate=STACK,CORE,RSS"),
+        ("--propagate=STACK,RSS a", "--propagate=STACK,RSS"),
+        ("--propagate=ALL a", "--propagate=ALL"),
+        ("--propagate a", "--propagate"),
+    ],
+)
+def test_the_mark_reaches_the_ranks(line: str, expected: str) -> None:
+    result = srun(line, {**NO_SPARES, "WHESL_ATTEMPT_TOKEN": "secret"}).split()
+    assert [word for word in result if word.startswith("--propagate")] == [expected]
+
+
 def mpi(line: str, environ: dict[str, str], flavour: str, read: Callable[[str], str] = nothing) -> str:
     return " ".join(rewrite("mpirun", shlex.split(line), environ, read=read, flavour=lambda: flavour))
 

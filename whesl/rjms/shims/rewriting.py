@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # With these, srun starts no step in this job, or prints something and ends.
 UNTOUCHED = ("help", "usage", "version", "no-allocate", "het-group", "pack-group")
+MARKED = "RSS"  # the limit that carries the mark, as srun calls it
 _NODE_OPTIONS = ("nodes", "nodelist", "nodefile", "exclude", "relative")
 
 
@@ -82,6 +83,10 @@ def _srun(
     if export is not None:
         added.append(f"--export={export}")
         dropped.add("export")
+    propagate = _propagate(line, environ)
+    if propagate is not None:
+        added.append(f"--propagate={propagate}")
+        dropped.add("propagate")
     placed = placement(line, nodes, environ, read, ordinal)
     if placed is not None:
         added += placed
@@ -173,6 +178,20 @@ def _export(line: Line, environ: Mapping[str, str]) -> str | None:
     if "ALL" in names or TOKEN in names:
         return None
     return TOKEN if given in ("NONE", "NIL") else f"{given},{TOKEN}"
+
+
+def _propagate(line: Line, environ: Mapping[str, str]) -> str | None:
+    """Return the value of --propagate that lets the attempt's mark through, None where it passes anyway.
+
+    By its mark a process is found that has no token any more (whesl.model.marks).
+    """
+    given = line.value("propagate")
+    if not given or TOKEN not in environ:
+        return None
+    names = given.upper().split(",")
+    if "ALL" in names or MARKED in names:
+        return None
+    return MARKED if names == ["NONE"] else f"{given},{MARKED}"
 
 
 # mpirun, mpiexec
