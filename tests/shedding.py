@@ -1,4 +1,4 @@
-"""A program that sheds what an attempt's processes are usually known by. Run: ``python shedding.py KIND FILE``.
+"""A program that sheds what an attempt's processes are known by: ``python shedding.py KIND FILE``.
 
 It appends to FILE every 50 ms for as long as it lives, and ends when ``done`` stands beside FILE. KIND:
 

@@ -23,10 +23,11 @@ EXCEPTION RECOVERY STEP CALLED JOB JOB.REPLACE
 """
 SCRIPT = f"""\
 cd {{place}}
+on_all() {{{{ flux run -N{{used}} -n{{used}} sh -c "$1"; }}}}
 if [ "$WHESL_RESTART_COUNT" = 0 ]; then
-  flux run -N{{used}} -n{{used}} sh -c 'exec {sys.executable} {shedding.__file__} KIND {{place}}/alive-$(hostname)'
+  on_all 'exec {sys.executable} {shedding.__file__} KIND {{place}}/alive-$(hostname)'
 else
-  flux run -N{{used}} -n{{used}} sh -c 'echo "attempt 1 on $(hostname)"; until [ -e done ]; do sleep 0.05; done'
+  on_all 'echo "attempt 1 on $(hostname)"; until [ -e done ]; do sleep 0.05; done'
 fi
 """
 

@@ -1,4 +1,4 @@
-"""Ranks that shed their environment, their session and their parent, on real Slurm: none outlives its attempt.
+"""Ranks that shed environment, session and parent, on real Slurm: none outlives its attempt.
 
 Slurm's process tracking is ``linuxproc`` where a test says nothing else: it loses a daemon as well.
 """

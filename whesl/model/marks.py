@@ -3,8 +3,8 @@
 A process's environment can be cleared, written over (setproctitle), or unreadable (set-uid and non-dumpable
 programs), and a daemon leaves its parent and its session. Resource limits are inherited through all of that,
 across fork(2) and execve(2), and each process's soft limit of RLIMIT_RSS stands in ``/proc/PID/stat`` (field
-``rsslim``, proc(5)), for everybody to read. No kernel since 2.4.30 enforces that limit (getrlimit(2)). Slurm's srun
-and Flux pass it on to a step's tasks on all nodes, unless the site has them pass none on.
+``rsslim``, proc(5)), for everybody to read. No kernel since 2.4.30 enforces that limit (getrlimit(2)).
+Slurm's srun and Flux pass it on to a step's tasks on all nodes, unless the site has them pass none on.
 """
 
 from __future__ import annotations
