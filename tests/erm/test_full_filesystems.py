@@ -16,8 +16,8 @@ import pytest
 
 from tests.conftest import in_ci
 from tests.erm.trees import Bed, contents, killed_at, leftovers
+from whesl.erm.copying import copy_file
 from whesl.erm.plan import RecoveryError
-from whesl.erm.tree import copy_file
 from whesl.testing.faults import FaultError, SmallFilesystem, btrfs_quota, fill, tmpfs
 
 MIB = 1 << 20

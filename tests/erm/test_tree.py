@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,18 +12,11 @@ from typing import Any
 import pytest
 
 from tests.erm.trees import leftovers
+from whesl.erm import copying
+from whesl.erm.copying import copy_file, replace_by_link, same_content
 from whesl.erm.mirror import Entry, Kind
 from whesl.erm.plan import RecoveryError
-from whesl.erm.tree import (
-    Tree,
-    copy_file,
-    entry_at,
-    make_link,
-    make_root,
-    no_checkpoint,
-    replace_by_link,
-    same_content,
-)
+from whesl.erm.tree import Tree, entry_at, make_link, make_root, no_checkpoint
 
 TOKEN = "0123456789abcdef"
 
@@ -106,11 +100,27 @@ def test_only_the_expected_link_is_replaced(pair: Pair) -> None:
     assert (pair.new / "g").readlink() == Path("another")
 
 
-def test_a_file_that_is_written_to_meanwhile_is_told(pair: Pair) -> None:
+def test_a_file_that_is_written_to_without_end_is_told(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "COPY_AGAIN", (0.0, 0.0))
+    written = itertools.count(20)
     entry = pair.entry()
+
+    def write(point: str) -> None:
+        if point == "part grows":
+            (pair.old / "f").write_bytes(b"x" * next(written))
+
     with pytest.raises(RecoveryError, match="written to while"):
-        pair.copy(entry, when("part grows", lambda: (pair.old / "f").write_bytes(b"longer than before")))
+        pair.copy(entry, write)
     assert list(pair.new.iterdir()) == []
+    assert next(written) == 23
+
+
+def test_a_file_whose_last_lines_come_late_is_copied_again(pair: Pair) -> None:
+    """Flux's shell wrote a task's last output while its file was copied, and the recovery was given up."""
+    late = when("part grows", lambda: (pair.old / "f").write_bytes(b"longer than before"))
+    pair.copy(pair.entry(), late)
+    assert (pair.new / "f").read_bytes() == b"longer than before"
+    assert leftovers(pair.new) == []
 
 
 def test_a_file_that_is_swapped_for_a_link_is_not_followed(pair: Pair, tmp_path: Path) -> None:

@@ -13,21 +13,17 @@ from enum import Enum
 import msgspec
 
 from whesl.erm import mirror
+from whesl.erm.copying import UnreadableError, copy_file, link_copy, replace_by_link, same_content
 from whesl.erm.mirror import Action, Decision, Entry, Kind, Policy, Rel, decide
 from whesl.erm.plan import RecoveryError
 from whesl.erm.tree import (
     Checkpoint,
     ForeignDirectoryError,
     Tree,
-    UnreadableError,
-    copy_file,
     entry_at,
-    link_copy,
     listing,
     make_fifo,
     make_link,
-    replace_by_link,
-    same_content,
 )
 
 _MOST_LINKS = 40  # as the kernel's own limit

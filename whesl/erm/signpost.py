@@ -15,10 +15,11 @@ import msgspec
 
 from whesl.erm import dates, mirror
 from whesl.erm.carry import Carrier, Report, find_work, roots, said
+from whesl.erm.copying import replace_by_link
 from whesl.erm.mirror import Action, Decision, Entry, Kind, Policy, Rel
 from whesl.erm.plan import RecoveryError
 from whesl.erm.progress import token
-from whesl.erm.tree import Checkpoint, Tree, no_checkpoint, replace_by_link
+from whesl.erm.tree import Checkpoint, Tree, no_checkpoint
 from whesl.model.pathmap import PathMap
 
 
