@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
+# Processes that run tests: more than there are cores, since most tests wait for a scheduler or a deadline.
+JOBS ?= 4
 SEEDS ?= 100000
 FIRST ?= 0
 SECONDS ?= 60
@@ -11,7 +13,9 @@ MINUTES ?= 5
 SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-flux lint parser man clean soak fuzz chaos
+.PHONY: help demo check test test-flux lint style types parser man clean soak fuzz chaos
+# Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,9 +37,13 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 demo: $(VENV)/.demo ## a real study with real faults, recovered in place (no root, under 90 s)
 	$(BIN)/python -m demo
 
-lint: $(VENV)/.dev ## style, types, and the generated parser against its grammar
+lint: style types ## style and types
+
+style: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/mypy tests
 
@@ -45,17 +53,23 @@ parser: $(VENV)/.dev ## generate the parser from grammar/ESL.g4 (needs java and 
 man: $(VENV)/.dev ## write the manual pages from the commands' own help
 	$(BIN)/python tools/manpages.py
 
-test: $(VENV)/.dev ## every test; installs and starts a real Slurm where it is root
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+check: style ## style, types, and the tests that need no cluster and are quick
+	@$(MAKE) --no-print-directory -j2 types tests-quick
+
+test: style ## style, types, and every test; installs and starts a real Slurm where it is root
+	@$(MAKE) --no-print-directory -j2 types tests-all
+
+.PHONY: tests-quick tests-all
+tests-quick: $(VENV)/.dev
+	$(PYTEST) -m "not slurm and not flux and not slow" $(PYTEST_ARGS)
+
+tests-all: $(VENV)/.dev
+	$(PYTEST) $(PYTEST_ARGS)
 
 test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flux command)
 	@command -v flux >/dev/null || { echo "flux is not on PATH: load its module, or see docs/flux.md"; exit 1; }
 	@flux version
-	WHESL_NEED_FLUX=1 $(BIN)/python -m pytest -m flux $(PYTEST_ARGS)
+	WHESL_NEED_FLUX=1 $(PYTEST) -m flux $(PYTEST_ARGS)
 
 soak: $(VENV)/.dev ## simulated worlds with faults on a virtual clock: make soak SEEDS=1000000 FIRST=0
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST)

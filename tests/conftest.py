@@ -40,6 +40,27 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Share the tests among the processes of pytest-xdist: what may take longest comes first.
+
+    A module's tests stay together where they share a fixture; all others go wherever a process is free.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    longest: dict[str, float] = {}
+    for item in items:
+        limit = item.get_closest_marker("timeout")
+        seconds = float(limit.args[0]) if limit else 10.0 if item.get_closest_marker("slow") else 0.0
+        module = item.nodeid.partition("::")[0]
+        definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
+        if any(
+            definition.scope in ("module", "package") for some in definitions.values() for definition in some
+        ):
+            item.add_marker(pytest.mark.xdist_group(module))
+        longest[module] = max(longest.get(module, 0.0), seconds)
+    items.sort(key=lambda item: -longest[item.nodeid.partition("::")[0]])
+
+
 def in_ci() -> bool:
     """Whether a missing tool is a failure: in CI a skip would hide that nothing was tested."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false", "no")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from glob import glob
 
 from whesl.model.errors import WheslError
@@ -31,6 +33,8 @@ _PROOF = {
 # Daemons are installed where an ordinary user's PATH does not lead.
 PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
+_LOCK = "/run/whesl-install.lock"  # where only root may write
+
 
 class SlurmBedError(WheslError):
     """The test cluster could not be built or did not do what it was told; its logs say why."""
@@ -47,10 +51,29 @@ def install(sets: Sequence[str] = ("slurm",)) -> None:
 
     Raises SlurmBedError when not root, when there is no apt-get, or when it fails.
     """
+    if os.geteuid() == 0:
+        # A package that another process is just unpacking is not installed yet, whatever files there are.
+        with _alone():
+            _install(sets)
+    elif lacking := missing(sets):
+        raise SlurmBedError(f"{', '.join(lacking)} not installed, and only root can install it")
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Wait for other processes that install."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(_LOCK, flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _install(sets: Sequence[str]) -> None:
     if not missing(sets):
         return
-    if os.geteuid() != 0:
-        raise SlurmBedError(f"{', '.join(missing(sets))} not installed, and only root can install it")
     if shutil.which("apt-get") is None:
         raise SlurmBedError(f"{', '.join(missing(sets))} not installed, and there is no apt-get")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
