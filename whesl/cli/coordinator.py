@@ -100,6 +100,7 @@ def stop() -> int:
 def status(as_json: bool) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
     from whesl.coordinator import start as control
+    from whesl.coordinator.views import unreachable_managers
     from whesl.report.render import count
 
     home = keys.home()
@@ -116,6 +117,8 @@ def status(as_json: bool) -> int:
         )
         if health.get("journal"):
             click.echo(f"trouble: {health['journal']}")
+        for line in unreachable_managers(health):
+            click.echo(f"trouble: {line}")
         if health.get("metrics"):
             click.echo(f"metrics: http://{health['metrics']}/metrics")
         refused = {name: count for name, count in health["counters"].items() if count}

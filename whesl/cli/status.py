@@ -20,7 +20,7 @@ from whesl.coordinator.garbage import put_off
 from whesl.coordinator.hierarchy import AmbiguityError, resolve
 from whesl.coordinator.observing import Known, known_state
 from whesl.coordinator.start import running
-from whesl.coordinator.views import status_view
+from whesl.coordinator.views import status_view, unreachable_managers
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.report.happenings import without_coordinator
@@ -56,7 +56,9 @@ def _say_damage(known: Known) -> None:
 
 def _show(home: Path, known: Known, name: str, *, as_json: bool) -> None:
     if as_json:
-        body = {**status_view(known.state, name), "coordinator": {"running": running(home) is not None}}
+        health = running(home)
+        about = {"running": health is not None, "unreachable": (health or {}).get("unreachable", [])}
+        body = {**status_view(known.state, name), "coordinator": about}
         click.echo(msgspec.json.encode(body).decode())
         return
     _say_damage(known)
@@ -71,8 +73,11 @@ def _show(home: Path, known: Known, name: str, *, as_json: bool) -> None:
     health = running(home)
     if health is None and any(task.live for task in known.state.tasks.values()):
         click.echo("the coordinator does not run; this is what it knew last", err=True)
-    elif health is not None and health.get("journal"):
-        click.echo(f"whesl: {health['journal']}", err=True)
+    elif health is not None:
+        if health.get("journal"):
+            click.echo(f"whesl: {health['journal']}", err=True)
+        for line in unreachable_managers(health):
+            click.echo(f"whesl: {line}", err=True)
 
 
 def _workflow(known: Known, wanted: str) -> str:

@@ -1,15 +1,16 @@
 """Exactly one owner of a task: which of two claims may run it.
 
 A claim is one start of a job's script: ``<job id>.<restart count>`` under a resource manager. A newer start
-of the same job replaces the older one, which is fenced for ever. Another job's claim waits for nobody: it is
-refused while the task has a living owner, and admitted once it has ended (its manager runs it again).
+of the same job replaces the older one, which is fenced for ever. Another job's claim is refused while the
+task has a living owner (``contest`` finds that out), and admitted once it has ended (its manager runs it
+again).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whesl.coordinator import clocks, escalation, recovery
+from whesl.coordinator import clocks, contest, escalation, recovery
 from whesl.coordinator.events import AllowRequeue, RequeueEnded
 from whesl.coordinator.hierarchy import identify
 from whesl.coordinator.state import TaskEntry
@@ -24,10 +25,14 @@ def on_register(turn: Turn, peer: str, message: Register) -> None:
     """An isolator is up, or has found the coordinator again: admit or refuse it; tell it what it missed."""
     task = identify(turn.state, message)
     entry = turn.state.tasks.get(task)
-    reason = _why_not(entry, message, peer)
+    reason = _why_not(turn, entry, message)
     if reason and entry is not None:
-        _refuse(turn, entry, peer, message, reason)
+        if contest.held(turn, entry, message):
+            contest.wait(turn, peer, message, reason)
+        else:
+            _refuse(turn, entry, peer, message, reason)
         return
+    contest.over(turn, task)
     again = entry is not None and not entry.of_another_run(message.claim, message.run)
     if not again:
         clocks.forget(turn, task)
@@ -37,7 +42,7 @@ def on_register(turn: Turn, peer: str, message: Register) -> None:
     welcome(turn, turn.state.tasks[task])
 
 
-def _why_not(entry: TaskEntry | None, message: Register, peer: str) -> str:
+def _why_not(turn: Turn, entry: TaskEntry | None, message: Register) -> str:
     """Return why a claim may not run a task, an empty string when it may."""
     if entry is None:
         return ""
@@ -50,10 +55,7 @@ def _why_not(entry: TaskEntry | None, message: Register, peer: str) -> str:
     if message.job_id == entry.job_id:
         order = _order(message.claim, entry.claim, message.job_id)
         return f"claim {entry.claim} is newer" if order < 0 else ""
-    if entry.state.final:
-        return ""
-    how = "perhaps still runs it" if entry.state is TaskState.UNOBSERVED else "runs it"
-    return f"job {entry.job_id or '(none)'} (claim {entry.claim}) {how}"
+    return "" if entry.state.final else contest.why(turn, entry)
 
 
 def _order(one: str, other: str, job_id: str) -> int:
@@ -93,6 +95,7 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
         for other in turn.state.recoveries_of(task):
             if not other.closed and other.peer != peer:
                 turn.record("closed", recovery=other.id, task=task, outcome="replaced")
+    flow = turn.state.workflows.get(message.workflow)
     turn.record(
         "registered",
         task=task,
@@ -103,6 +106,7 @@ def _admit(turn: Turn, entry: TaskEntry | None, task: str, peer: str, message: R
         workspace=message.workspace,
         rjms=message.rjms,
         job_id=message.job_id,
+        cluster={} if flow is not None and flow.rjms == message.rjms else message.cluster,
         claim=message.claim,
         run=message.run,
         nodes=message.nodes,

@@ -138,6 +138,7 @@ def _registered(state: State, data: Data, time: float) -> State:
         peer=data["peer"],
         rjms=data["rjms"],
         job_id=data["job_id"],
+        cluster=data.get("cluster", {}),
         nodes=tuple(data["nodes"]),
         quiet=0.0,
         over=0.0,

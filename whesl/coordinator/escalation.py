@@ -6,6 +6,8 @@ its own word counts: the job has ended, or has lost its batch host. No answer ch
 
 from __future__ import annotations
 
+import msgspec
+
 from whesl.coordinator.events import (
     AllowRequeue,
     AskRequeue,
@@ -223,10 +225,10 @@ def order_is_quiet(order: RequeueEntry | None) -> bool:
     return order is None or order.status == "done"
 
 
-def look(turn: Turn, entry: TaskEntry) -> None:
-    """Ask the scheduler about a task's job, unless it was asked just now."""
+def look(turn: Turn, entry: TaskEntry, every: float | None = None) -> None:
+    """Ask the scheduler about a task's job, unless it was asked just now (``every``: seconds)."""
     volatile = turn.state.volatile
-    due = volatile.looked.get(entry.id, 0.0) + turn.state.settings.look
+    due = volatile.looked.get(entry.id, 0.0) + (turn.state.settings.look if every is None else every)
     if entry.id in volatile.looking or turn.now < due or not entry.job_id or not entry.rjms:
         return
     turn.volatile(
@@ -244,11 +246,13 @@ def on_job_seen(turn: Turn, event: JobSeen) -> None:
     if entry is None or not entry.live or entry.job_id != event.job_id:
         return
     order = pending_requeue(turn, entry)
-    if entry.state is not TaskState.UNOBSERVED and order is None:
+    contest = volatile.contests.get(entry.id)
+    if entry.state is not TaskState.UNOBSERVED and order is None and contest is None:
         return
     if event.unseen:
-        if entry.id not in volatile.unseen:
-            turn.volatile(unseen=volatile.unseen.with_(entry.id, None))
+        known = volatile.unseen.get(entry.id)
+        turn.volatile(unseen=volatile.unseen.with_(entry.id, event.unseen))
+        if known is None:
             turn.say(f"{entry.id}: job {event.job_id} could not be observed: {event.unseen}")
         return
     turn.volatile(unseen=volatile.unseen.without(entry.id))
@@ -257,6 +261,9 @@ def on_job_seen(turn: Turn, event: JobSeen) -> None:
     if not ended:
         if entry.over:
             turn.record("over", task=entry.id, since=0.0)
+        if contest is not None:
+            lives = msgspec.structs.replace(contest, lives=True)
+            turn.volatile(contests=volatile.contests.with_(entry.id, lives))
         if record is not None and record.batch_host_lost and order is None:
             _batch_host_lost(turn, entry, record)
         return

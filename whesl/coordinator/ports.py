@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from whesl.esl.spec import RecoveryStep
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Workflow
+from whesl.rjms import clusters
 from whesl.rjms.port import JobRecord, Scheduler
 
 
@@ -93,8 +94,10 @@ class InstalledPorts:
         options: dict[str, Any] = {}
         if name == "local" and environment.get("WHESL_LOCAL"):
             options = {"directory": environment["WHESL_LOCAL"]}
-        elif name in ("slurm", "flux") and environment:
-            options = {"environ": {**os.environ, **environment}}
+        elif name in ("slurm", "flux"):
+            options = {"environ": clusters.asking(os.environ, environment)}
+            if name == "slurm":
+                options["cluster"] = environment.get(clusters.CLUSTER_NAME, "")
         return rjms.scheduler(name, **options)
 
     def manager(self, name: str) -> WorkflowSteps:

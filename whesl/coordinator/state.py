@@ -67,7 +67,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls it, where that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is
     when, by its isolator's clock, its state was last told of; ``behind``: how far that clock is behind the
     coordinator's. ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says
-    of the silent task that its job has ended; 0: no such thing.
+    of the silent task that its job has ended; 0: no such thing. ``cluster`` says where its job runs, where no
+    registered workflow does.
     """
 
     id: str
@@ -90,6 +91,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     peer: str = ""
     rjms: str = ""
     job_id: str = ""
+    cluster: dict[str, str] = {}
     nodes: tuple[str, ...] = ()
     configuration: Configuration = Configuration()
     signal: int = 0  # to be sent with the present configuration
@@ -205,6 +207,17 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True):
     done: bool = False
 
 
+class Contest(msgspec.Struct, frozen=True, kw_only=True):
+    """Another job claims a task. ``since``: its first registration; ``asked``: the last one.
+
+    ``lives``: the resource manager says that the owner's job has not ended.
+    """
+
+    since: float
+    asked: float
+    lives: bool = False
+
+
 class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     """What a restarted coordinator need not know: clocks of silence, retries, looks under way."""
 
@@ -212,7 +225,8 @@ class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     heard: Map[str, float] = Map()
     looked: Map[str, float] = Map()
     looking: Map[str, None] = Map()
-    unseen: Map[str, None] = Map()  # tasks of which it was said that their job cannot be observed
+    unseen: Map[str, str] = Map()  # why jobs of tasks cannot be observed
+    contests: Map[str, Contest] = Map()
     retry_at: Map[str, float] = Map()  # by recovery id or requeue token
     retries: Map[str, int] = Map()
     late: Map[str, float] = Map()  # by task: how late the quickest of its heartbeats came, by both clocks
@@ -238,9 +252,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     volatile: Volatile = Volatile()
 
     def environment_of(self, task: str) -> dict[str, str]:
-        """Return the variables that say which cluster a task's job runs on."""
+        """Return the variables that say which cluster a task's job runs on: those of its job, or workflow."""
         entry = self.tasks.get(task)
         workflow = self.workflows.get(entry.workflow) if entry else None
+        if entry is not None and entry.cluster:
+            return entry.cluster
         return workflow.environment if workflow else {}
 
     def recoveries_of(self, task: str) -> tuple[Recovery, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from whesl.coordinator.state import State, TaskEntry
 from whesl.model.states import TaskState
 
+_NAMED = 5  # tasks that a sentence names
 _AT_WORK = (TaskState.RUNNING, TaskState.RECOVERING)
 
 
@@ -77,6 +79,34 @@ def task_view(task: TaskEntry) -> dict[str, Any]:
     }
 
 
+def unreachable(state: State) -> list[dict[str, Any]]:
+    """Return the resource managers that did not answer when they were asked about jobs last.
+
+    Each is ``{"rjms", "why", "tasks"}``, with the tasks whose jobs it was asked about.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for task, why in state.volatile.unseen.items():
+        entry = state.tasks.get(task)
+        if entry is not None and entry.live:
+            found.setdefault((entry.rjms, why), []).append(task)
+    return [{"rjms": rjms, "why": why, "tasks": tasks} for (rjms, why), tasks in found.items()]
+
+
+def unreachable_managers(health: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each resource manager that does not tell the coordinator of its jobs.
+
+    Args:
+        health: as ``health_view`` returns it.
+    """
+    lines = []
+    for each in health.get("unreachable", ()):
+        tasks = each["tasks"]
+        more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+        about = f"{', '.join(tasks[:_NAMED])}{more}"
+        lines.append(f"{each['rjms']} cannot be asked about the jobs of {about}: {each['why']}")
+    return lines
+
+
 def nodes_view(state: State, now: float) -> dict[str, Any]:
     """Return the memory of bad nodes as it holds now."""
     nodes = sorted(state.bad_nodes.values(), key=lambda bad: bad.node)
@@ -91,5 +121,6 @@ def health_view(state: State, counters: dict[str, int], waiting: int) -> dict[st
         "live": len(state.live),
         "open_recoveries": sum(recovery.open for recovery in state.recoveries.values()),
         "unacknowledged": waiting,
+        "unreachable": unreachable(state),
         "counters": counters,
     }

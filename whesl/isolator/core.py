@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whesl.isolator import announce, escalation, placing, recovery
+from whesl.isolator import announce, escalation, placing, recovery, registering
 from whesl.isolator.events import (
     AdoptAttempt,
     AttemptExited,
@@ -50,7 +50,6 @@ from whesl.wire.messages import (
     Heartbeat,
     Reconfigure,
     RecoveryGrant,
-    Register,
     Report,
     Welcome,
 )
@@ -104,14 +103,14 @@ def _on_started(turn: Turn, event: Started) -> None:
     _tell_again(turn)
     phase = turn.state.phase
     if phase is Phase.NEW:
-        _register(turn)
+        registering.register(turn)
         if setup.coordinator:
             turn.volatile(welcome_deadline=turn.now + setup.welcome_wait, waits_for_welcome=True)
             turn.wake(turn.now + setup.welcome_wait)
         else:
             _begin(turn)
         return
-    _register(turn)
+    registering.register(turn)
     if phase is Phase.LAUNCHING and event.alive is None:
         recovery.start_attempt(turn, state.attempt)
     elif phase in (Phase.LAUNCHING, Phase.RUNNING):
@@ -147,29 +146,6 @@ def _tell_again(turn: Turn) -> None:
         turn.report_recovery(done, "relaunched")
 
 
-def _register(turn: Turn) -> None:
-    turn.send(_registration(turn))
-
-
-def _registration(turn: Turn) -> Register:
-    setup = turn.state.setup
-    return Register(
-        task=setup.task.id,
-        workflow=setup.workflow,
-        step=setup.task.step,
-        instance=setup.task.instance,
-        workspace=setup.task.workspace,
-        rjms=setup.rjms,
-        job_id=setup.job_id,
-        claim=setup.claim,
-        run=token_prefix(setup),
-        nodes=setup.nodes,
-        attempt=turn.state.attempt,
-        state=turn.state.task_state,
-        configuration_version=turn.state.coordinator_version,
-    )
-
-
 def _begin(turn: Turn) -> None:
     """Start the first attempt under this claim."""
     turn.volatile(welcome_deadline=None, waits_for_welcome=False)
@@ -196,7 +172,10 @@ def _on_message(turn: Turn, event: CoordinatorMessage) -> None:
 
 
 def _on_welcome(turn: Turn, welcome: Welcome) -> None:
-    turn.volatile(connected=True, said_waiting=False, heartbeat=welcome.heartbeat)
+    if welcome.again:
+        registering.wait(turn, welcome)
+        return
+    turn.volatile(connected=True, said_waiting=False, heartbeat=welcome.heartbeat, register_at=None)
     turn.volatile(next_heartbeat=turn.now + welcome.heartbeat)
     turn.wake(turn.now + welcome.heartbeat)
     if not welcome.admitted:
@@ -440,10 +419,11 @@ def _on_tick(turn: Turn, _event: Event) -> None:
         turn.volatile(next_heartbeat=turn.now + state.heartbeat)
     if state.connected:
         turn.wake(turn.state.next_heartbeat)
+    registering.when_due(turn)
     if state.phase is Phase.NEW and state.welcome_deadline is not None:
         if turn.now >= state.welcome_deadline:
             turn.volatile(welcome_deadline=None)
-            turn.do(ReadConfiguration(register=_registration(turn)))
+            turn.do(ReadConfiguration(register=registering.registration(turn)))
         else:
             turn.wake(state.welcome_deadline)
     elif state.unconfirmed:
@@ -472,7 +452,7 @@ def _on_journal(turn: Turn, event: JournalTroubled) -> None:
 
 
 def _on_found(turn: Turn, _event: CoordinatorFound) -> None:
-    _register(turn)
+    registering.register(turn)
 
 
 def _on_lost(turn: Turn, _event: CoordinatorLost) -> None:

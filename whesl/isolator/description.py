@@ -15,6 +15,7 @@ from whesl.isolator import files, keeper, runner
 from whesl.isolator.leader import leader
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.submission import requeue_allowed, spares_granted
+from whesl.rjms import clusters
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "own_node": given.batch_host,
         "use_own_node": not request.no_own_node,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
+        "cluster": clusters.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
         # What earlier runs did is found by the task's name; without one, only that there were some.
         "earlier": 0 if request.step or request.name or request.task_dir else given.restart_count,

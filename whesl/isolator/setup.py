@@ -19,8 +19,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     ``claim`` is new for each start of the job's script by the resource manager. ``nodes`` are the
     allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` tells the job
     from another with its id. ``requeue_allowed``: the resource manager runs the job again by itself when it
-    loses it, until the coordinator knows of it. ``earlier``: attempts of earlier runs of the same job
-    that ended with a result of their own; those of one that was cut short are in the journal, which goes on.
+    loses it, until the coordinator knows of it. ``cluster``: the variables that say which cluster the job
+    runs on. ``earlier``: attempts of earlier runs of the same job that ended with a result of their own;
+    those of one that was cut short are in the journal, which goes on.
     """
 
     task: Task
@@ -37,6 +38,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     own_node: str = ""
     use_own_node: bool = True
     requeue_allowed: bool = False
+    cluster: dict[str, str] = {}
     salt: str = ""
     earlier: int = 0
     welcome_wait: float = 10.0

@@ -137,6 +137,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     next_heartbeat: float = 0.0
     welcome_deadline: float | None = None
     waits_for_welcome: bool = False
+    register_at: float | None = None  # not admitted yet; 0: registered again
     said_waiting: bool = False
     killed: bool = False  # the attempt is being killed because the task is to end
     unconfirmed: bool = False  # the last attempt to fence did not succeed

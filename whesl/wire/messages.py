@@ -33,7 +33,8 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     ``claim`` is new for each start of the job's script by the resource manager (job id and restart
     count); of two claims for one task the coordinator lets the newer run and fences the older. ``run`` is
     what the task's tokens begin with. Job ids may come again, in a cluster that was set up anew: the same
-    claim with another run is that of another job.
+    claim with another run is that of another job. ``cluster`` has the variables that say which cluster the
+    job runs on (``whesl.rjms.clusters``).
     """
 
     task: str
@@ -49,6 +50,7 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     attempt: int = 0
     state: TaskState = TaskState.REGISTERED
     configuration_version: int = 0
+    cluster: dict[str, str] = {}
 
 
 class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
@@ -131,11 +133,16 @@ class NodeSuspect(Message, frozen=True, kw_only=True, tag="node-suspect"):
 
 
 class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
-    """Answer to Register. ``admitted`` False: another claim owns the task (``reason`` says which)."""
+    """Answer to Register. ``admitted`` False: another claim owns the task (``reason`` says which).
+
+    ``again`` is then after how many seconds to register again: whether that owner lives is being asked; 0: it
+    was settled.
+    """
 
     task: str
     admitted: bool
     reason: str = ""
+    again: float = 0.0
     configuration: Configuration = Configuration()
     bad_nodes: tuple[BadNode, ...] = ()
     coordinator: str = ""

@@ -13,6 +13,7 @@ from inotify_simple import INotify, flags
 
 from whesl.cli.probes.findings import Finding, State, ask
 from whesl.coordinator.start import running
+from whesl.coordinator.views import unreachable_managers
 from whesl.model.errors import WheslError
 from whesl.wire.keys import HOME_VARIABLE
 
@@ -232,4 +233,8 @@ def coordinator() -> list[Finding]:
     if health is None:
         return [Finding(group=HOME, name=name, state=State.OK, detail="does not run; whesl run starts it")]
     detail = f"process {health.get('pid')} on {health.get('host')}, {health.get('tasks')} tasks"
+    if silent := unreachable_managers(health):
+        advice = "whesl cancel TASK ends a task whose job has surely ended; others wait for the manager"
+        detail = f"{detail}; {'; '.join(silent)}"
+        return [Finding(group=HOME, name=name, state=State.WARN, detail=detail, advice=advice)]
     return [Finding(group=HOME, name=name, state=State.OK, detail=detail)]

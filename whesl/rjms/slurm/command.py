@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
+from whesl.rjms.slurm import records
 from whesl.rjms.slurm.states import Reply, reply_kind
 
 # Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
@@ -28,22 +29,42 @@ class SlurmCommands:
     Args:
         environ: the environment of the commands; SLURM_CONF and PATH in it choose the cluster.
         timeout: seconds after which a command counts as unanswered.
+        cluster: the ClusterName that has to answer; '' for any.
     """
 
-    def __init__(self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT, cluster: str = ""
+    ) -> None:
         base = os.environ if environ is None else environ
         # A user's defaults for these commands (formats, partitions, states) would change what is seen.
         kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
         # Times as seconds since the epoch; names and reasons in English.
         self.environ = {**kept, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
         self._timeout = timeout
+        self._unchecked = cluster
 
     def run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
         """Run a command to its end and return its standard output.
 
-        Raises CouldNotObserveError when there was no answer (it may still have been carried out),
-        NoSuchJobError, DeniedError, TransientError or RefusedError as Slurm's message says.
+        Raises CouldNotObserveError when there was no answer (it may still have been carried out), or another
+        cluster would answer; NoSuchJobError, DeniedError, TransientError or RefusedError as Slurm's message
+        says.
         """
+        if self._unchecked:
+            self._check_cluster(self._unchecked)
+        return self._run(*command, environ=environ, cwd=cwd)
+
+    def _check_cluster(self, wanted: str) -> None:
+        """See once that the commands speak to the cluster that is meant: job ids are the same on all."""
+        found = records.settings(self._run("scontrol", "show", "config")).get("ClusterName", "")
+        if found != wanted:
+            raise CouldNotObserveError(
+                f"the commands of Slurm here speak to cluster {found or '(unnamed)'}, not to {wanted}",
+                hint="start the coordinator where squeue shows that cluster's jobs",
+            )
+        self._unchecked = ""
+
+    def _run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
         try:
             result = subprocess.run(
                 command,

@@ -36,6 +36,7 @@ class SlurmScheduler:
         settle: seconds for which a submission without a reply is looked for before it counts as not made. A
             request that waits in a busy slurmctld's socket is carried out although sbatch gave up on it.
         sleep: waits between these looks.
+        cluster: the ClusterName that has to answer; '' for any.
     """
 
     name = "slurm"
@@ -47,8 +48,9 @@ class SlurmScheduler:
         timeout: float = TIMEOUT,
         settle: float = 20.0,
         sleep: Callable[[float], None] = time.sleep,
+        cluster: str = "",
     ) -> None:
-        self._commands = SlurmCommands(environ, timeout=timeout)
+        self._commands = SlurmCommands(environ, timeout=timeout, cluster=cluster)
         self._bindings = Bindings(self._commands)
         self._settle = settle
         self._sleep = sleep
