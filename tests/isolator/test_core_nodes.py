@@ -165,7 +165,8 @@ def test_a_node_that_is_lost_before_the_first_attempt_is_an_exception_of_its_own
     assert made.last("raised")["raised"]["exception"] == "NODEDOWN"
     assert made.last("otherwise")["action"] == "fail"
     assert made.finished is not None
-    assert (made.finished.code, made.finished.reason) == (1, "NODEDOWN: spares-exhausted")
+    reason = "NODEDOWN: spares-exhausted (node: no spare is left for n4: 4 needed, alive: n1, n2, n3)"
+    assert (made.finished.code, made.finished.reason) == (1, reason)
 
 
 def test_a_node_that_is_lost_before_the_first_attempt_may_be_done_without() -> None:

@@ -62,6 +62,7 @@ VOLATILE = (
     "waits_for_welcome",
     "killed",
     "unconfirmed",
+    "reached",
 )
 
 

@@ -38,6 +38,7 @@ from whesl.esl.spec import (
     Spec,
 )
 from whesl.model.evidence import Evidence
+from whesl.model.reach import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task, job_matches
 
@@ -106,7 +107,7 @@ class Detectors:
         self._observed = 0.0
         self._last = now
         self._paused = False
-        self._bytes = 0
+        self._bytes = self._bytes_before = 0
         self.new_attempt(now)
 
     def sources(self) -> dict[Source, tuple[Pattern, ...]]:
@@ -137,6 +138,7 @@ class Detectors:
         """
         self._advance(now)
         self._paused = False
+        self._bytes_before = self._bytes
         for timer in self._timers.values():
             timer.start(self._observed)
         for window in self._windows.values():
@@ -209,19 +211,20 @@ class Detectors:
             return None
         return min(self._last + max(0.0, min(armed) - self._observed), now + TICK)
 
-    def exited(self, code: int, now: float) -> list[Detected]:
+    def exited(self, code: int, now: float, last_line: str = "") -> list[Detected]:
         """Take the end of an attempt and return what covers it; timers stop.
 
         Args:
             code: the exit status as a shell gives it: 128 + n for signal n. A program that itself ends with
                 such a status cannot be told apart from one that was killed.
             now: seconds since the epoch.
+            last_line: what was printed last, for the evidence.
         """
         self._advance(now)
         self._paused = True
         signal = code - 128 if 128 < code < 128 + 65 else None
         detail = f"exit status {code}" + (f" (signal {signal})" if signal is not None else "")
-        evidence = Evidence(kind="exit", time=now, node=self._node, detail=detail)
+        evidence = Evidence(kind="exit", time=now, node=self._node, line=last_line, detail=detail)
         return [
             Detected(exception=name, evidence=(evidence,))
             for name, detection in self._exits
@@ -270,6 +273,12 @@ class Detectors:
         )
         return [Detected(exception=name, evidence=evidence) for name in dict.fromkeys(covering)]
 
+    def reached(self) -> Reach:
+        """Return how much the attempt has printed, and the highest number of its first progress detection."""
+        numbers = (t.best for t in self._timers.values() if isinstance(t.detection, ProgressDetection))
+        best = next(numbers, -math.inf)
+        return Reach(output=self._bytes - self._bytes_before, progress=None if math.isinf(best) else best)
+
     @property
     def hears_job_exceptions(self) -> bool:
         """Whether any detection waits for an exception of the resource manager's."""
@@ -307,6 +316,7 @@ class Detectors:
             "raised": sorted(self._raised),
             "paused": self._paused,
             "bytes": self._bytes,
+            "bytes_before": self._bytes_before,
         }
 
     def restore(self, state: dict[str, Any], now: float) -> None:
@@ -323,7 +333,7 @@ class Detectors:
                 window.restore(kept)
         self._raised = set(state["raised"])
         self._paused = state["paused"]
-        self._bytes = state["bytes"]
+        self._bytes, self._bytes_before = state["bytes"], state["bytes_before"]
 
     def _advance(self, now: float) -> None:
         step = now - self._last

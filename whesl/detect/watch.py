@@ -17,6 +17,7 @@ from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.detect.tail import READ_SIZE, Chunk, Tailer
 from whesl.esl.spec import DiskMetric, Pattern, Source, Spec, Stream
 from whesl.model.errors import UsageError
+from whesl.model.reach import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task
 
@@ -173,15 +174,16 @@ class Watch:
             found += self._judge(reading, reading.stream.finish(), now)
         return sorted(found, key=lambda detected: detected.order)[:DRAIN_LIMIT]
 
-    def exit(self, code: int, signal: int | None, now: float) -> list[Detected]:
+    def exit(self, code: int, signal: int | None, now: float, last_line: str = "") -> list[Detected]:
         """Take the end of the attempt, after ``drain``; return what covers it. Timers stop.
 
         Args:
             code: the exit status, 128 + n for signal n.
             signal: the signal instead, when it is known apart.
             now: seconds since the epoch.
+            last_line: what was printed last, for the evidence.
         """
-        return self._detectors.exited(128 + signal if signal else code, now)
+        return self._detectors.exited(128 + signal if signal else code, now, last_line)
 
     def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
         """Take the state of one of the task's nodes; return what it raises."""
@@ -192,6 +194,10 @@ class Watch:
     ) -> list[Detected]:
         """Take an exception of the resource manager's; arguments as for ``Detectors.job_exception``."""
         return self._detectors.job_exception(exception_type, severity, note, nodes, job_id, now)
+
+    def reached(self) -> Reach:
+        """Return how much the attempt has printed, and how far its captured progress has come."""
+        return self._detectors.reached()
 
     @property
     def hears_job_exceptions(self) -> bool:

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whesl.isolator import announce, escalation, placing, recovery, registering
+from whesl.isolator import announce, escalation, placing, recovered, recovery, registering
 from whesl.isolator.events import (
     AdoptAttempt,
     AttemptExited,
@@ -31,6 +31,7 @@ from whesl.isolator.events import (
     KillConfirmed,
     KillUnconfirmed,
     NodeSeen,
+    Reached,
     ReadConfiguration,
     RunStep,
     SignalAttempt,
@@ -115,6 +116,7 @@ def _on_started(turn: Turn, event: Started) -> None:
         recovery.start_attempt(turn, state.attempt)
     elif phase in (Phase.LAUNCHING, Phase.RUNNING):
         turn.do(AdoptAttempt(attempt=state.attempt))
+        recovered.judge(turn)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         turn.volatile(killed=True)
         turn.do(recovery.kill_command(state))
@@ -326,6 +328,7 @@ def _on_attempt_started(turn: Turn, event: AttemptStarted) -> None:
             seconds=max(turn.now - first.raised.time, 0.0),
         )
         turn.say(f"attempt {event.attempt} runs, {turn.now - first.raised.time:.2f} s after the exception")
+        recovered.judge(turn)
 
 
 def _on_attempt_not_started(turn: Turn, event: AttemptNotStarted) -> None:
@@ -344,7 +347,8 @@ def _on_attempt_exited(turn: Turn, event: AttemptExited) -> None:
     judged = phase not in (Phase.RUNNING, Phase.LAUNCHING)
     if event.attempt != state.attempt or (judged and not state.alive):
         return
-    turn.record("exited", attempt=event.attempt, code=event.code, signal=event.signal)
+    last = {"last": event.last} if event.last.telling else {}
+    turn.record("exited", attempt=event.attempt, code=event.code, signal=event.signal, **last)
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action == "fail":
         recovery.fence(turn)
     recovery.consider(turn, event.found)
@@ -356,11 +360,19 @@ def _on_attempt_exited(turn: Turn, event: AttemptExited) -> None:
         turn.finish(event.code, own, state.stop_reason if event.code else "")
     elif phase in (Phase.RUNNING, Phase.LAUNCHING) and turn.state.phase is phase:
         if event.code == 0:
+            recovered.completed(turn)
             turn.finish(0, TaskState.COMPLETED, "")
         else:
             seen = ", ".join(turn.state.observed)
             why = f"only observed: {seen}" if seen else "no exception of the specification covers this exit"
+            if line := event.last.telling:
+                why += f"; the last line: {line}"
             turn.finish(event.code, TaskState.FAILED, why)
+
+
+def _on_reached(turn: Turn, event: Reached) -> None:
+    turn.volatile(reached=event.reach)
+    recovered.judge(turn)
 
 
 def _on_evidence(turn: Turn, event: EvidenceCollected) -> None:
@@ -428,6 +440,8 @@ def _on_tick(turn: Turn, _event: Event) -> None:
             turn.wake(state.welcome_deadline)
     elif state.unconfirmed:
         turn.do(recovery.kill_command(state))
+    elif state.phase is Phase.RUNNING:
+        recovered.judge(turn)
     elif state.phase is Phase.FENCING:
         recovery.fence_when_due(turn)
     elif state.phase is Phase.GRANT:
@@ -472,6 +486,7 @@ _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     AttemptNotStarted: _on_attempt_not_started,
     Detections: _on_detections,
     AttemptExited: _on_attempt_exited,
+    Reached: _on_reached,
     EvidenceCollected: _on_evidence,
     NodeSeen: _on_node,
     JournalTroubled: _on_journal,

@@ -36,10 +36,13 @@ from whesl.isolator.events import (
     Event,
     Finish,
     ForbidRequeue,
+    JobExceptionSeen,
     Journal,
     JournalTroubled,
     KillAttempt,
+    NodeSeen,
     RaiseJobException,
+    Reached,
     ReadConfiguration,
     RunStep,
     Say,
@@ -67,6 +70,7 @@ from whesl.isolator.writing import Records
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
 from whesl.model.errors import WheslError
+from whesl.model.evidence import LastLines
 from whesl.model.signs import visible
 from whesl.rjms.port import Allocation
 from whesl.wire.messages import Control
@@ -85,6 +89,8 @@ SETTLED = 0.2
 LOOK_AGAIN = 0.02
 # Room for some hundred records, when the journal's disk is full.
 RESERVE = 256 * 1024
+# Events before which the core is told how far the attempt has come.
+_AFTER_REACHED = (AttemptExited, Detections, JobExceptionSeen, NodeSeen, Tick)
 # Seconds for closing files, which a dead file system may hold up.
 LETTING_GO = 1.0
 
@@ -276,11 +282,12 @@ class Daemon:
         if ended:
             self._exit_seen = True
             code = self._attempt.exit_code()
+            last = self._outlook.last_lines() if code else LastLines()
             if code and not found:
                 found = self._outlook.lost_words()
-            found += self._outlook.exited(code)
+            found += self._outlook.exited(code, last)
             signum = code - 128 if 128 < code <= 192 else 0
-            self._feed(AttemptExited(attempt=number, code=code, signal=signum, found=tuple(found)))
+            self._feed(AttemptExited(attempt=number, code=code, signal=signum, found=tuple(found), last=last))
         elif found:
             self._feed(Detections(attempt=number, found=tuple(found)))
 
@@ -299,6 +306,11 @@ class Daemon:
     def _feed(self, event: Event) -> None:
         if self._finish is not None:
             return
+        if isinstance(event, _AFTER_REACHED) and self._state.phase is Phase.RUNNING:
+            self._step_core(Reached(reach=self._outlook.reached()))
+        self._step_core(event)
+
+    def _step_core(self, event: Event) -> None:
         now = self._clock()
         before = self._state.phase
         self._state, commands = core.step(self._state, event, now)

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from whesl.model.allocation import NodeSet
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Evidence, LastLines
+from whesl.model.reach import Reach
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode, Configuration
 from whesl.wire.messages import AnyMessage, Register, Welcome
@@ -83,13 +84,15 @@ class Detections(Event, frozen=True, kw_only=True):
 class AttemptExited(Event, frozen=True, kw_only=True):
     """The task's command ended; ``found`` is what its last output and its exit status mean.
 
-    ``code`` is the exit status as a shell gives it (128 + n for signal n).
+    ``code`` is the exit status as a shell gives it (128 + n for signal n), ``last`` what a failed one
+    printed last.
     """
 
     attempt: int
     code: int
     signal: int = 0
     found: tuple[Found, ...] = ()
+    last: LastLines = LastLines()
 
 
 class EvidenceCollected(Event, frozen=True, kw_only=True):
@@ -98,6 +101,12 @@ class EvidenceCollected(Event, frozen=True, kw_only=True):
     attempt: int
     detail: str
     stuck: tuple[Evidence, ...] = ()
+
+
+class Reached(Event, frozen=True, kw_only=True):
+    """How far the present attempt has come, told before what may end it, and before each tick."""
+
+    reach: Reach
 
 
 class NodeSeen(Event, frozen=True, kw_only=True):

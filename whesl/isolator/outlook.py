@@ -18,6 +18,8 @@ from whesl.isolator.worker import Worker
 from whesl.journal import Clock
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
+from whesl.model.evidence import LastLines
+from whesl.model.reach import Reach
 from whesl.model.workflow import Configuration
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class Outlook:
         self._worker = worker
         self._clock = clock
         self._watch: Watch | None = None
+        self._begun: Mapping[str, int] | None = None  # how long the files were when the attempt was started
         self._number = 0
         self._disk_at = 0.0
         self._measuring = False
@@ -60,14 +63,16 @@ class Outlook:
         than the attempt to start (``watch``).
         """
         self._number = number
-        if self._job.setup.spec is None:
-            return
         sources = output.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
+            self._begun = {path: _size(path) for path in sources.values()}
             self._watch.new_attempt(self._clock(), sources)
             self.save()
-        elif self._begun(number) is None:
-            begun = taskdir.First(sizes={path: _size(path) for path in sources.values()})
+            return
+        self._begun = self._written_sizes(number)
+        if self._begun is None:
+            self._begun = {path: _size(path) for path in sources.values()}
+            begun = taskdir.First(sizes=self._begun)
             taskdir.replace(self._sizes(number), msgspec.json.encode(begun))
 
     def watch(self, configuration: Configuration) -> None:
@@ -75,16 +80,18 @@ class Outlook:
         if self._job.setup.spec is None or self._watch is not None:
             return
         sources = output.sources(self._directory, self._job, self._number, configuration)
-        self._watch = self._new(sources, self._clock(), self._begun(self._number))
+        self._watch = self._new(sources, self._clock(), self._begun)
         self.save()
 
     def take_up(self, number: int, configuration: Configuration) -> None:
         """Watch an attempt that an earlier isolator started, from where that one had read."""
         self._number = number
+        state = self._saved()
+        self._begun = offsets = self._written_sizes(number)
+        if state is not None and state.get("begun"):
+            self._begun = state["begun"]
         if self._job.setup.spec is None:
             return
-        state = self._saved()
-        offsets = self._begun(number)
         sources = output.sources(self._directory, self._job, number, configuration)
         if state is None and offsets is None:
             # Reading all of it again raises at worst what was there before the attempt; reading from the end
@@ -95,7 +102,7 @@ class Outlook:
         if state is not None:
             self._watch.restore(state, now)
 
-    def _begun(self, number: int) -> Mapping[str, int] | None:
+    def _written_sizes(self, number: int) -> Mapping[str, int] | None:
         """Return how long the files were when this attempt was started, None when that is not known."""
         first = self._job.first
         if first is None or number != 1:
@@ -152,9 +159,14 @@ class Outlook:
         """Read to the end of the output, and return what it means."""
         return words(self._watch.drain(self._clock())) if self._watch else []
 
-    def exited(self, code: int) -> list[Found]:
-        """Return what an exit status means."""
-        return words(self._watch.exit(code, None, self._clock())) if self._watch else []
+    def exited(self, code: int, last: LastLines) -> list[Found]:
+        """Return what an exit status means; its evidence names the last line."""
+        return words(self._watch.exit(code, None, self._clock(), last.telling)) if self._watch else []
+
+    def last_lines(self) -> LastLines:
+        """Return what the ended attempt printed last."""
+        outputs = output.present(self._directory, self._job, self._number)
+        return output.last_lines(outputs, self._begun or {}, str(self._directory.path))
 
     def lost_words(self) -> list[Found]:
         """Return what it means that a failed task's log could not be written."""
@@ -176,6 +188,10 @@ class Outlook:
             found = self._watch.job_exception(kind, event.severity, event.note, nodes, event.job_id, now)
             return msgspec.structs.replace(event, found=tuple(words(found)))
         return event
+
+    def reached(self) -> Reach:
+        """Return how much the attempt has printed, and how far its captured progress has come."""
+        return self._watch.reached() if self._watch else Reach()
 
     @property
     def hears_job_exceptions(self) -> bool:
@@ -217,7 +233,8 @@ class Outlook:
         try:
             place = self._directory.attempt(self._number)
             place.mkdir(mode=0o700, exist_ok=True)
-            taskdir.replace(place / "watch.json", msgspec.json.encode(self._watch.snapshot()))
+            state = {**self._watch.snapshot(), "begun": self._begun}
+            taskdir.replace(place / "watch.json", msgspec.json.encode(state))
         except OSError as error:
             LOG.debug("how far was read could not be written: %s", error)
 

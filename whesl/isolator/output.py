@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,17 +27,23 @@ from whesl.esl.spec import (
 )
 from whesl.isolator import taskdir
 from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model.evidence import LastLines
 from whesl.model.pathmap import PathMap
 from whesl.model.planted import planted
+from whesl.model.signs import visible
 from whesl.model.workflow import Configuration, job_matches
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whesl.isolator.events import Found
 
 # Bytes that a file system with room takes. More than what WHESL itself holds back and gives free when it is
 # full (1 MiB for Maestro, ``isolator/room.py`` for each task): that may have been done since words were lost.
 ROOM = 4 << 20
 _WRITTEN = 64 * 1024  # of these really written: quotas of network file systems show at nothing else
+_LAST_LINES = 5
+_LAST_BYTES = 2048
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
@@ -162,6 +169,46 @@ def _nameless(directory: Path) -> int:
     descriptor, name = tempfile.mkstemp(prefix=".whesl-", dir=directory)
     os.unlink(name)  # noqa: PTH108  # mkstemp gives a text
     return descriptor
+
+
+def last_lines(outputs: Outputs, begun: Mapping[str, int], own: str) -> LastLines:
+    """Return the last lines of an attempt's output, at most five of each stream and of 2 KiB.
+
+    Args:
+        outputs: the attempt's files.
+        begun: how long they were when it was started: what stands before is of others.
+        own: the task's directory; files in it are the attempt's alone.
+    """
+    both = (outputs.stdout,) if outputs.stdout == outputs.stderr else (outputs.stdout, outputs.stderr)
+    found = []
+    for path in both:
+        begin = begun.get(path, 0 if path.startswith(f"{own}/") else None)
+        found.append(() if begin is None else _last(path, begin))
+    return LastLines(stdout=found[0], stderr=found[1] if len(found) > 1 else ())
+
+
+def _last(path: str, begin: int) -> tuple[str, ...]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ()
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return ()
+        begin = begin if begin <= status.st_size else 0  # emptied meanwhile
+        place = max(begin, status.st_size - _LAST_BYTES)
+        content = os.pread(descriptor, _LAST_BYTES, place)
+    except OSError:
+        return ()
+    finally:
+        os.close(descriptor)
+    lines = content.decode("utf-8", "replace").split("\n")
+    if place > begin and len(lines) > 1:
+        del lines[0]  # its beginning is missing
+    # Of a line that was printed over and over (a progress bar), the last state counts.
+    shown = (visible(line.rstrip("\r").rpartition("\r")[2].rstrip()) for line in lines)
+    return tuple(line for line in shown if line)[-_LAST_LINES:]
 
 
 def lost_words(job: Job, outputs: Outputs, now: float) -> list[Found]:

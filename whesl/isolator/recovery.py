@@ -413,16 +413,16 @@ def instead(turn: Turn, action: str, reason: str, *, became: str = "") -> None:
 
 def _conclude(turn: Turn, recovery: Recovery) -> None:
     state = turn.state
-    name = recovery.raised.exception
+    reason = f"{recovery.raised.exception}: {recovery.reason} ({rules.why(recovery.raised)})"
     if recovery.action == "pause":
-        turn.record("paused", ordinal=recovery.ordinal, reason=f"{name}: {recovery.reason}")
+        turn.record("paused", ordinal=recovery.ordinal, reason=reason)
         turn.report_recovery(recovery, "paused")
     elif recovery.action == "escalate":
         _escalate(turn, recovery)
     else:
         turn.report_recovery(recovery, "failed")
         code = state.exit_code or FAILED_WITHOUT_STATUS
-        turn.finish(code, TaskState.FAILED, f"{name}: {recovery.reason}")
+        turn.finish(code, TaskState.FAILED, reason)
 
 
 def _escalate(turn: Turn, recovery: Recovery) -> None:
@@ -440,6 +440,7 @@ def _escalate(turn: Turn, recovery: Recovery) -> None:
             time=turn.now,
             evidence=recovery.raised.evidence,
             transformed_from=chain,
+            reached=recovery.raised.reached,
         )
         turn.record("raised", raised=raised, queued=None)
         _decide(turn, turn.rule(higher), raised)

@@ -13,6 +13,7 @@ from whesl.esl.spec import Entity, ExceptionSpec, NodeCondition, NodeDetection
 from whesl.isolator.events import Found
 from whesl.isolator.state import State
 from whesl.model.evidence import Evidence, Raised, explain
+from whesl.model.reach import Reach
 from whesl.model.workflow import job_matches
 
 
@@ -142,7 +143,15 @@ def raised(state: State, found: Found, became: Transformed, now: float) -> Raise
         time=now,
         evidence=evidence,
         transformed_from=became.origins,
+        reached=reached(state, now),
     )
+
+
+def reached(state: State, now: float) -> Reach:
+    """Return how far the present attempt has come, or had when it ended."""
+    began = state.attempt_started
+    ran = max((state.attempt_ended or now) - began, 0.0) if began else 0.0
+    return msgspec.structs.replace(state.reached or Reach(), seconds=ran)
 
 
 def why(raised: Raised) -> str:

@@ -5,9 +5,9 @@ applies it, a restarted isolator applies the same records in the same order. So 
 the state before it, by construction. What is volatile (contact with the coordinator) is marked.
 
 Records, in the order of a recovery: raised, decided, requested, evidence, fenced, granted, step-begun,
-step-done, relaunched, confirmed; beside them begun, nodes, attempt, launched, exited, dropped, queued,
-observed, node, job-exception, job-raise, job-raised, otherwise, reconfigured, control, paused, resumed,
-escalated, stopping, finished.
+step-done, relaunched, confirmed, recovered; beside them begun, nodes, attempt, launched, exited, dropped,
+queued, observed, node, job-exception, job-raise, job-raised, otherwise, reconfigured, control, paused,
+resumed, escalated, stopping, finished.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from whesl.isolator.setup import Setup
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.pathmap import PathMap
+from whesl.model.reach import Reach
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration
 
@@ -119,6 +120,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     attempt_ended: float = 0.0
     recovery: Recovery | None = None
     pending: tuple[Recovery, ...] = ()  # done but for the relaunched attempt being seen to run
+    restarted: tuple[Raised, ...] = ()  # for which the present attempt was, and which it has not passed
     told: tuple[Recovery, ...] = ()  # confirmed: the coordinator may not have heard of them before a crash
     queued: tuple[Found, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
@@ -141,6 +143,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     said_waiting: bool = False
     killed: bool = False  # the attempt is being killed because the task is to end
     unconfirmed: bool = False  # the last attempt to fence did not succeed
+    reached: Reach | None = None  # how far the present attempt had come when its output was last asked for
 
     @property
     def task_state(self) -> TaskState:
@@ -216,6 +219,8 @@ def _attempt(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]
         "alive": False,
         "exit_code": None,
         "observed": (),
+        "restarted": (),
+        "reached": None,
         "ran": state.configuration.path_map,
     }
 
@@ -377,7 +382,13 @@ def _relaunched(state: State, data: dict[str, Any], _time: float) -> dict[str, A
 
 
 def _confirmed(state: State, _data: dict[str, Any], _time: float) -> dict[str, Any]:
-    return {"pending": (), "told": (*state.told, *state.pending)}
+    restarted = (*state.restarted, *(done.raised for done in state.pending))
+    return {"pending": (), "restarted": restarted, "told": (*state.told, *state.pending)}
+
+
+def _recovered(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    left = tuple(raised for raised in state.restarted if raised.ordinal not in data["ordinals"])
+    return {"restarted": left}
 
 
 def _queued(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
@@ -479,6 +490,7 @@ _CHANGES: dict[str, Any] = {
     "step-done": _step_done,
     "relaunched": _relaunched,
     "confirmed": _confirmed,
+    "recovered": _recovered,
     "queued": _queued,
     "node": _node,
     "job-raise": _job_raise,

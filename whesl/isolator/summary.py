@@ -10,7 +10,7 @@ import msgspec
 from whesl.esl.spec import Spec
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Ended
-from whesl.model.evidence import Raised, explain, kept
+from whesl.model.evidence import LastLines, Raised, explain, kept
 from whesl.model.signs import visible
 from whesl.model.workflow import Task, job_matches
 
@@ -20,6 +20,7 @@ _LONGEST = 120
 class Handled(msgspec.Struct, kw_only=True):
     """One exception and what came of it. ``seconds``: from the exception to the restarted task running.
 
+    ``recovered``: by what the restarted task has gone on past it (``whesl.model.reach``), empty: not yet.
     ``stacks``: the file with the stacks of what hung.
     """
 
@@ -33,12 +34,13 @@ class Handled(msgspec.Struct, kw_only=True):
     steps: list[str] = []
     observed: bool = False
     seconds: float | None = None
+    recovered: str = ""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
 
-    ``notes``: what else its user should know.
+    ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end.
     """
 
     task: str
@@ -51,6 +53,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int
     unwatched: str = ""
     notes: tuple[str, ...] = ()
+    last: LastLines = LastLines()
 
 
 def summarise(
@@ -70,11 +73,14 @@ def summarise(
     handled: dict[int, Handled] = {}
     began: dict[int, float] = {}
     attempts = dropped = 0
+    last_lines = LastLines()
     first = last = 0.0
     for kind, data, time in records:
         first, last = first or time, time
         if kind == "attempt":
-            attempts = data["attempt"]
+            attempts, last_lines = data["attempt"], LastLines()
+        elif kind == "exited":
+            last_lines = msgspec.convert(data.get("last") or {}, LastLines)
         elif kind == "dropped":
             dropped += 1
         elif kind == "raised":
@@ -95,6 +101,9 @@ def summarise(
         elif kind == "confirmed":
             for ordinal in data["ordinals"]:
                 handled[ordinal].seconds = time - began[ordinal]
+        elif kind == "recovered":
+            for ordinal in data["ordinals"]:
+                handled[ordinal].recovered = data["because"]
     return Summary(
         task=setup.task.id,
         state=ended.state.value,
@@ -106,6 +115,7 @@ def summarise(
         dropped=dropped,
         unwatched=_unwatched(setup.spec, setup.task),
         notes=notes,
+        last=last_lines if ended.code else LastLines(),
     )
 
 
@@ -153,10 +163,15 @@ def text(summary: Summary) -> str:
             lines.append(f"    would {item.action}: {what}; nothing was touched")
         elif item.action == "recover":
             after = f"; running again after {item.seconds:.2f} s" if item.seconds is not None else ""
-            lines.append(f"    recovered: {what}{after}")
+            if item.recovered:
+                lines.append(f"    recovered: {what}{after}; {item.recovered}")
+            else:
+                lines.append(f"    restarted: {what}{after}; it did not go on past this")
         else:
             lines.append(f"    {item.action}: {item.reason}")
     if summary.dropped:
         lines.append(f"  {summary.dropped} further detections were consequences of these")
+    for name, printed in (("stdout", summary.last.stdout), ("stderr", summary.last.stderr)):
+        lines += [f"  last of {name}: {line}" for line in printed]
     lines += [f"  {note}" for note in summary.notes]
     return "\n".join(visible(line.replace("\n", " ")) for line in lines) + "\n"

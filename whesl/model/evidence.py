@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from whesl.model.reach import Reach
+
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen. Times are seconds since the epoch; offsets are bytes from the file's start.
@@ -23,10 +25,26 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class LastLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last lines that a failed attempt printed, fit to be shown.
+
+    Where both streams go to one file, all of them are in ``stdout``.
+    """
+
+    stdout: tuple[str, ...] = ()
+    stderr: tuple[str, ...] = ()
+
+    @property
+    def telling(self) -> str:
+        """The one line that tells most: the last one of the errors, else of the output."""
+        return next((lines[-1] for lines in (self.stderr, self.stdout) if lines), "")
+
+
 def explain(kind: str, line: str, detail: str) -> str:
     """Return in one line why an exception was raised: the line that was seen, else the detail.
 
-    For a hang the line is the last good one; what is wrong is the time since, so that comes first.
+    For a hang the line is the last good one; what is wrong is the time since, so that comes first. For
+    an exit the line is what was printed last.
 
     Args:
         kind: the evidence's kind.
@@ -36,6 +54,8 @@ def explain(kind: str, line: str, detail: str) -> str:
     seen, told = line.strip(), detail.strip().split("\n", 1)[0]
     if kind in ("hang", "progress") and seen and told:
         return f"{told}; the last was: {seen}"
+    if kind == "exit" and seen and told:
+        return f"{told}; the last line: {seen}"
     return seen or told
 
 
@@ -43,7 +63,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     """An exception that was raised for a task, after counting and transformation.
 
     ``ordinal`` numbers the task's exceptions from 1 over all attempts; (task, ordinal) is the identity
-    that makes every later step of its recovery idempotent.
+    that makes every later step of its recovery idempotent. ``reached``: how far the attempt had come.
     """
 
     exception: str
@@ -53,6 +73,12 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     time: float
     evidence: tuple[Evidence, ...]
     transformed_from: tuple[str, ...] = ()
+    reached: Reach = Reach()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its evidence."""
+        return tuple(item.kind for item in self.evidence)
 
 
 def kept(collected: str) -> str:

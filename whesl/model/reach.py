@@ -1,0 +1,72 @@
+"""When a restart counts as a recovery. Pure.
+
+An exception is *recovered* when the attempt that was restarted for it
+
+* completed the task, or
+* captured a higher number of progress (``PROGRESS``) than the failed attempt; where that had one, it
+  alone decides, or
+* printed clearly more than the failed attempt had (twice as much and 16 KiB), or
+* ran clearly longer than the failed attempt had when the exception was raised (1.25 times as long and 10 s).
+  What had failed on a node is past after a minute: wherever the program was, the node is replaced.
+
+Until then it is *restarted*. The margins are wide, since a program that fails at the same place again needs
+a little more or less time and prints another number of lines: what is called recovered has gone on.
+
+The isolator decides with ``went_past`` and writes a record ``recovered`` (``ordinals``, ``exceptions``,
+``attempt``, ``because``). Summary, progress lines, status, events, metrics and report go by that record.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+LONGER = 1.25
+LONGER_BY = 10.0  # seconds
+MORE = 2
+MORE_BY = 16 * 1024  # bytes
+NODE_SECONDS = 60.0
+ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "stuck"})
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far an attempt had come.
+
+    ``seconds`` it had run, ``output``: bytes it had printed (-1: not known), ``progress``: the highest
+    number that the first ``PROGRESS`` detection of its task had captured.
+    """
+
+    seconds: float = 0.0
+    output: int = -1
+    progress: float | None = None
+
+
+def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
+    """Return by what an attempt has gone on past what had failed, an empty string when it has not.
+
+    Args:
+        failed: how far the failed attempt had come when the exception was raised.
+        kinds: of the exception's evidence.
+        now: how far the restarted attempt has come.
+    """
+    if not ABOUT_NODES.isdisjoint(kinds):
+        if now.seconds >= seconds_past(failed, kinds):
+            return f"it ran for {now.seconds:.0f} s"
+    elif failed.progress is not None:
+        further = now.progress is not None and now.progress > failed.progress
+        return f"its progress came to {now.progress:g}" if further else ""
+    elif now.seconds >= seconds_past(failed, kinds):
+        return f"it ran for {now.seconds:.0f} s, the failed attempt for {failed.seconds:.0f} s"
+    if failed.output >= 0 and now.output >= MORE * failed.output + MORE_BY:
+        return f"it printed {now.output:,} bytes, the failed attempt {failed.output:,}"
+    return ""
+
+
+def seconds_past(failed: Reach, kinds: tuple[str, ...]) -> float:
+    """Return after which time the restarted attempt has gone on past what had failed, in seconds.
+
+    Args:
+        failed: how far the failed attempt had come.
+        kinds: of the exception's evidence.
+    """
+    longer = LONGER * failed.seconds + LONGER_BY
+    return longer if ABOUT_NODES.isdisjoint(kinds) else min(longer, NODE_SECONDS)
