@@ -88,6 +88,7 @@ def test_what_is_counted() -> None:
         [
             raising("HANG"), raising("HANG"), raising("DISK"), ("report", {"kind": "launched", "data": {}}),
             done("HANG", "relaunched", 0.2), done("HANG", "relaunched", 7.0), done("DISK", "paused"),
+            ("report", {"kind": "recovered", "data": {"exceptions": ["HANG"], "ordinals": [2]}}),
             done("DISK", "nonsense"), ("requeue-done", {"outcome": "done"}), ("state", {"task": "w/a"}),
         ]
     )  # fmt: skip
@@ -101,6 +102,7 @@ def test_what_is_counted() -> None:
         ("whesl_workflows", {}, 1),
         ("whesl_exceptions_total", {"exception": "HANG"}, 2),
         ("whesl_recoveries_total", {"exception": "HANG", "outcome": "relaunched"}, 2),
+        ("whesl_recoveries_total", {"exception": "HANG", "outcome": "recovered"}, 1),
         ("whesl_recoveries_total", {"exception": "DISK", "outcome": "paused"}, 1),
         ("whesl_recoveries_total", {"exception": "DISK", "outcome": OTHER}, 1),
         ("whesl_recovery_seconds_bucket", {"le": "0.1"}, 0),

@@ -60,7 +60,7 @@ def _exception(task: Task, begin: float, line: str, kind: int) -> list[tuple[flo
     bad = {"node": "n07", "reason": line, "task": task.id, "time": begin + 21, "expires": begin + 9e4}
     steps = [{"resource": "NODE", "operation": "REPLACE", "suspect": "n07", "because": line}]
     records: list[tuple[float, str, dict[str, Any]]] = [
-        (20, "exited", {"attempt": 1, "code": 1}),
+        (20, "exited", {"attempt": 1, "code": 1, "last": {"stdout": ["cycle 7"], "stderr": [line]}}),
         (20, "raised", {"raised": msgspec.to_builtins(raised)}),
         (20.1, "decided", {"ordinal": 1, "action": "recover", "steps": steps}),
         (21, "step-done", {"ordinal": 1, "index": 0, "note": line, "bad_nodes": [bad]}),
@@ -69,6 +69,7 @@ def _exception(task: Task, begin: float, line: str, kind: int) -> list[tuple[flo
         records += [
             (24, "launched", {"attempt": 2}),
             (24, "confirmed", {"ordinals": [1], "attempt": 2}),
+            (60, "recovered", {"ordinals": [1], "because": "the task completed"}),
             (60, "finished", {"state": "completed", "code": 0, "reason": ""}),
         ]
     elif kind == 1:

@@ -39,5 +39,11 @@ def test_what_it_tells() -> None:
     text = render.markdown(told(3, line=HOSTILE))
     shown = "".join(token.content for token in tokens(text) if token.type in ("text", "code_inline"))
     assert "<script>alert('x')</script> ␛[31mred␛[0m ␀ \ufffdgnp.exe </pre></style>" in shown
-    for wanted in ("DISKFULL (attempt 1)", "No space", ":4096, n07", "NODE.REPLACE of n07", "2023-11-14"):
+    for wanted in (
+        "DISKFULL (attempt 1 of job 0)",
+        "No space",
+        ":4096, n07",
+        "NODE.REPLACE of n07",
+        "2023-11-14",
+    ):
         assert wanted in shown

@@ -85,7 +85,7 @@ def test_what_a_page_tells() -> None:
     found = safe(page.html(told(9)))
     words = " ".join(found.text.split())
     line = "write: No space left on device"
-    for wanted in (line, "byte 4096", "n07", "DISKFULL", "relaunched", "paused", "NODE.REPLACE of n07"):
+    for wanted in (line, "byte 4096", "n07", "DISKFULL", "recovered", "paused", "NODE.REPLACE of n07"):
         assert wanted in words
     assert "7 of 9 tasks completed, 1 failed, 1 not ended yet. 3 exceptions, 1 recovered in place." in words
     assert found.count("div", **{"class": "row completed"}) == 7

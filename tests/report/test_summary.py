@@ -53,7 +53,7 @@ def raised(ordinal: int = 1, exception: str = "CRASH", **fields: Any) -> dict[st
     record = Raised(
         exception=exception,
         task=TASK,
-        attempt=1,
+        attempt=fields.pop("attempt", 1),
         ordinal=ordinal,
         time=fields.pop("time", 20.0),
         evidence=fields.pop("evidence", (LINE,)),
@@ -85,6 +85,7 @@ RECOVERED: Records = [
     ("attempt", 20.7, {"attempt": 2, "nodes": ["n01", "n02", "n05", "n04"]}),
     ("launched", 22.0, {"attempt": 2}),
     ("confirmed", 22.0, {"ordinals": [1], "attempt": 2, "seconds": 2.0}),
+    ("recovered", 50.0, {"ordinals": [1], "exceptions": ["CRASH"], "because": "the task completed"}),
     ("finished", 50.0, {"code": 0, "state": "completed", "reason": ""}),
 ]
 
@@ -102,7 +103,7 @@ def told(records: Records) -> Gathered:
 def test_a_recovery_and_what_it_was_worth() -> None:
     result = summarise(told(RECOVERED))
     (row,) = result.exceptions
-    assert (row.exception, row.outcome, row.node) == ("CRASH", "relaunched", "n03")
+    assert (row.exception, row.outcome, row.node) == ("CRASH", "recovered", "n03")
     assert (row.line, row.file, row.offset) == ("An error in MPI_Send [red]x[/red]", "run.out", 17)
     assert row.steps == ["NODE.REPLACE of n03 (rank 5 ran there): n05 takes its place"]
     assert (row.seconds, row.lost_work) == (2.0, 10.0)
@@ -129,7 +130,7 @@ def test_assumptions_can_be_given() -> None:
           ("finished", 22.0, {"code": 1, "state": "failed", "reason": "CRASH"})], "failed", "failed"),
         ([("paused", 21.0, {"ordinal": 1, "reason": "budget"})], "paused", "paused"),
         ([("paused", 21.0, {"ordinal": 1, "reason": "budget"}), ("resumed", 30.0, {"by": "x"}),
-          ("confirmed", 31.0, {"ordinals": [1]})], "relaunched", "recovering"),
+          ("confirmed", 31.0, {"ordinals": [1]})], "restarted", "recovering"),
         ([("escalated", 21.0, {"ordinal": 1, "reason": "spares-exhausted"})], "escalated", "escalated"),
         ([("finished", 21.0, {"code": 0, "state": "skipped", "reason": "by rule"})], "skipped", "skipped"),
         ([], "open", "recovering"),
@@ -138,7 +139,7 @@ def test_assumptions_can_be_given() -> None:
 def test_other_ends(records: Records, outcome: str, state: str) -> None:
     result = summarise(told(RECOVERED[:5] + records))
     assert (result.exceptions[0].outcome, result.tasks[0].state) == (outcome, state)
-    if outcome != "relaunched":
+    if outcome != "recovered":
         assert result.exceptions[0].saved is None
         assert result.totals.node_hours == 0
 
@@ -154,14 +155,95 @@ DOUBT: Records = [
 ]
 
 
+def of(report: Report) -> list[tuple[str, str]]:
+    return [(again.job, again.reason) for again in report.tasks[0].run_again]
+
+
 def test_a_lost_batch_host_and_the_same_job_again() -> None:
     assert summarise(told(DOUBT)).tasks[0].state == "unobserved"
     again = [("coordinator:requeue-done", 41.0, {"task": TASK, "outcome": "done"}), *RECOVERED[:3]]
     result = summarise(told([*DOUBT, *((kind, time + 60, data) for kind, time, data in again)]))
-    assert (result.tasks[0].state, result.tasks[0].run_again) == ("running", ["its batch host n01 is lost"])
+    assert (result.tasks[0].state, of(result)) == ("running", [("17", "its batch host n01 is lost")])
     assert "job 17 was to run again: its batch host n01 is lost" in render.markdown(result)
     (line,) = [progress.line(item) for item in told(DOUBT).happenings if "requeue" in item.kind]
     assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
+
+
+def test_what_happened_to_a_job_is_told_of_that_job_and_of_no_later_one() -> None:
+    """The manager submitted the task anew: what was raised in the first job was once told of the second."""
+    crash = [*RECOVERED[:5], ("otherwise", 21.0, {"ordinal": 1, "action": "fail", "reason": "none left"})]
+    first = [*crash, ("coordinator:requeue-decided", 22.0, {"task": TASK, "job_id": "17", "because": "lost"})]
+    again = [("begun", 60.0, {"claim": "18.0", "job_id": "18"}), ("launched", 61.0, {"attempt": 1})]
+    later = [("raised", 70.0, raised(exception="HANG", time=70.0))]
+    result = summarise(told([*first, *again, *later]))
+    assert result.tasks[0].jobs == ["17", "18"]
+    assert [(row.exception, row.job) for row in result.exceptions] == [("CRASH", "17"), ("HANG", "18")]
+    assert [run.job for run in result.tasks[0].runs] == ["17", "18"]
+    assert render.again_lines(result) == ["run_N.1: job 17 was to run again: lost"]
+    text = render.markdown(result)
+    assert "CRASH (attempt 1 of job 17)" in text and "HANG (attempt 1 of job 18)" in text
+
+
+WRONG: Records = [
+    ("begun", 9.0, {"claim": "17.0", "job_id": "17"}),
+    *(
+        record
+        for number in (1, 2, 3)
+        for record in (
+            ("launched", 10.0 * number, {"attempt": number}),
+            ("exited", 10.0 * number + 1, {
+                "attempt": number, "code": 127,
+                "last": {"stdout": ["begins"], "stderr": ["mpirunn: not found"]},
+            }),
+            ("raised", 10.0 * number + 1, raised(number, "ANYHOW", attempt=number, evidence=(Evidence(
+                kind="exit", time=1.0, line="mpirunn: not found", detail="exit status 127"),
+            ))),
+            ("decided", 10.0 * number + 1, {"ordinal": number, "action": ("recover", "fail")[number == 3]}),
+            *((("confirmed", 10.0 * number + 10, {"ordinals": [number], "seconds": 9.0}),) * (number < 3)),
+        )
+    ),
+    ("finished", 32.0, {"code": 127, "state": "failed", "reason": "ANYHOW: budget-spent"}),
+]  # fmt: skip
+
+
+def test_restarts_that_failed_again_are_no_recoveries_and_save_nothing() -> None:
+    result = summarise(told(WRONG))
+    assert [row.outcome for row in result.exceptions] == ["restarted", "restarted", "failed"]
+    totals = result.totals
+    assert (totals.exceptions, totals.recovered, totals.restarted) == (3, 0, 2)
+    assert (totals.saved_seconds, totals.node_hours, totals.recovery_seconds) == (0, 0, 0)
+    assert all(row.saved is row.resubmission is None for row in result.exceptions)
+    for text in (render.markdown(result), html(result), render.headline(result)):
+        assert "0 recovered in place, 2 restarted" in text
+        assert "saved" not in text and "resubmission would" not in text
+
+
+def test_why_an_exit_came_is_told_with_what_was_printed_last() -> None:
+    result = summarise(told(WRONG))
+    assert result.exceptions[0].last.stderr == result.tasks[0].runs[0].last.stderr == ("mpirunn: not found",)
+    file = io.StringIO()
+    render.show(result, Console(file=file, width=200))
+    assert "why   exit status 127; the last line: mpirunn: not found" in file.getvalue()
+    assert "last  stdout: begins" in file.getvalue() and "last  stderr: mpirunn: not found" in file.getvalue()
+    assert "stderr: mpirunn: not found" in html(result)
+    lines = [progress.line(item) for item in told(WRONG).happenings if item.kind == "raised"]
+    assert lines[0] and lines[0].endswith("raised ANYHOW: exit status 127; the last line: mpirunn: not found")
+
+
+def test_a_failure_while_only_observed_is_no_failure_in_the_banner() -> None:
+    records: Records = [
+        ("begun", 9.0, {"claim": "17.0", "job_id": "17", "observe": True}),
+        ("launched", 10.0, {"attempt": 1}),
+        ("finished", 12.0, {"code": 1, "state": "failed", "reason": "only observed: CRASH"}),
+    ]
+    result = summarise(told(records))
+    assert (result.totals.failed, result.totals.observed) == (0, 1)
+    assert "0 failed, 1 failed while only observed" in render.headline(result)
+    assert 'class="verdict bad"' not in html(result)
+    assert "1 failed while only observed" in html(result)
+    acted = summarise(told([("begun", 9.0, {"claim": "17.0"}), *records[1:]]))
+    assert (acted.totals.failed, acted.totals.observed) == (1, 0)
+    assert 'class="verdict bad"' in html(acted)
 
 
 def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
@@ -173,7 +255,7 @@ def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
     result = summarise(told([*DOUBT, *records]))
     task = result.tasks[0]
     assert (task.state, task.exit_code, task.reason, result.totals.failed) == ("failed", 1, "refused", 1)
-    assert task.run_again == ["its batch host n01 is lost: refused: no"]
+    assert of(result) == [("17", "its batch host n01 is lost: refused: no")]
 
 
 def test_why_tasks_have_not_completed_is_told_once_for_each_reason() -> None:
@@ -227,7 +309,7 @@ def test_a_job_that_ran_again_keeps_what_was_raised_before() -> None:
     ]
     result = summarise(told([*escalated, *again]))
     found = [(row.exception, row.outcome, row.ended) for row in result.exceptions]
-    assert found == [("CRASH", "relaunched", None), ("HANG", "escalated", 69.0), ("CRASH", "completed", None)]
+    assert found == [("CRASH", "recovered", None), ("HANG", "escalated", 69.0), ("CRASH", "completed", None)]
     assert result.tasks[0].attempts == 3
     page = html(result)
     bars = re.findall(r'<rect[^>]*class="undecided"[^>]*>', page)
@@ -294,7 +376,7 @@ def test_an_exception_raised_in_the_place_of_another() -> None:
     result = summarise(
         told([*RECOVERED[:5], ("raised", 21.0, second), ("confirmed", 23.0, {"ordinals": [2]})])
     )
-    assert [row.outcome for row in result.exceptions] == ["transformed", "relaunched"]
+    assert [row.outcome for row in result.exceptions] == ["transformed", "restarted"]
 
 
 def test_a_job_that_runs_again() -> None:
@@ -447,7 +529,8 @@ def test_lines_of_a_running_workflow(tmp_path: Path) -> None:
         "run_N.1: raised CRASH: An error in MPI_Send [red]x[/red]",
         "run_N.1: step 1 done: n05 takes its place",
         "run_N.1: runs again (attempt 2)",
-        "run_N.1: recovered in 2.00 s",
+        "run_N.1: restarted in 2.00 s",
+        "run_N.1: recovered from CRASH: the task completed",
         "run_N.1: completed",
     ]
     assert list(feed.lines()) == []

@@ -51,7 +51,7 @@ def test_1_disk_full_once_in_every_task(bed: Bed, filesystems: Path, tmp_path: P
     assert run.status == 0, run.output
     assert stage_outputs(large) == expected
     assert len(run.exceptions()) == len(OAI) * IMAGES
-    assert {row["outcome"] for row in run.exceptions()} == {"relaunched"}
+    assert {row["outcome"] for row in run.exceptions()} == {"recovered"}
     assert len({row["task"] for row in run.exceptions()}) == len(OAI) * IMAGES
     for row in run.exceptions():
         assert "No space left on device" in row["line"], row

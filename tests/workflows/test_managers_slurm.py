@@ -143,7 +143,7 @@ class Desk:
         report = json.loads(self.call(WHESL, "report", "exec", "--json"))
         assert {row["state"] for row in report["tasks"]} == {"completed"}
         assert sorted(row["exception"] for row in report["exceptions"]) == ["FULL", "GLITCH"]
-        assert {row["outcome"] for row in report["exceptions"]} == {"relaunched"}
+        assert {row["outcome"] for row in report["exceptions"]} == {"recovered"}
         sizes = {path.name: path.stat().st_size for path in self.place.glob("*/*.txt")}
         assert sizes == {"full.txt": 2000 * 1024, "glitch.txt": 10 * 1024}
         assert (self.place / "small" / "full.txt").resolve().is_relative_to(self.place / "large")

@@ -152,7 +152,7 @@ def test_a_study_with_a_fault(place: Place) -> None:
     (row,) = report["exceptions"]
     assert (row["task"].partition("/")[2], row["outcome"], row["line"]) == (
         "make_N.2",
-        "relaunched",
+        "recovered",
         "a glitch",
     )
     assert row["file"].endswith("make_N.2.out")
@@ -213,7 +213,7 @@ def test_a_full_disk_moves_what_is_still_to_come(place: Place) -> None:
     assert (new / "use/N.2/use_N.2.slurm.sh").exists(), "Maestro wrote through the link"
     assert (new / "make/N.2/made.txt").read_text() == "words 2\n"
     (row,) = place.report()["exceptions"]
-    assert (row["exception"], row["outcome"]) == ("FULL", "relaunched")
+    assert (row["exception"], row["outcome"]) == ("FULL", "recovered")
     # Maestro's own files are where they were, and are files again.
     assert not (out / "status.csv").is_symlink()
     assert "use_N.2" in (out / "status.csv").read_text()

@@ -172,7 +172,7 @@ def test_an_exception_of_the_instance_above_is_recovered_once(bed: FluxBed, plac
         process.kill()
     assert process.returncode == 0, out + err
     (raised,) = json.loads(out)["exceptions"]
-    assert (raised["exception"], raised["outcome"]) == ("FAILING", "relaunched")
+    assert (raised["exception"], raised["outcome"]) == ("FAILING", "recovered")
     assert (place / "attempts").read_text().count("attempt") == 2
     assert results(bed) == {"waits": "COMPLETED"}
 
@@ -197,7 +197,7 @@ def test_a_node_that_the_instance_above_loses_is_replaced_once(bed: FluxBed, pla
         process.kill()
     assert process.returncode == 0, out + err
     (raised,) = json.loads(out)["exceptions"]
-    assert (raised["exception"], raised["outcome"], raised["node"]) == ("NODELOST", "relaunched", "n02")
+    assert (raised["exception"], raised["outcome"], raised["node"]) == ("NODELOST", "recovered", "n02")
     assert (place / "attempts").read_text() == "attempt 0 on n01,n02\nattempt 1 on n01,n03\n"
     assert results(bed) == {"waits": "COMPLETED"}
 

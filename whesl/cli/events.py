@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -11,7 +12,7 @@ import msgspec
 from whesl.cli import candidates
 from whesl.coordinator.observing import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
-from whesl.model.evidence import kept
+from whesl.model.evidence import LastLines, kept
 from whesl.model.signs import visible
 from whesl.report.happenings import without_coordinator
 from whesl.wire import keys
@@ -114,6 +115,10 @@ def _brief(data: dict[str, Any]) -> str:
             evidence = value.get("evidence") or [{}]
             line = str(evidence[-1].get("line") or evidence[-1].get("detail") or "").strip()
             words.append(f"{value.get('exception')}: {line[:120]}" if line else str(value.get("exception")))
+            continue
+        if key == "last":
+            with contextlib.suppress(msgspec.ValidationError):
+                words.append(f"last={msgspec.convert(value, LastLines).telling[:120]}")
             continue
         text = kept(str(value)) if key == "detail" else ""
         text = text or _plain(value)

@@ -199,6 +199,8 @@ def _report(state: State, data: Data, time: float) -> State:
                 exception_time=entry.ours(when, time),
                 exceptions=ordinal,
             )
+    if data["kind"] == "recovered":
+        return _recovered(state, entry, inner)
     if data["kind"] == "journal":
         return _task(state, entry.id, trouble=str(inner.get("trouble", "")))
     if data["kind"] == "finished":
@@ -210,6 +212,18 @@ def _report(state: State, data: Data, time: float) -> State:
     if data["kind"] == "attempt":
         changes["attempt"] = max(entry.attempt, _whole(inner.get("attempt")))
     return _moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
+
+
+def _recovered(state: State, entry: TaskEntry, inner: Data) -> State:
+    """Restarts went on past what had failed (``whesl.model.reach``)."""
+    told = inner.get("ordinals")
+    ordinals = {ordinal for item in told if (ordinal := _whole(item))} if isinstance(told, list) else set()
+    outcomes = dict(entry.outcomes)
+    for ordinal in ordinals:
+        before = outcomes.get(ordinal)
+        outcomes[ordinal] = Outcome("recovered", before.raised if before else 0.0)
+    recovered = sum(outcome.word == "recovered" for outcome in outcomes.values())
+    return _task(state, entry.id, outcomes=outcomes, recovered=recovered)
 
 
 def _whole(value: Any) -> int:
@@ -328,8 +342,7 @@ def _recovery_done(state: State, data: Data, time: float) -> State:
     entry = state.tasks[data["task"]]
     outcome = Outcome(data["outcome"], data.get("raised", 0.0))
     outcomes = {**entry.outcomes, data["ordinal"]: outcome}
-    recovered = sum(outcome.word == "relaunched" for outcome in outcomes.values())
-    state = _task(state, entry.id, outcomes=outcomes, recovered=recovered)
+    state = _task(state, entry.id, outcomes=outcomes)
     if data["outcome"] == "relaunched" and entry.state in (TaskState.RECOVERING, TaskState.PAUSED):
         state = _said(state, entry.id, outcome.raised + data.get("seconds", 0.0))
         state = _moved(state, entry.id, TaskState.RUNNING, time)

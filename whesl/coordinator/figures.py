@@ -19,6 +19,7 @@ MOST_NAMES = 100
 OTHER = "other"
 # Upper bounds in seconds: from a restart in place to a wait for a person.
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
+# relaunched: the task runs again; recovered: it has gone on past what had failed (``whesl.model.reach``).
 OUTCOMES = frozenset({"relaunched", "paused", "failed", "escalated", "skipped"})
 _REQUEUES = frozenset({"done", "refused"})
 
@@ -72,6 +73,11 @@ class Figures:
             raised = inner.get("raised") if isinstance(inner, Mapping) else None
             name = raised.get("exception") if isinstance(raised, Mapping) else None
             self._raised[self._name(name)] += 1
+        elif kind == "report" and data.get("kind") == "recovered":
+            inner = data.get("data")
+            names = inner.get("exceptions") if isinstance(inner, Mapping) else None
+            for name in names if isinstance(names, list) else ():
+                self._recoveries[self._name(name), "recovered"] += 1
         elif kind == "recovery-done":
             outcome = data["outcome"] if data["outcome"] in OUTCOMES else OTHER
             self._recoveries[self._name(data.get("exception")), outcome] += 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.model.evidence import Evidence, explain
+from whesl.model.evidence import Evidence, LastLines, explain
 
 # Outcomes after which something is still to come.
 UNDECIDED = frozenset({"open", "paused", "escalated"})
@@ -17,7 +17,9 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
     """One exception. Times are seconds; ``time`` is since the epoch; None: did not happen or not known.
 
     ``stacks``: the file with the stacks of what hung. ``others``: evidence beside the main one, in words.
-    ``ended``: when its task's job began again, which put an end to what was undecided.
+    ``job``: of the scheduler, in which it was raised. ``last``: what the failed attempt printed last.
+    ``because``: by what the restarted attempt went on past it. ``ended``: when its task's job began again,
+    which put an end to what was undecided.
     """
 
     task: str
@@ -25,6 +27,7 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
     ordinal: int
     attempt: int
     time: float
+    job: str = ""
     kind: str = ""
     pattern: str = ""
     line: str = ""
@@ -32,6 +35,7 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
     offset: int = -1
     node: str = ""
     detail: str = ""
+    last: LastLines = LastLines()
     stacks: str = ""
     others: list[str] = []
     transformed_from: tuple[str, ...] = ()
@@ -39,6 +43,7 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
     reason: str = ""
     steps: list[str] = []
     outcome: str = "open"
+    because: str = ""
     ended: float | None = None
     seconds: float | None = None
     lost_work: float | None = None

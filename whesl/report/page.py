@@ -25,7 +25,7 @@ from whesl.report.timeline import FOLD, timeline
 # Exceptions whose details are open at first; beyond, one line each tells enough to choose.
 _OPEN = 12
 _TONES = {
-    "relaunched": "good",
+    "recovered": "good",
     "completed": "good",
     "skipped": "good",
     "observed": "calm",
@@ -93,6 +93,8 @@ def _header(report: Report) -> Element:
     said = [f"{totals.completed} of {render.count(totals.tasks, 'task')} completed"]
     if totals.failed:
         said.append(f"{totals.failed} failed")
+    if totals.observed:
+        said.append(f"{totals.observed} failed while only observed")
     if totals.cancelled:
         said.append(f"{totals.cancelled} cancelled")
     if moving:
@@ -102,7 +104,7 @@ def _header(report: Report) -> Element:
     elif totals.recovered == totals.exceptions:
         told = f"{render.count(totals.exceptions, 'exception')}, all recovered in place."
     else:
-        told = f"{render.count(totals.exceptions, 'exception')}, {totals.recovered} recovered in place."
+        told = f"{render.count(totals.exceptions, 'exception')}, {render.became(report)}."
     facts = [report.wms, report.root]
     if report.began is not None and report.until is not None:
         facts.append(f"{stamp(report.began)}, for {seconds(report.until - report.began)}")
@@ -118,7 +120,7 @@ def _header(report: Report) -> Element:
 def _tiles(report: Report) -> Element:
     totals = report.totals
     tiles = [("tasks completed", f"{totals.completed:,}", f"of {totals.tasks:,}")]
-    tiles.append(("exceptions", f"{totals.exceptions:,}", f"{totals.recovered:,} recovered in place"))
+    tiles.append(("exceptions", f"{totals.exceptions:,}", render.became(report)))
     if totals.recovered:
         mean = seconds(totals.recovery_seconds / totals.recovered)
         wait = report.assumptions.queue_wait
@@ -182,10 +184,12 @@ def _evidence(row: ExceptionRow) -> Iterable[Child]:
         ("when", f"{stamp(row.time)}, {render.during(row)}"),
         ("instead of", ", ".join(row.transformed_from)),
         ("also seen", _list(row.others) if row.others else ""),
+        ("printed last", _list(render.last_lines(row.last)) if row.last.telling else ""),
         ("stacks", row.stacks),
         ("done", el("ol", *(el("li", step) for step in row.steps)) if row.steps else row.action),
         ("because", row.reason),
-        ("took", seconds(row.seconds) if row.seconds is not None else ""),
+        ("restarted in", seconds(row.seconds) if row.seconds is not None else ""),
+        ("recovered", row.because),
         ("saved", _saved(row)),
     ]
     yield _definitions((name, value) for name, value in known if value != "")
@@ -255,6 +259,7 @@ def _method(report: Report) -> Iterable[Element]:
     )
     poll = f"{seconds(given.poll_interval)}: how long a manager takes at most to see that a job has ended"
     words = {
+        "recovered": "the restarted attempt completed, or went on clearly past what had failed",
         "resubmission": "queue wait + poll interval + work lost by the failed attempt",
         "in place": "time from raised to running again + work lost by the failed attempt",
         "saved": "resubmission - in place; the lost work is on both sides and cancels out",

@@ -46,7 +46,11 @@ def _text(kind: str, data: Mapping[str, Any]) -> str | None:
         note = data.get("note")
         return f"step {int(data.get('index') or 0) + 1} done{f': {note}' if note else ''}"
     if kind == "confirmed":
-        return f"recovered in {float(data.get('seconds') or 0.0):.2f} s"
+        return f"restarted in {float(data.get('seconds') or 0.0):.2f} s"
+    if kind == "recovered":
+        return (
+            f"recovered from {', '.join(dict.fromkeys(data.get('exceptions') or ()))}: {data.get('because')}"
+        )
     if kind == "observed":
         return f"observed {data.get('exception')}: would {data.get('action')}; nothing was touched"
     if kind in ("otherwise", "step-failed", "paused", "escalated"):

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whesl.model.evidence import explain
+from whesl.model.evidence import LastLines, explain
 from whesl.model.signs import visible
 from whesl.report.exceptions import ExceptionRow
 from whesl.report.summary import Report, TaskRow
@@ -18,7 +18,7 @@ from whesl.report.summary import Report, TaskRow
 _LINE = 160
 _NAMES = 5  # of tasks in one line
 _PIPE = 1_000  # columns of a table in a pipe
-_GOOD = frozenset({"relaunched", "completed", "skipped", "observed", "transformed"})
+_GOOD = frozenset({"recovered", "completed", "skipped", "observed", "transformed"})
 _BAD = frozenset({"failed", "cancelled"})
 
 
@@ -72,9 +72,18 @@ def headline(report: Report) -> str:
     """Return the report in one sentence."""
     totals = report.totals
     ended = f"{totals.completed} of {count(totals.tasks, 'task')} completed, {totals.failed} failed"
+    if totals.observed:
+        ended += f", {totals.observed} failed while only observed"
     if totals.cancelled:
         ended += f", {totals.cancelled} cancelled"
-    return f"{ended}; {count(totals.exceptions, 'exception')}, {totals.recovered} recovered in place"
+    return f"{ended}; {count(totals.exceptions, 'exception')}, {became(report)}"
+
+
+def became(report: Report) -> str:
+    """Return what came of the exceptions: how many were recovered, and how many only restarted."""
+    totals = report.totals
+    again = f", {totals.restarted} restarted" if totals.restarted else ""
+    return f"{totals.recovered} recovered in place{again}"
 
 
 def worth(report: Report) -> list[str]:
@@ -155,9 +164,9 @@ def bad_node_lines(report: Report) -> list[str]:
 def again_lines(report: Report) -> list[str]:
     """Return a line for each time that the scheduler was asked to run a job again."""
     return [
-        f"{row.task.partition('/')[2]}: job {row.jobs[-1] if row.jobs else '-'} was to run again: {because}"
+        f"{row.task.partition('/')[2]}: job {again.job or '-'} was to run again: {again.reason}"
         for row in report.tasks
-        for because in row.run_again
+        for again in row.run_again
     ]
 
 
@@ -194,8 +203,18 @@ def terminal(report: Report) -> RenderableType:
 
 
 def during(row: ExceptionRow) -> str:
-    """Return in which attempt an exception was raised."""
-    return f"in attempt {row.attempt}" if row.attempt else "before attempt 1"
+    """Return in which attempt, and of which job, an exception was raised."""
+    attempt = f"in attempt {row.attempt}" if row.attempt else "before attempt 1"
+    return f"{attempt} of job {row.job}" if row.job else attempt
+
+
+def last_lines(last: LastLines) -> list[str]:
+    """Return what a failed attempt printed last, each line with its stream."""
+    return [
+        f"{name}: {line}"
+        for name, lines in (("stdout", last.stdout), ("stderr", last.stderr))
+        for line in lines
+    ]
 
 
 def _block(row: ExceptionRow) -> list[Text]:
@@ -207,6 +226,9 @@ def _block(row: ExceptionRow) -> list[Text]:
     if row.seconds is not None:
         head.append(f" in {seconds(row.seconds)}")
     lines = [head, Text(f"  why   {why(row)}  ({where(row)})"), Text(f"  done  {done(row)}")]
+    lines += [Text(f"  last  {visible(line)}", style="dim") for line in last_lines(row.last)]
+    if row.because:
+        lines.append(Text(f"  then  {visible(row.because)}", style="dim"))
     if row.stacks:
         lines.append(Text(f"  see   {row.stacks}", style="dim"))
     if row.saved is not None:

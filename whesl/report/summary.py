@@ -1,6 +1,6 @@
 """From records to a report. Pure: the happenings of a workflow in, what is printed out.
 
-What resubmission would have cost, for one exception (seconds)::
+What resubmission would have cost, for one exception that was recovered (``whesl.model.reach``; seconds)::
 
     resubmission = queue wait + poll interval + lost work
     in place     = time from raised to relaunched + lost work
@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from whesl.model.decoding import FOREIGN
-from whesl.model.evidence import Evidence, Raised, kept
+from whesl.model.evidence import Evidence, LastLines, Raised, kept
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
@@ -31,22 +31,36 @@ from whesl.report.happenings import Gathered, Happening
 
 POLL_INTERVAL = 60.0
 _SECONDS_PER_HOUR = 3600.0
-# Outcomes with which the task went on, so that its manager never saw the failure.
-_SAVED = "relaunched"
+# The task runs again / it has gone on past what had failed, so that its manager never saw the failure.
+_RESTARTED, _RECOVERED = "restarted", "recovered"
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One attempt of a task. Times are seconds since the epoch; ``ended`` is None while it runs."""
+    """One attempt of a task. Times are seconds since the epoch; ``ended`` is None while it runs.
+
+    ``job``: in which job of the scheduler. ``exit_code`` is None where it was ended. ``last``: what a failed
+    one printed last.
+    """
 
     attempt: int
     started: float
     ended: float | None = None
+    job: str = ""
+    exit_code: int | None = None
+    last: LastLines = LastLines()
+
+
+class RunAgain(msgspec.Struct, kw_only=True):
+    """Why the scheduler was asked to run a job again, and what it said when it refused."""
+
+    job: str
+    reason: str
 
 
 class TaskRow(msgspec.Struct, kw_only=True):
     """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
 
-    ``run_again``: why the scheduler was asked to run the same job again, and what it said.
+    ``observed``: it was only observed.
     """
 
     task: str
@@ -58,8 +72,9 @@ class TaskRow(msgspec.Struct, kw_only=True):
     reason: str = ""
     nodes: int = 1
     jobs: list[str] = []
-    run_again: list[str] = []
+    run_again: list[RunAgain] = []
     runs: list[Run] = []
+    observed: bool = False
     submitted: float | None = None
     queue_wait: float | None = None
     started: float | None = None
@@ -67,14 +82,19 @@ class TaskRow(msgspec.Struct, kw_only=True):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums over the workflow."""
+    """Sums over the workflow. ``failed`` are without ``observed``: tasks that failed while only observed.
+
+    Seconds and node-hours are those of the recovered exceptions.
+    """
 
     tasks: int
     completed: int
     failed: int
+    observed: int
     cancelled: int
     exceptions: int
     recovered: int
+    restarted: int
     recovery_seconds: float
     saved_seconds: float
     node_hours: float
@@ -186,14 +206,17 @@ class Summary:
 
 
 def _totals(tasks: tuple[TaskRow, ...], rows: list[ExceptionRow]) -> Totals:
-    recovered = [row for row in rows if row.outcome == _SAVED]
+    recovered = [row for row in rows if row.outcome == _RECOVERED]
+    failed = [row for row in tasks if row.state == TaskState.FAILED]
     return Totals(
         tasks=len(tasks),
         completed=sum(row.state in (TaskState.COMPLETED, TaskState.SKIPPED) for row in tasks),
-        failed=sum(row.state == TaskState.FAILED for row in tasks),
+        failed=sum(not row.observed for row in failed),
+        observed=sum(row.observed for row in failed),
         cancelled=sum(row.state == TaskState.CANCELLED for row in tasks),
         exceptions=len(rows),
         recovered=len(recovered),
+        restarted=sum(row.outcome == _RESTARTED for row in rows),
         recovery_seconds=sum(row.seconds or 0.0 for row in recovered),
         saved_seconds=sum(row.saved or 0.0 for row in recovered),
         node_hours=sum(row.node_hours or 0.0 for row in recovered),
@@ -229,7 +252,7 @@ class _Fold:
         self.past: list[ExceptionRow] = []  # of earlier ones, whose ordinals were the same
         self.bad_nodes: list[BadNode] = []
         self._submitted = submitted
-        self._claim = ""
+        self._claim = self._job = ""
         self._attempts_before = 0
         self._attempt_started: float | None = None
         self._planned: dict[int, list[str]] = {}
@@ -247,7 +270,7 @@ class _Fold:
     def count(self, wait: float, poll_interval: float) -> None:
         """Work out what each recovery was worth, now that the waits are known."""
         for row in self.raised():
-            if row.outcome == _SAVED and row.seconds is not None:
+            if row.outcome == _RECOVERED and row.seconds is not None:
                 lost = row.lost_work or 0.0
                 row.resubmission = wait + poll_interval + lost
                 row.saved = row.resubmission - (row.seconds + lost)
@@ -269,6 +292,8 @@ class _Fold:
         self.row.state = TaskState.RUNNING.value
         self.row.ended = None
         self.row.exit_code = None
+        self.row.observed = bool(data.get("observe"))
+        self._job = job
         if job and job not in self.row.jobs:
             self.row.jobs.append(job)
             asked = self._submitted.get(job.partition("_")[0])
@@ -301,7 +326,7 @@ class _Fold:
         self._stop(time)
         attempt = int(data.get("attempt") or len(self.row.runs) + 1)
         self._count_attempt(attempt)
-        self.row.runs.append(Run(attempt=attempt, started=time))
+        self.row.runs.append(Run(attempt=attempt, started=time, job=self._job))
         if self.row.started is None:
             self.row.started = time
         self._state(TaskState.RUNNING)
@@ -316,6 +341,13 @@ class _Fold:
 
     def _on_exited(self, data: dict[str, Any], time: float) -> None:
         self._stop(time)
+        last = msgspec.convert(data.get("last") or {}, LastLines)
+        if self.row.runs:
+            self.row.runs[-1].exit_code, self.row.runs[-1].last = data.get("code"), last
+        for row in self.rows.values():
+            # What was raised by a line of its output has ended with it.
+            if row.attempt == data.get("attempt"):
+                row.last = last
 
     def _on_raised(self, data: dict[str, Any], time: float) -> None:
         try:
@@ -327,10 +359,13 @@ class _Fold:
             exception=raised.exception,
             ordinal=raised.ordinal,
             attempt=raised.attempt,
+            job=self._job,
             time=time,
             transformed_from=raised.transformed_from,
         )
         put_evidence(row, raised.evidence)
+        if self.row.runs and self.row.runs[-1].attempt == raised.attempt:
+            row.last = self.row.runs[-1].last
         if self._attempt_started is not None:
             row.lost_work = max(0.0, time - self._attempt_started)
         self.rows[raised.ordinal] = row
@@ -410,8 +445,14 @@ class _Fold:
         for ordinal in data.get("ordinals") or ():
             row = self.rows.get(int(ordinal))
             if row is not None:
-                row.outcome = _SAVED
+                row.outcome = _RESTARTED
                 row.seconds = max(0.0, time - row.time)
+
+    def _on_recovered(self, data: dict[str, Any], time: float) -> None:
+        for ordinal in data.get("ordinals") or ():
+            row = self.rows.get(int(ordinal))
+            if row is not None:
+                row.outcome, row.because = _RECOVERED, str(data.get("because") or "")
 
     def _on_paused(self, data: dict[str, Any], time: float) -> None:
         row = self._exception(data)
@@ -451,11 +492,12 @@ class _Fold:
             self._state(TaskState(data["state"]))
 
     def _on_coordinator_requeue_decided(self, data: dict[str, Any], time: float) -> None:
-        self.row.run_again.append(str(data.get("because") or ""))
+        job = str(data.get("job_id") or "")
+        self.row.run_again.append(RunAgain(job=job, reason=str(data.get("because") or "")))
 
     def _on_coordinator_requeue_done(self, data: dict[str, Any], time: float) -> None:
         if data.get("outcome") == "refused" and self.row.run_again:
-            self.row.run_again[-1] += f": refused: {data.get('reason')}"
+            self.row.run_again[-1].reason += f": refused: {data.get('reason')}"
 
     def _on_coordinator_bad_node(self, data: dict[str, Any], time: float) -> None:
         self.bad_nodes.append(msgspec.convert(data["bad_node"], BadNode))

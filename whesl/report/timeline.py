@@ -111,7 +111,11 @@ def _legend(report: Report) -> Element:
         (True, _bar(0, 100, "run"), "attempt"),
         (failed, _bar(0, 100, "run lost"), "attempt that failed for good"),
         (bool(report.exceptions), _mark(50, "raised"), "exception"),
-        (any(row.seconds is not None for row in report.exceptions), _bar(0, 100, "recovery"), "recovery"),
+        (
+            any(row.seconds is not None for row in report.exceptions),
+            _bar(0, 100, "recovery"),
+            "until it ran again",
+        ),
         (
             any(row.outcome in UNDECIDED for row in report.exceptions),
             _bar(0, 100, "undecided"),
@@ -217,7 +221,7 @@ def _exception(number: int, item: ExceptionRow, row: TaskRow, scale: Scale) -> l
         if item.time + waited > scale.until:
             parts.append(_at(100, el("path", d="M-5 19l5 3l-5 3", class_="beyond")))
     if item.seconds is not None:
-        text = f"{item.exception}: recovered in {seconds(item.seconds)}"
+        text = f"{item.exception}: {item.outcome}, running again after {seconds(item.seconds)}"
         parts.append(_bar(at, scale.place(item.time + item.seconds), "recovery", title=text))
     elif item.outcome in UNDECIDED:
         ended = next((time for time in (item.ended, row.ended) if time is not None), scale.until)
