@@ -413,7 +413,7 @@ def instead(turn: Turn, action: str, reason: str, *, became: str = "") -> None:
 
 def _conclude(turn: Turn, recovery: Recovery) -> None:
     state = turn.state
-    reason = f"{recovery.raised.exception}: {recovery.reason} ({rules.why(recovery.raised)})"
+    reason = rules.with_evidence(recovery.raised, recovery.reason)
     if recovery.action == "pause":
         turn.record("paused", ordinal=recovery.ordinal, reason=reason)
         turn.report_recovery(recovery, "paused")

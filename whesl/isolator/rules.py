@@ -163,6 +163,13 @@ def why(raised: Raised) -> str:
     return f"{last.kind}: {what}" if what else last.kind
 
 
+def with_evidence(raised: Raised, reason: str) -> str:
+    """Return why a task goes no further: the exception, what ended its recovery, and what had been seen."""
+    seen = why(raised)
+    told = seen.partition(": ")[2] or seen
+    return f"{raised.exception}: {reason}" + ("" if told in reason else f" ({seen})")
+
+
 def transformed(state: State, found: Found, now: float) -> Transformed:
     """Return the exception that is raised in the end, and through which others it came to that.
 
