@@ -171,10 +171,16 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
 
 def test_what_happened_to_a_job_is_told_of_that_job_and_of_no_later_one() -> None:
     """The manager submitted the task anew: what was raised in the first job was once told of the second."""
-    crash = [*RECOVERED[:5], ("otherwise", 21.0, {"ordinal": 1, "action": "fail", "reason": "none left"})]
-    first = [*crash, ("coordinator:requeue-decided", 22.0, {"task": TASK, "job_id": "17", "because": "lost"})]
-    again = [("begun", 60.0, {"claim": "18.0", "job_id": "18"}), ("launched", 61.0, {"attempt": 1})]
-    later = [("raised", 70.0, raised(exception="HANG", time=70.0))]
+    crash: Records = [
+        *RECOVERED[:5],
+        ("otherwise", 21.0, {"ordinal": 1, "action": "fail", "reason": "none left"}),
+    ]
+    first: Records = [
+        *crash,
+        ("coordinator:requeue-decided", 22.0, {"task": TASK, "job_id": "17", "because": "lost"}),
+    ]
+    again: Records = [("begun", 60.0, {"claim": "18.0", "job_id": "18"}), ("launched", 61.0, {"attempt": 1})]
+    later: Records = [("raised", 70.0, raised(exception="HANG", time=70.0))]
     result = summarise(told([*first, *again, *later]))
     assert result.tasks[0].jobs == ["17", "18"]
     assert [(row.exception, row.job) for row in result.exceptions] == [("CRASH", "17"), ("HANG", "18")]
@@ -184,26 +190,27 @@ def test_what_happened_to_a_job_is_told_of_that_job_and_of_no_later_one() -> Non
     assert "CRASH (attempt 1 of job 17)" in text and "HANG (attempt 1 of job 18)" in text
 
 
+def failing(number: int) -> Records:
+    """One of three attempts that cannot start its program."""
+    at, line = 10.0 * number, "mpirunn: not found"
+    seen = (Evidence(kind="exit", time=at, line=line, detail="exit status 127"),)
+    last = {"stdout": ["begins"], "stderr": [line]}
+    records: Records = [
+        ("launched", at, {"attempt": number}),
+        ("exited", at + 1, {"attempt": number, "code": 127, "last": last}),
+        ("raised", at + 1, raised(number, "ANYHOW", attempt=number, evidence=seen)),
+        ("decided", at + 1, {"ordinal": number, "action": ("recover", "fail")[number == 3]}),
+    ]
+    return records + [("confirmed", at + 10, {"ordinals": [number], "seconds": 9.0})] * (number < 3)
+
+
 WRONG: Records = [
     ("begun", 9.0, {"claim": "17.0", "job_id": "17"}),
-    *(
-        record
-        for number in (1, 2, 3)
-        for record in (
-            ("launched", 10.0 * number, {"attempt": number}),
-            ("exited", 10.0 * number + 1, {
-                "attempt": number, "code": 127,
-                "last": {"stdout": ["begins"], "stderr": ["mpirunn: not found"]},
-            }),
-            ("raised", 10.0 * number + 1, raised(number, "ANYHOW", attempt=number, evidence=(Evidence(
-                kind="exit", time=1.0, line="mpirunn: not found", detail="exit status 127"),
-            ))),
-            ("decided", 10.0 * number + 1, {"ordinal": number, "action": ("recover", "fail")[number == 3]}),
-            *((("confirmed", 10.0 * number + 10, {"ordinals": [number], "seconds": 9.0}),) * (number < 3)),
-        )
-    ),
+    *failing(1),
+    *failing(2),
+    *failing(3),
     ("finished", 32.0, {"code": 127, "state": "failed", "reason": "ANYHOW: budget-spent"}),
-]  # fmt: skip
+]
 
 
 def test_restarts_that_failed_again_are_no_recoveries_and_save_nothing() -> None:
