@@ -208,9 +208,9 @@ def test_files_that_cannot_be_included(tmp_path: Path) -> None:
 
 
 def test_a_misspelled_statement_does_not_make_everything_undeclared(tmp_path: Path) -> None:
-    assert [d.code for d in check(tmp_path, f"INCLUDE mpi\n{STEP.format('MPI_ABORT')}").diagnostics] == [
-        "ESL010"
-    ]
+    assert [
+        d.code for d in check(tmp_path, f"INCLUDE mpi\n{HEAD}{STEP.format('MPI_ABORT')}").diagnostics
+    ] == ["ESL010"]
 
 
 def test_jobs_of_included_files_may_be_of_another_workflow(tmp_path: Path) -> None:

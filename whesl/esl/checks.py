@@ -10,7 +10,7 @@ from typing import TypeVar
 from whesl.esl import quantities, syntax
 from whesl.esl.declarations import Declarations
 from whesl.esl.detections import DetectionCheck
-from whesl.esl.diagnostics import Severity
+from whesl.esl.diagnostics import Severity, nearest
 from whesl.esl.parsing import Parsed
 from whesl.esl.recoveries import Captured, RecoveryCheck
 from whesl.esl.source import Source
@@ -61,6 +61,7 @@ class _Check:
         self._parsed = parsed
         self._declarations = Declarations(source, parsed)
         self._jobs = _Jobs(workflow) if workflow is not None else None
+        self._unclear = set(parsed.broken_handling)  # exceptions that have a wrong detection
         self._live = live(source, parsed, self._declarations.exceptions)
 
     def run(self) -> Spec | None:
@@ -74,7 +75,8 @@ class _Check:
             for name, declared in self._declared()
         ]
         self._declarations.collisions(self._live)
-        self._completeness(detected, recovered)
+        undeclared = self._declarations.undeclared()
+        self._completeness(detected, recovered, undeclared)
         self._never_started(detected, steps)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
@@ -115,6 +117,8 @@ class _Check:
             detection = checker.detection(statement)
             if detection is not None:
                 found.setdefault(statement.exception.text, []).append(detection)
+            else:
+                self._unclear.add(statement.exception.text)
         return found
 
     def _steps(
@@ -131,8 +135,8 @@ class _Check:
             self._declarations.exception(statement.exception)
             if name not in captured:
                 captured[name] = _captured(name, detections)
-            # What a broken detection captures is not known, so that no placeholder is called unknown.
-            known = None if name in self._parsed.broken_handling else captured[name]
+            # What a wrong detection captures is not known, so that no placeholder is called unknown.
+            known = None if name in self._unclear else captured[name]
             step = checker.step(statement, levels.get(name), known)
             if step is not None:
                 found.setdefault(name, []).append(step)
@@ -220,9 +224,17 @@ class _Check:
     # The whole --------------------------------------------------------------------------------------
 
     def _completeness(
-        self, detected: Iterable[syntax.Detected], recovered: Iterable[syntax.Recovered]
+        self,
+        detected: Iterable[syntax.Detected],
+        recovered: Iterable[syntax.Recovered],
+        undeclared: frozenset[str],
     ) -> None:
-        """Find exceptions that are never raised, and those that nothing is done about."""
+        """Find exceptions that are never raised, and those that nothing is done about.
+
+        A statement about an exception that is not declared may be meant for one that lacks it.
+        """
+        if self._parsed.incomplete:
+            return
         seen = {statement.exception.text for statement in detected}
         handled = {statement.exception.text for statement in recovered}
         counted = {s.form.exception.text for s in detected if isinstance(s.form, syntax.Counted)}
@@ -230,29 +242,38 @@ class _Check:
         targets = {
             c.exception.text for c in clauses if isinstance(c, syntax.Else) and c.exception is not None
         }
-        raised, cared_for = seen | targets, handled | counted
-        for name, declared in self._declared():
-            if name in self._parsed.broken_handling or self._parsed.incomplete:
-                continue
-            word = declared.name
-            if name not in raised:
-                self._findings.add(
-                    "ESL040",
-                    f"the exception {name[:40]} is never detected",
-                    word.start,
-                    word.end,
-                    hint=f"add: EXCEPTION DETECTION {name[:40]} ...",
-                )
-            decided = any(isinstance(clause, syntax.Else) for clause in declared.clauses)
-            if name not in cared_for and not decided:
-                self._findings.add(
-                    "ESL041",
-                    f"the exception {name[:40]} has no recovery step: the task fails when it is raised",
-                    word.start,
-                    word.end,
-                    severity=Severity.WARNING,
-                    hint=f"add: EXCEPTION RECOVERY STEP {name[:40]} ..., or say ELSE FAIL if that is meant",
-                )
+        declared = [(n, d) for n, d in self._declared() if n not in self._parsed.broken_handling]
+        silent = [(name, d.name) for name, d in declared if name not in seen | targets]
+        elsewhere = undeclared & seen, self._lost(self._parsed.detections)
+        for name, word in _unexplained(silent, *elsewhere):
+            self._findings.add(
+                "ESL040",
+                f"the exception {name[:40]} is never detected",
+                word.start,
+                word.end,
+                hint=f"add: EXCEPTION DETECTION {name[:40]} ...",
+            )
+        idle = [
+            (name, d.name)
+            for name, d in declared
+            if name not in handled | counted
+            and name in seen | targets
+            and not any(isinstance(clause, syntax.Else) for clause in d.clauses)
+        ]
+        elsewhere = undeclared & (handled | counted), self._lost(self._parsed.recoveries)
+        for name, word in _unexplained(idle, *elsewhere):
+            self._findings.add(
+                "ESL041",
+                f"the exception {name[:40]} has no recovery step: the task fails when it is raised",
+                word.start,
+                word.end,
+                severity=Severity.WARNING,
+                hint=f"add: EXCEPTION RECOVERY STEP {name[:40]} ..., or say ELSE FAIL if that is meant",
+            )
+
+    def _lost(self, names: Iterable[str]) -> int:
+        """Return how many broken statements name no exception that there is."""
+        return sum(name not in self._declarations.exceptions for name in names)
 
     def _never_started(
         self, detected: Iterable[syntax.Detected], steps: Mapping[str, Sequence[RecoveryStep]]
@@ -336,6 +357,23 @@ def live(source: Source, parsed: Parsed, declared: Mapping[str, syntax.Declared]
         names |= fresh
         work += fresh
     return frozenset(names)
+
+
+def _unexplained(
+    lacking: list[tuple[str, Word]], undeclared: Iterable[str], lost: int
+) -> list[tuple[str, Word]]:
+    """Return the exceptions that lack a statement, without those that another statement may be meant for.
+
+    Args:
+        lacking: the exceptions.
+        undeclared: names in such statements that are no exception's, each for the one that is most like it.
+        lost: how many such statements have no name.
+    """
+    rest = dict(lacking)
+    for name in undeclared:
+        if rest:
+            rest.pop(nearest(name, rest) or next(iter(rest)))
+    return list(rest.items())[lost:]
 
 
 def _between(first: Word, code: int, last: Word) -> bool:

@@ -34,6 +34,10 @@ class Declarations:
         self._findings = source.findings
         self._broken = parsed.broken_declarations
         self._incomplete = parsed.incomplete
+        self._unsure = set(parsed.unsure)  # kinds of which something may be declared that is not known
+        self._unnamed = parsed.unnamed  # exceptions that may be declared under a name that is not known
+        self._missing: set[str] = set()  # what has been called undeclared
+        self._undeclared_exceptions: dict[str, list[Word]] = {}
         self.entities: dict[Entity, Word] = {}
         self.levels: dict[Level, Word] = {}
         self.resources: dict[ResourceKind, dict[Operation, str | None]] = {}
@@ -61,8 +65,10 @@ class Declarations:
         for name in names:
             kind = self._known(name, kinds, what, codes[0])
             if kind is None:
+                self._unsure.add(kinds)
                 continue
             if kind in declared and self._same_file(name, declared[kind]):
+                self._unsure.add(kinds)
                 self._findings.add(
                     codes[1],
                     f"the {what} {kind.value} is declared twice",
@@ -75,8 +81,10 @@ class Declarations:
     def _declare_resource(self, statement: syntax.Resource) -> None:
         kind = self._known(statement.name, ResourceKind, "resource", "ESL022")
         named = self._offered.setdefault(kind, []) if kind is not None else []
-        if any(self._same_file(statement.name, other) for other in named):
-            assert kind is not None
+        if kind is None:
+            self._unsure.add(ResourceKind)
+        elif any(self._same_file(statement.name, other) for other in named):
+            self._unsure.add(ResourceKind)
             self._findings.add(
                 "ESL026",
                 f"the resource {kind.value} is declared twice",
@@ -90,8 +98,10 @@ class Declarations:
         for offer in statement.offers:
             operation = self._known(offer.operation, Operation, "operation", "ESL023")
             if operation is None:
+                self._unsure.add(ResourceKind)
                 continue
             if operation in seen:
+                self._unsure.add(ResourceKind)
                 self._findings.add(
                     "ESL027",
                     f"the operation {operation.value} is declared twice",
@@ -120,6 +130,7 @@ class Declarations:
         if first is statement:
             return
         if self._same_file(name, first.name):
+            self._unnamed += 1
             self._findings.add(
                 "ESL028",
                 f"the exception {name.text} is declared twice",
@@ -198,7 +209,8 @@ class Declarations:
         """Return the entity that a recovery step names."""
         kind = self._known(name, Entity, "entity", "ESL020")
         if kind is not None and kind not in self.entities:
-            self._undeclared(name, f"the entity {kind.value}", "ESL030", f"DECLARE ENTITY {kind.value}")
+            declare = f"DECLARE ENTITY {kind.value}"
+            self._undeclared(name, Entity, f"the entity {kind.value}", "ESL030", declare)
         return kind
 
     def level(self, name: Word) -> Level | None:
@@ -206,7 +218,7 @@ class Declarations:
         kind = self._known(name, Level, "exception type", "ESL021")
         if kind is not None and kind not in self.levels:
             declare = f"DECLARE EXCEPTION_TYPE {kind.value}"
-            self._undeclared(name, f"the exception type {kind.value}", "ESL031", declare)
+            self._undeclared(name, Level, f"the exception type {kind.value}", "ESL031", declare)
         return kind
 
     def operation(self, resource: Word, operation: Word) -> tuple[ResourceKind, Operation] | None:
@@ -217,29 +229,44 @@ class Declarations:
             return None
         if kind not in self.resources:
             declare = f"DECLARE RESOURCE {kind.value}[{done.value}]"
-            self._undeclared(resource, f"the resource {kind.value}", "ESL032", declare)
+            self._undeclared(resource, ResourceKind, f"the resource {kind.value}", "ESL032", declare)
         elif done not in self.resources[kind]:
             offered = ", ".join(operation.value for operation in self.resources[kind])
             self._undeclared(
                 operation,
+                ResourceKind,
                 f"the operation {done.value} of {kind.value}",
                 "ESL033",
                 f"DECLARE RESOURCE {kind.value}[{offered}{', ' if offered else ''}{done.value}]",
             )
         return kind, done
 
-    def exception(self, name: Word) -> syntax.Declared | None:
-        """Return the exception that a statement is about."""
-        found = self.exceptions.get(name.text)
-        if found is None and name.text not in self._broken and not self._incomplete:
+    def offers(self, resource: ResourceKind, operation: Operation) -> bool:
+        """Whether an operation is declared."""
+        return operation in self.resources.get(resource, {})
+
+    def exception(self, name: Word) -> None:
+        """Note that a statement is about an exception; ``undeclared`` tells of those that there are not."""
+        if name.text not in self.exceptions and name.text not in self._broken and not self._incomplete:
+            self._undeclared_exceptions.setdefault(name.text, []).append(name)
+
+    def undeclared(self) -> frozenset[str]:
+        """Find the exceptions that are not declared, each once, and return their names.
+
+        A declaration that has lost its name, or has that of another, may be that of one of them: of the one
+        that is named most often.
+        """
+        named = sorted(self._undeclared_exceptions.values(), key=len, reverse=True)
+        for name, *others in named[self._unnamed :]:
+            times = f" (named {len(others) + 1} times)" if others else ""
             self._findings.add(
                 "ESL034",
-                f"the exception {_shown(name)} is not declared",
+                f"the exception {_shown(name)} is not declared{times}",
                 name.start,
                 name.end,
                 hint=self._where_from(name.text),
             )
-        return found
+        return frozenset(self._undeclared_exceptions)
 
     def _where_from(self, name: str) -> str:
         """Return the hint for an exception that is not declared."""
@@ -249,9 +276,11 @@ class Declarations:
             return f'add: INCLUDE "{libraries[0]}"' + "".join(f' or "{other}"' for other in libraries[1:])
         return near or "DECLARE EXCEPTION names it, its type and its jobs"
 
-    def _undeclared(self, name: Word, what: str, code: str, declare: str) -> None:
-        if name.text not in self._broken and not self._incomplete:
-            self._findings.add(code, f"{what} is not declared", name.start, name.end, hint=f"add: {declare}")
+    def _undeclared(self, name: Word, kind: type[Enum], what: str, code: str, declare: str) -> None:
+        if kind in self._unsure or name.text in self._broken or self._incomplete or what in self._missing:
+            return
+        self._missing.add(what)
+        self._findings.add(code, f"{what} is not declared", name.start, name.end, hint=f"add: {declare}")
 
     def handler(self, resource: ResourceKind, operation: Operation) -> str | None:
         """Return the custom handler of an operation, if it has one."""

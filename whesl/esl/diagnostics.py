@@ -29,6 +29,7 @@ CODES: dict[str, str] = {
     "ESL006": "a bracket or brace is not closed",
     "ESL007": "more findings than are shown",
     "ESL008": "not a specification",
+    "ESL009": "words in the wrong order",
     "ESL010": "unexpected word",
     "ESL011": "unknown statement",
     "ESL012": "not available in this version",
@@ -165,12 +166,17 @@ class Findings:
         self._found: list[tuple[int, Diagnostic]] = []  # with the number of the file
         self._left_out = 0
         self._suggestions = 0
+        self._left: list[tuple[int, int]] = []
         self.failed = False
 
     @property
     def full(self) -> bool:
         """Whether further findings are only counted, so that their words need not be made."""
         return len(self._found) >= MAX_FINDINGS
+
+    def leave(self, start: int, end: int) -> None:
+        """Say nothing more about what stands from ``start`` to before ``end``: it is known only by guess."""
+        self._left.append((start, end))
 
     def add(
         self,
@@ -186,6 +192,8 @@ class Findings:
         """Record a finding about the characters from offset ``start`` to before ``end``."""
         if code not in CODES:
             raise KeyError(code)
+        if any(first <= start < last for first, last in self._left):
+            return
         self.failed = self.failed or severity is Severity.ERROR
         if self.full:
             self._left_out += 1
@@ -240,11 +248,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return folded[found[0]] if found else ""
 
 
-def one_of(words: Sequence[str]) -> str:
+def one_of(words: Sequence[str], joined: str = "or") -> str:
     """Return words as a list in a sentence: ``a, b or c``."""
     if len(words) < 2:
         return "".join(words)
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+    return f"{', '.join(words[:-1])} {joined} {words[-1]}"
 
 
 def render(diagnostic: Diagnostic, lines: Sequence[str]) -> str:

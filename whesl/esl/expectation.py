@@ -54,34 +54,107 @@ _KINDS = (*range(Token.MIN_USER_TOKEN_TYPE, len(_R.symbolicNames)), int(Token.EO
 
 # A configuration: a state, and the states and rules that follow when its rules end, innermost first.
 Stack = tuple[tuple[Any, int], ...]
+Configurations = tuple[tuple[Any, Stack], ...]
+# Rules whose word is one of a few, whatever the grammar lets pass.
+_NAMED = {
+    _R.RULE_entity: frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"}),
+    _R.RULE_level: frozenset(level.value for level in Level),
+    _R.RULE_resource: frozenset(resource.value for resource in ResourceKind),
+    _R.RULE_operation: frozenset(operation.value for operation in Operation),
+}
+KEYWORD = "(keyword)"
+_KNOWN = frozenset().union(*_NAMED.values())
+
+
+class Automaton:
+    """The grammar's automaton for one statement, with every step remembered.
+
+    The grammar nests nothing in itself, so that there are few states.
+    """
+
+    DEAD = -1
+
+    def __init__(self) -> None:
+        self._numbers: dict[Configurations, int] = {}
+        self._configurations: list[Configurations] = []
+        self._moves: dict[tuple[int, int, str], int] = {}
+        start = _R.atn.ruleToStartState[_R.RULE_line]
+        self.start = self._number(_closure([(start, ((None, _R.RULE_line),))]))
+
+    def _number(self, configurations: Configurations) -> int:
+        if not configurations:
+            return self.DEAD
+        number = self._numbers.setdefault(configurations, len(self._configurations))
+        if number == len(self._configurations):
+            self._configurations.append(configurations)
+        return number
+
+    def step(self, state: int, kind: int, text: str = "") -> int:
+        """Return the state behind a token, or ``DEAD``.
+
+        Args:
+            state: the state before it.
+            kind: the token's kind.
+            text: the token; entities, levels, resources and operations have to be those that there are.
+                Left out, any word will do; ``KEYWORD``: the token itself, not a name that is written like it.
+        """
+        if state == self.DEAD:
+            return state
+        said = text if text in _KNOWN or text == KEYWORD else "?" if text else ""
+        number = self._moves.get((state, kind, said))
+        if number is None:
+            number = self._moves[state, kind, said] = self._number(
+                _closure(
+                    [
+                        (transition.target, stack)
+                        for at, stack in self._configurations[state]
+                        for transition in at.transitions
+                        if _reads(transition, kind) and (not said or _is_known(said, stack))
+                    ]
+                )
+            )
+        return number
+
+    def ends(self, state: int) -> bool:
+        """Whether the statement may end in a state."""
+        return self.step(state, int(Token.EOF)) != self.DEAD
+
+    def words(self, state: int) -> tuple[str, ...]:
+        """Return what may come next, in words, each once, keywords as they are written."""
+        words: dict[str, None] = {}
+        for at, stack in self._configurations[state] if state != self.DEAD else ():
+            for transition in at.transitions:
+                for kind in _KINDS:
+                    if _reads(transition, kind):
+                        words.update(dict.fromkeys(_words(kind, [rule for _, rule in stack])))
+        return tuple(words)
+
+
+def _is_known(said: str, stack: Stack) -> bool:
+    if said == KEYWORD:
+        return stack[0][1] not in (_R.RULE_word, _R.RULE_job)
+    return all(said in _NAMED[rule] for _, rule in stack if rule in _NAMED)
+
+
+@lru_cache(maxsize=1)
+def automaton() -> Automaton:
+    """Return the one automaton of the process."""
+    return Automaton()
 
 
 def expected(types: Sequence[int]) -> tuple[str, ...]:
-    """Return what may follow the tokens of a statement, in words, each once, keywords as they are written.
+    """Return what may follow the tokens of a statement, in words.
 
     Args:
         types: the kinds of the tokens before the error, from the statement's first.
     """
     if len(types) > MAX_TOKENS:
         return ()
-    start = _R.atn.ruleToStartState[_R.RULE_line]
-    configurations = _closure([(start, ((None, _R.RULE_line),))])
+    walk = automaton()
+    state = walk.start
     for kind in types:
-        configurations = _closure(
-            [
-                (transition.target, stack)
-                for state, stack in configurations
-                for transition in state.transitions
-                if _reads(transition, kind)
-            ]
-        )
-    words: dict[str, None] = {}
-    for state, stack in configurations:
-        for transition in state.transitions:
-            for kind in _KINDS:
-                if _reads(transition, kind):
-                    words.update(dict.fromkeys(_words(kind, [rule for _, rule in stack])))
-    return tuple(words)
+        state = walk.step(state, kind)
+    return walk.words(state)
 
 
 def _reads(transition: Any, kind: int) -> bool:
@@ -89,7 +162,7 @@ def _reads(transition: Any, kind: int) -> bool:
     return not transition.isEpsilon and bool(transition.matches(kind, Token.MIN_USER_TOKEN_TYPE, _KINDS[-2]))
 
 
-def _closure(configurations: list[tuple[Any, Stack]]) -> list[tuple[Any, Stack]]:
+def _closure(configurations: list[tuple[Any, Stack]]) -> Configurations:
     """Return the configurations in which a token is next, reached without reading one."""
     seen = set()
     found = []
@@ -112,7 +185,7 @@ def _closure(configurations: list[tuple[Any, Stack]]) -> list[tuple[Any, Stack]]
                 work.append((transition.target, (inner, *stack)))
             elif transition.isEpsilon:
                 work.append((transition.target, stack))
-    return found
+    return tuple(found)
 
 
 def _words(kind: int, rules: list[int]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from antlr4 import InputStream, Token
 from antlr4.dfa.DFA import DFA
@@ -68,6 +69,26 @@ class Lexeme(TerminalNode):  # type: ignore[misc]
     def getText(self) -> str:  # noqa: N802 - the runtime's name
         """Return the token's text."""
         return self.text
+
+
+class Problem(NamedTuple):
+    """What is wrong with characters that are no token: a code of ``diagnostics.CODES``, and where."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+    hint: str
+
+
+class Invalid(Lexeme):
+    """Characters that are no token, and why. No statement can have them, so the parser comes to each."""
+
+    __slots__ = ("problem",)
+
+    def __init__(self, text: str, start: int, index: int, problem: Problem) -> None:
+        super().__init__(ESLLexer.INVALID, text, start, index)
+        self.problem = problem
 
 
 class LexemeStream:
@@ -179,7 +200,7 @@ def automaton() -> Automaton:
 
 
 def statements(source: Source, part: Part | None = None) -> Iterator[list[Lexeme]]:
-    """Yield the tokens of each statement, with an end token, and record what is no token.
+    """Yield the tokens of each statement, with an end token; what is no token is ``Invalid``.
 
     A line that begins with DECLARE, EXCEPTION or INCLUDE begins a statement, unless the line before is
     continued; so a bracket that is never closed costs one statement and not the rest of the file.
@@ -199,7 +220,7 @@ def statements(source: Source, part: Part | None = None) -> Iterator[list[Lexeme
     plain = text if text.isascii() else _NOT_ASCII.sub(_OTHER, text)
     for start, end in itertools.pairwise(bounds):
         if start < end:
-            lexemes = _tokens(source, plain, start, end)
+            lexemes = _tokens(source.text, plain, start, end)
             if len(lexemes) > 1:
                 yield lexemes
 
@@ -215,21 +236,23 @@ def _continued(text: str, line_start: int) -> bool:
     return before.endswith("\\") and not before.startswith("#")
 
 
-def _tokens(source: Source, plain: str, start: int, end: int) -> list[Lexeme]:
-    text, longest = source.text, automaton().longest
+def _tokens(text: str, plain: str, start: int, end: int) -> list[Lexeme]:
+    longest = automaton().longest
     found: list[Lexeme] = []
     at = last = start
     while at < end:
         kind, stop = 0, at
-        if plain[at] != "{" or _balanced(source, at, end):
+        problem = _unbalanced(text, at, end) if plain[at] == "{" else None
+        if problem is None:
             kind, stop = longest(plain, at, end)
         if kind == _SKIP:
             at = stop
             continue
         if kind in (0, ESLLexer.INVALID):
-            kind = ESLLexer.INVALID
-            stop = _skip_invalid(source, at, end)
-        found.append(Lexeme(kind, text[at:stop], at, len(found)))
+            problem, stop = (problem, end) if problem is not None else _invalid(text, at, end)
+            found.append(Invalid(text[at:stop], at, len(found), problem))
+        else:
+            found.append(Lexeme(kind, text[at:stop], at, len(found)))
         if kind != ESLLexer.NEWLINE:
             last = stop
         at = stop
@@ -237,33 +260,23 @@ def _tokens(source: Source, plain: str, start: int, end: int) -> list[Lexeme]:
     return found
 
 
-def _skip_invalid(source: Source, start: int, end: int) -> int:
-    """Record what cannot be a token, and return where to go on."""
-    text, character = source.text, source.text[start]
-    if character == "{":
-        return end  # recorded by _balanced
+def _invalid(text: str, start: int, end: int) -> tuple[Problem, int]:
+    """Return why no token begins here, and where to go on."""
+    character = text[start]
     if character == '"':
         line_end = min(_line_end(text, start), end)
-        source.findings.add(
-            "ESL005",
-            "the text is not closed on its line",
-            start,
-            line_end,
-            hint='put " at its end; inside a text a quote is written \\" and a backslash \\\\',
-        )
-        return line_end
+        return _unclosed(start, line_end), line_end
     stop = start + 1
     while stop < end and text[stop] == character:
         stop += 1
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
-    source.findings.add(
-        "ESL004",
-        f"the character {shown} has no meaning here",
-        start,
-        stop,
-        hint=_HINTS.get(character, "names with unusual characters stand in double quotes"),
-    )
-    return stop
+    hint = _HINTS.get(character, "names with unusual characters stand in double quotes")
+    return Problem("ESL004", f"the character {shown} has no meaning here", start, stop, hint), stop
+
+
+def _unclosed(start: int, line_end: int) -> Problem:
+    hint = 'put " at its end; inside a text a quote is written \\" and a backslash \\\\'
+    return Problem("ESL005", "the text is not closed on its line", start, line_end, hint)
 
 
 def _line_end(text: str, start: int) -> int:
@@ -272,39 +285,25 @@ def _line_end(text: str, start: int) -> int:
     return match.start()
 
 
-def _balanced(source: Source, start: int, end: int) -> bool:
-    """Whether the object at ``start`` is closed and not too deep; if not, say so.
+def _unbalanced(text: str, start: int, end: int) -> Problem | None:
+    """Return why the object at ``start`` is none: it is not closed, or too deep.
 
     It is looked at before the automaton reads it, whose states grow with the depth.
     """
     depth = 0
-    for match in _BRACES.finditer(source.text, start, end):
+    for match in _BRACES.finditer(text, start, end):
         bracket = match.group()
         if bracket in "{[":
             depth += 1
             if depth > MAX_DEPTH:
-                source.findings.add(
-                    "ESL003",
-                    f"the arguments are nested more than {MAX_DEPTH} deep",
-                    match.start(),
-                    match.end(),
-                    hint="is a bracket or brace not closed?",
-                )
-                return False
+                message = f"the arguments are nested more than {MAX_DEPTH} deep"
+                hint = "is a bracket or brace not closed?"
+                return Problem("ESL003", message, match.start(), match.end(), hint)
         elif bracket in "}]":
             depth -= 1
             if depth <= 0:
-                return True
+                return None
         elif bracket == '"':
-            source.findings.add(
-                "ESL005",
-                "the text is not closed on its line",
-                match.start(),
-                min(_line_end(source.text, match.start()), end),
-                hint='put " at its end; inside a text a quote is written \\"',
-            )
-            return False
-    source.findings.add(
-        "ESL006", "the '{' is not closed in its statement", start, start + 1, hint="put } at the object's end"
-    )
-    return False
+            return _unclosed(match.start(), min(_line_end(text, match.start()), end))
+    message = "the '{' is not closed in its statement"
+    return Problem("ESL006", message, start, start + 1, "put } at the object's end")

@@ -37,6 +37,7 @@ class RecoveryCheck:
         self._source = source
         self._findings = source.findings
         self._declarations = declarations
+        self._out_of_reach: set[str] = set()  # exceptions that were told to need another type
 
     def step(
         self, statement: syntax.Recovered, level: Level | None, captured: Captured | None
@@ -50,7 +51,9 @@ class RecoveryCheck:
         """
         entity = self._declarations.entity(statement.entity)
         what = self._declarations.operation(statement.resource, statement.operation)
-        if level is Level.JOB_LEVEL and entity not in (None, Entity.JOB):
+        name = statement.exception.text
+        if level is Level.JOB_LEVEL and entity not in (None, Entity.JOB) and name not in self._out_of_reach:
+            self._out_of_reach.add(name)
             self._findings.add(
                 "ESL042",
                 f"a JOB_LEVEL exception is recovered by JOB alone, not by {statement.entity.text}",
@@ -65,8 +68,12 @@ class RecoveryCheck:
             return None
         if captured is not None:
             self._placeholders(arguments, captured)
-        # A custom handler knows its own arguments.
-        if what is not None and self._declarations.handler(*what) is None:
+        # A custom handler knows its own arguments; what is not declared may be no operation that was meant.
+        if (
+            what is not None
+            and self._declarations.offers(*what)
+            and self._declarations.handler(*what) is None
+        ):
             self._arguments(statement, what, arguments)
         if entity is None or what is None:
             return None
@@ -80,7 +87,7 @@ class RecoveryCheck:
 
     def _placeholders(self, arguments: Arguments, captured: Captured) -> None:
         known = (*BUILT_IN_PLACEHOLDERS, *captured.ever)
-        for placeholder in arguments.placeholders:
+        for placeholder in {word.text: word for word in reversed(arguments.placeholders)}.values():
             # A node that is not captured is the suspect, which is what was meant.
             if placeholder.text in captured.ever - captured.always - {"node"}:
                 without = "the step cannot be done, and ELSE applies"
@@ -111,27 +118,44 @@ class RecoveryCheck:
     ) -> None:
         known = {argument.name: argument for argument in arguments_of(*what)}
         operation = f"{what[0].value}.{what[1].value}"
-        for name, value in arguments.values.items():
-            if name not in known:
-                start, end = arguments.names[name]
-                self._findings.add(
-                    "ESL070",
-                    f"{operation} has no argument {name[:40]!r}",
-                    start,
-                    end,
-                    hint=self._findings.nearest(name, known) or f"it has {one_of(sorted(known))}",
-                )
-                continue
-            self._value(known[name], value, *arguments.places[name])
+        unknown = [name for name in arguments.values if name not in known]
         missing = [a for a in known.values() if a.required and a.name not in arguments.values]
-        for argument in missing:
+        strange: list[str] = []  # those that resemble none
+        for name in unknown:
+            near = self._findings.nearest(name, known)
+            if not near:
+                strange.append(name)
+                continue
+            start, end = arguments.names[name]
+            message = f"{operation} has no argument {name[:40]!r}"
+            self._findings.add("ESL070", message, start, end, hint=near)
+        if strange:
+            start, end = arguments.names[strange[0]]
+            several = "s" if len(strange) > 1 else ""
+            shown = " and ".join(repr(name[:40]) for name in strange[:4])
+            self._findings.add(
+                "ESL070",
+                f"{operation} has no argument{several} {shown}",
+                start,
+                end,
+                hint=f"it needs {one_of([a.name for a in missing], 'and')}"
+                if missing
+                else f"it has {one_of(sorted(known))}",
+            )
+        for name in arguments.values:
+            if name in known:
+                self._value(known[name], arguments.values[name], *arguments.places[name])
+        # Each of the others may be one that is missing, under a wrong name.
+        missing = missing[len(unknown) :]
+        if missing:
             place = statement.arguments or statement.operation
+            several = "s" if len(missing) > 1 else ""
             self._findings.add(
                 "ESL071",
-                f"{operation} needs the argument {argument.name!r}",
+                f"{operation} needs the argument{several} {one_of([repr(a.name) for a in missing], 'and')}",
                 place.start,
                 place.end,
-                hint=f"{argument.name}: {argument.help}",
+                hint="; ".join(f"{argument.name}: {argument.help}" for argument in missing),
             )
 
     def _value(self, argument: Argument, value: Any, start: int, end: int) -> None:
