@@ -178,3 +178,61 @@ def test_a_script_that_asks_srun_to_pass_no_limits_on(
     made.call()
     made.nothing_lives(made.recovered())
     made.end()
+
+
+WITHOUT_LIMITS = {"PropagateResourceLimits": "NONE"}
+
+
+@pytest.mark.parametrize("kind", ["title", "cleared", "undumpable"])
+def test_where_the_site_passes_no_limits_on_slurm_says_whose_a_step_is(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
+) -> None:
+    """Neither mark nor token reaches the ranks; their launcher is known, and Slurm knows what it started."""
+    made = Shedding(slurm_bed(nodes=4, settings=WITHOUT_LIMITS), tmp_path, kind)
+    made.begun()
+    made.call()
+    made.nothing_lives(made.recovered())
+    made.end()
+
+
+def test_a_lost_node_where_the_site_passes_no_limits_on(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    made = Shedding(slurm_bed(nodes=4, settings=WITHOUT_LIMITS), tmp_path, "cleared")
+    made.begun()
+    made.bed.kill_node("n02")
+    made.nothing_lives(made.recovered())
+    made.end()
+
+
+def test_steps_beside_the_task_are_left_alone(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
+    """A step that the batch script has started itself is nobody's but its own, whatever it sheds."""
+    beats = f"while :; do echo x >> {tmp_path}/beside; sleep 0.05; done"
+    beside = f"srun --overlap -N2 -n2 env -i PATH=$PATH sh -c '{beats}' &"
+    made = Shedding(slurm_bed(nodes=4, settings=WITHOUT_LIMITS), tmp_path, "cleared", beside=beside)
+    made.begun()
+    made.call()
+    made.nothing_lives(made.recovered())
+    before = (tmp_path / "beside").stat().st_size
+    made.wait(lambda: (tmp_path / "beside").stat().st_size > before + 20, "that the other step goes on")
+    made.end()
+    made.bed.run("scancel", made.job)
+
+
+def test_one_rank_that_kept_its_token_gives_its_whole_step_away(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """Also by a lease, which can ask nobody: a step belongs to one attempt as a whole."""
+    bed = slurm_bed(4, "net", settings=WITHOUT_LIMITS)
+    made = Shedding(
+        bed,
+        tmp_path,
+        "cleared",
+        *("--heartbeat", "0.3", "--heartbeat-limit", "2"),
+        srun="--ntasks=4 --ntasks-per-node=2 --overcommit",
+        launch="if [ $((SLURM_LOCALID % 2)) = 1 ]; then exec sleep 300; fi; exec",
+    )
+    made.begun()
+    bed.cut("n02")
+    made.nothing_lives(made.recovered())
+    made.end()

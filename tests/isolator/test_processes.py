@@ -48,18 +48,18 @@ def test_the_end_of_launchers_is_told_before_the_last_look(
     launcher = start(f"read x < {pipe}; exit 7", token, "srun")
     begun(start(f"exec sleep 300 > {pipe}", token))
     happened: list[str] = []
-    look = processes.of_attempt
+    look = processes.look
 
-    def seen(*arguments: Any, **options: Any) -> list[Process]:
+    def seen(*arguments: Any, **options: Any) -> processes.Look:
         found = look(*arguments, **options)
-        happened.append("something left" if found else "nothing left")
+        happened.append("something left" if found.found else "nothing left")
         return found
 
     def launchers_ended() -> None:
         assert launcher.wait(30) == 7
         happened.append("launchers ended")
 
-    monkeypatch.setattr(processes, "of_attempt", seen)
+    monkeypatch.setattr(processes, "look", seen)
     done = processes.kill_all(token, patience=60.0, launchers_ended=launchers_ended)
     # Who was told looks elsewhere by himself: nothing is left to be told at the end.
     assert (done.left, done.spared) == ([], False)

@@ -157,9 +157,8 @@ class Agent:
         if isinstance(message, BeatAnswer):
             self._lease.answered(message.number)
         elif isinstance(message, Kill):
-            number = message.number
-            name = f"kill {message.token} {number}"
-            self._beside(name, lambda token: self._killed(token, number), message.token)
+            kill = message
+            self._beside(f"kill {kill.token} {kill.number}", lambda _: self._killed(kill), kill.token)
         elif isinstance(message, ReadStacks):
             self._beside(f"stacks {message.token}", self._stacks, message.token)
         elif isinstance(message, SignalProcesses):
@@ -192,9 +191,15 @@ class Agent:
             self._under_way.discard(name)
             self._client.send(answer)
 
-    def _killed(self, token: str, number: int) -> FromAgent:
-        done = self._kill(token)
-        return Killed(token=token, number=number, count=done.count, left=len(done.left))
+    def _killed(self, kill: Kill) -> FromAgent:
+        done = self._kill(kill.token, kill.steps)
+        return Killed(
+            token=kill.token,
+            number=kill.number,
+            count=done.count,
+            left=len(done.left),
+            strange=done.strange,
+        )
 
     def _stacks(self, token: str) -> FromAgent:
         stuck = processes.stuck(lambda: self._processes(token))
@@ -207,8 +212,10 @@ class Agent:
     def _processes(self, token: str) -> list[processes.Process]:
         return processes.of_attempt(token, spare=self._spared(), node=self._node)
 
-    def _kill(self, token: str) -> processes.Killing:
-        return processes.kill_all(token, spare=self._spared(), node=self._node, timeout=self._file.limit)
+    def _kill(self, token: str, steps: tuple[str, ...] = ()) -> processes.Killing:
+        return processes.kill_all(
+            token, spare=self._spared(), node=self._node, steps=steps, timeout=self._file.limit
+        )
 
 
 def main() -> int:

@@ -235,20 +235,23 @@ class Agents:
         if isinstance(message, Beat):
             self._server.send(node, BeatAnswer(number=message.number))
         elif isinstance(message, Killed):
-            back.append(NodeFenced(node, message.token, message.count, message.left, message.number))
+            back.append(
+                NodeFenced(node, message.token, message.count, message.left, message.number, message.strange)
+            )
         elif isinstance(message, Stacks):
             back.append(NodeStacks(node, message.token, message.text, message.stuck))
         return back
 
-    def kill(self, node: str, token: str, number: int = 0) -> bool:
+    def kill(self, node: str, token: str, number: int = 0, steps: tuple[str, ...] = ()) -> bool:
         """Ask a node's agent to end an attempt; False when it cannot be asked now.
 
         Args:
             node: which.
             token: the attempt's.
             number: of this request; its answer has the same one.
+            steps: the resource manager's that are known to be the attempt's.
         """
-        return self._server.send(node, Kill(token=token, number=number))
+        return self._server.send(node, Kill(token=token, number=number, steps=steps))
 
     def read_stacks(self, node: str, token: str) -> bool:
         """Ask for stacks."""

@@ -49,6 +49,8 @@ class Fence:
     ``unreachable`` and ``unasked`` nodes have to be told of the attempt's end should their agents speak after
     all: the former hold nothing by then, of the latter nothing is known but what their launcher was told.
     ``forced``: a launcher had to be killed, so its resource manager may never hear of the end of its step.
+    ``strange`` are steps of the job on these nodes of which nothing tells whose they are: the attempt's, if
+    its ``launchers`` have started them by the resource manager's books, which puts them among its ``steps``.
     """
 
     def __init__(
@@ -62,6 +64,10 @@ class Fence:
         self.forced = False
         self.unreachable: list[str] = []
         self.unasked: list[str] = []
+        self.launchers: set[int] = set()
+        self.strange: set[str] = set()
+        self.steps: tuple[str, ...] = ()
+        self.asking = False  # the resource manager, whose the strange ones are
         self._patience = max(START_PATIENCE, limit)
         self.failed: list[str] = []
         self.here = False
@@ -76,10 +82,17 @@ class Fence:
         return tuple(self._waiting)
 
     def local(
-        self, killed: int, left: list[str], open_files: tuple[bytes, ...], *, forced: bool = False
+        self,
+        killed: int,
+        left: list[str],
+        open_files: tuple[bytes, ...],
+        *,
+        forced: bool = False,
+        strange: Iterable[str] = (),
     ) -> None:
         """Note what was done on the isolator's own node."""
         self.here = True
+        self.strange.update(strange)
         self.forced = self.forced or forced
         self.killed += killed
         self.open_files = open_files
@@ -96,9 +109,20 @@ class Fence:
         self._waiting = {node: None for node in self._nodes if node not in given_up}
         return self.waiting
 
-    def answered(self, node: str, count: int, left: int, number: int = 0) -> None:
+    def explained(self, steps: Iterable[str]) -> bool:
+        """Note which steps the attempt's launchers have started; whether a strange one is among them."""
+        mine = self.strange.intersection(steps) - {*self.steps}
+        self.asking = False
+        self.strange.clear()
+        self.steps += tuple(sorted(mine))
+        return bool(mine)
+
+    def answered(
+        self, node: str, count: int, left: int, number: int = 0, strange: Iterable[str] = ()
+    ) -> None:
         """Note an agent's answer to a numbered request."""
         if node in self._waiting and number == self.number:
+            self.strange.update(strange)
             del self._waiting[node]
             self.killed += count
             if left:
@@ -130,4 +154,4 @@ class Fence:
     @property
     def over(self) -> bool:
         """Whether there is nothing left to wait for."""
-        return self.here and not self._waiting
+        return self.here and not self._waiting and not self.asking

@@ -18,10 +18,14 @@ class BeatAnswer(ToAgent, frozen=True, kw_only=True, tag="beat-answer"):
 
 
 class Kill(ToAgent, frozen=True, kw_only=True, tag="kill"):
-    """Kill every process of an attempt on the node, and say so; ``number`` tells repeated requests apart."""
+    """Kill every process of an attempt on the node, and say so; ``number`` tells repeated requests apart.
+
+    ``steps``: those of the resource manager that are known to be the attempt's.
+    """
 
     token: str
     number: int = 0
+    steps: tuple[str, ...] = ()
 
 
 class ReadStacks(ToAgent, frozen=True, kw_only=True, tag="read-stacks"):
@@ -52,12 +56,16 @@ class Beat(FromAgent, frozen=True, kw_only=True, tag="beat"):
 
 
 class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):
-    """No process of the attempt is left on the node, or ``left`` of them could not be killed."""
+    """No process of the attempt is left on the node, or ``left`` of them could not be killed.
+
+    ``strange``: steps of the job there of which nothing tells whose they are.
+    """
 
     token: str
     number: int = 0
     count: int
     left: int = 0
+    strange: tuple[str, ...] = ()
 
 
 class Stacks(FromAgent, frozen=True, kw_only=True, tag="stacks"):

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import zmq
 
-from whesl.detect.stacks import collect
-from whesl.erm.paths import open_for_writing
-from whesl.isolator import processes, taskdir
+from whesl.isolator import localnode, taskdir
 from whesl.isolator.events import (
     CollectEvidence,
     Event,
@@ -30,13 +28,12 @@ from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
 from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
-from whesl.rjms.port import Allocation, JobHolder, NodeEvent
+from whesl.rjms.port import Allocation, JobHolder, NodeEvent, StepHolder
 
 if TYPE_CHECKING:
     from whesl.isolator.agents import Agents
 
 LOG = logging.getLogger(__name__)
-STACKS_LIMIT = 5.0
 STACKS_SHOWN = 4000
 ASK_EVERY = 5.0
 # While a node is under suspicion, the resource manager may know more any moment.
@@ -61,14 +58,6 @@ class _Stacks(msgspec.Struct):
     here: bool = False
     texts: list[str] = []
     stuck: dict[str, str] = {}  # by node: which processes cannot run
-
-
-class _Killed(msgspec.Struct, frozen=True):
-    count: int
-    left: list[str]
-    open_files: tuple[bytes, ...]
-    spared: bool
-    forced: bool
 
 
 class Nodes:
@@ -106,6 +95,8 @@ class Nodes:
         self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
         self._fence: Fence | None = None
         self._fenced: tuple[str, ...] = ()  # the nodes that its attempt ran on
+        # Of which attempt the launchers were seen: what was killed cannot be found again.
+        self._launchers: tuple[int, set[int]] = (0, set())
         # By node: the attempts that it could not be asked to end.
         self._owed: dict[str, list[str]] = {}
         self._stacks: _Stacks | None = None
@@ -179,7 +170,7 @@ class Nodes:
                 self._came_back(fact.node)
             elif isinstance(fact, NodeFenced):
                 if self._fence is not None and fact.token == self._fence.token:
-                    self._fence.answered(fact.node, fact.count, fact.left, fact.number)
+                    self._fence.answered(fact.node, fact.count, fact.left, fact.number, fact.strange)
             else:
                 self._took_stacks(fact)
         if self._stacks is not None and now >= self._stacks.deadline:
@@ -193,7 +184,7 @@ class Nodes:
         if self._agents is None:
             return
         if self._fence is not None and node in self._fence.waiting:
-            self._agents.kill(node, self._fence.token, self._fence.number)
+            self._agents.kill(node, self._fence.token, self._fence.number, self._fence.steps)
         for token in self._owed.pop(node, ()):
             self._agents.kill(node, token)
 
@@ -284,6 +275,9 @@ class Nodes:
         remote = self._remote if self._agents else ()
         fence = Fence(command.attempt, token, remote, now, self._job.heartbeat_limit)
         fence.forced = command.attempt == self._half_ended
+        if self._launchers[0] != command.attempt:
+            self._launchers = (command.attempt, set())
+        fence.launchers = self._launchers[1]
         self._fence = fence
         self._fenced = command.nodes
         self._check_at = now
@@ -291,8 +285,8 @@ class Nodes:
             for node in self._remote:
                 self._agents.kill(node, token)
 
-        def then(result: _Killed) -> None:
-            fence.local(result.count, result.left, result.open_files, forced=result.forced)
+        def then(result: localnode.Killed) -> None:
+            self._note(fence, result)
             now = time.monotonic()
             if result.spared:
                 self._fence_again(fence, now)
@@ -310,11 +304,18 @@ class Nodes:
         # It would wait for the ranks of a lost node; a spare has none.
         patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
 
-        def kill() -> _Killed:
-            killed = _kill_here(token, runner, command.open_below, gentle, patience, launchers_ended)
+        def kill() -> localnode.Killed:
+            killed = localnode.kill(
+                token,
+                runner,
+                open_below=command.open_below,
+                gentle=gentle,
+                patience=patience,
+                launchers_ended=launchers_ended,
+            )
             # The script is dead now. What it submitted in its last moments is ended and looked for again.
             if isinstance(self._allocation, JobHolder) and self._allocation.end_jobs():
-                more = _kill_here(token, runner, (), False, 0.0, None)
+                more = localnode.kill(token, runner)
                 killed = msgspec.structs.replace(
                     killed, count=killed.count + more.count, left=more.left, spared=True
                 )
@@ -325,7 +326,46 @@ class Nodes:
     def _fence_again(self, fence: Fence, now: float) -> None:
         if self._agents is not None:
             for node in fence.again(now):
-                self._agents.kill(node, fence.token, fence.number)
+                self._agents.kill(node, fence.token, fence.number, fence.steps)
+
+    def _note(self, fence: Fence, result: localnode.Killed) -> None:
+        fence.launchers.update(result.launchers)
+        fence.local(
+            result.count, result.left, result.open_files, forced=result.forced, strange=result.strange
+        )
+
+    def _ask_whose(self, fence: Fence) -> bool:
+        """Ask the resource manager whether strange steps are the attempt's; False where that is no question.
+
+        Only for what has neither token nor mark, and tells nothing by its siblings either.
+        """
+        manager = self._allocation
+        if not fence.strange or not fence.launchers or not isinstance(manager, StepHolder):
+            return False
+        fence.asking = True
+
+        def ask() -> frozenset[str] | str:
+            try:
+                return manager.end_steps_of(fence.launchers)
+            except WheslError as error:
+                return error.message
+
+        def then(steps: frozenset[str] | str) -> None:
+            if isinstance(steps, str):
+                fence.failed.append(f"nobody says whose {', '.join(sorted(fence.strange))} are: {steps}")
+                fence.explained(())
+            elif fence.explained(steps):
+                fence.here = False
+                self._fence_again(fence, time.monotonic())
+                self._worker.submit(lambda: localnode.kill(fence.token, steps=fence.steps), here)
+            self._check_fence(time.monotonic())
+
+        def here(result: localnode.Killed) -> None:
+            self._note(fence, result)
+            self._check_fence(time.monotonic())
+
+        self._asker.submit(ask, then)
+        return True
 
     def _check_fence(self, now: float) -> None:
         fence = self._fence
@@ -333,7 +373,7 @@ class Nodes:
             self._check_at = None
             return
         fence.check(self._silence, self._down, now)
-        if not fence.over:
+        if not fence.over or self._ask_whose(fence):
             if not fence.here and now >= fence.asked + REPEAT:
                 # What a launcher that is let end was about to start has to die, or it would not end.
                 self._fence_again(fence, now)
@@ -364,7 +404,7 @@ class Nodes:
     def collect(self, command: CollectEvidence, token: str, runner: int | None) -> None:
         """Read stacks on all nodes, bounded; a kill that comes meanwhile waits for it."""
         now = time.monotonic()
-        stacks = _Stacks(command.attempt, token, set(), now + STACKS_LIMIT)
+        stacks = _Stacks(command.attempt, token, set(), now + localnode.STACKS_LIMIT)
         stacks.texts = []
         stacks.stuck = {}
         self._stacks = stacks
@@ -382,7 +422,7 @@ class Nodes:
             if self._stacks is stacks and not stacks.waiting:
                 self._stacks_done()
 
-        self._worker.submit(lambda: _stacks_here(own, token, runner), then)
+        self._worker.submit(lambda: localnode.stacks(own, token, runner), then)
 
     def _took_stacks(self, fact: NodeStacks) -> None:
         stacks = self._stacks
@@ -430,30 +470,3 @@ class Nodes:
         """Dismiss the agents."""
         if self._agents is not None:
             self._agents.close()
-
-
-def _kill_here(
-    token: str,
-    runner: int | None,
-    open_below: tuple[str, ...],
-    gentle: bool,
-    patience: float,
-    launchers_ended: Callable[[], None] | None,
-) -> _Killed:
-    files: dict[bytes, None] = {}
-    if open_below:
-        pids = [process.pid for process in processes.of_attempt(token, runner)]
-        for root in open_below:
-            files.update(dict.fromkeys(open_for_writing(pids, root).paths))
-    if gentle:
-        processes.end(token, runner)
-    done = processes.kill_all(token, runner, patience=patience, launchers_ended=launchers_ended)
-    left = [f"{process.name} ({process.pid})" for process in done.left]
-    return _Killed(done.count, left, tuple(files), done.spared, done.forced)
-
-
-def _stacks_here(node: str, token: str, runner: int | None) -> tuple[str, str]:
-    stuck = processes.stuck(lambda: processes.of_attempt(token, runner, node=node))
-    pids = [process.pid for process in processes.of_attempt(token, runner)]
-    where = f"on {node}:\n" if node else ""
-    return where + collect(pids, timeout=STACKS_LIMIT - 1.0), stuck

@@ -11,17 +11,19 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import msgspec
 
+from whesl.isolator import slurmsteps
 from whesl.model import marks
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
 EXEC_TIMEOUT = 2.0  # how long a process without environment and command line may still be getting them
 _LOOK_EXEC = 0.0005
+_AGENT = b"\0whesl.isolator.agent\0"
 _PF_KTHREAD = 0x200000  # include/linux/sched.h
 _kernel: set[int] = set()  # threads of the kernel's: most of what a node lists, and never anybody's
 _bare: set[int] = set()  # processes that have neither for good
@@ -63,16 +65,26 @@ class Process(msgspec.Struct, frozen=True):
     kernel: bool = False  # a thread of the kernel's
 
 
+class Look(msgspec.Struct, frozen=True):
+    """What was found of an attempt. ``strange``: steps of this job that nothing tells the owner of."""
+
+    found: list[Process]
+    strange: tuple[str, ...] = ()
+
+
 class Killing(msgspec.Struct, frozen=True, kw_only=True):
     """How many processes were killed, what is left, and whether launchers ended of which nobody was told.
 
-    ``forced``: a launcher that ends by itself had to be killed.
+    ``forced``: a launcher that ends by itself had to be killed. ``launchers``: the numbers of those that were
+    there. ``strange``: as in ``Look``, at the end.
     """
 
     count: int
     left: list[Process]
     spared: bool = False
     forced: bool = False
+    launchers: tuple[int, ...] = ()
+    strange: tuple[str, ...] = ()
 
 
 def read(pid: int) -> Process | None:
@@ -149,9 +161,26 @@ def _still_kernel(pid: int) -> bool:
 
 
 def of_attempt(
-    token: str, session: int | None = None, *, spare: Iterable[int] = (), node: str = ""
+    token: str,
+    session: int | None = None,
+    *,
+    spare: Iterable[int] = (),
+    node: str = "",
+    steps: Collection[str] = (),
 ) -> list[Process]:
-    """Return the processes of an attempt on this machine.
+    """Return the processes of an attempt on this machine; the arguments are ``look``'s."""
+    return look(token, session, spare=spare, node=node, steps=steps).found
+
+
+def look(
+    token: str,
+    session: int | None = None,
+    *,
+    spare: Iterable[int] = (),
+    node: str = "",
+    steps: Collection[str] = (),
+) -> Look:
+    """Look for the processes of an attempt on this machine.
 
     Args:
         token: the attempt's, as it stands in the processes' environment; or the beginning that all tokens of
@@ -160,9 +189,11 @@ def of_attempt(
         spare: processes that are never counted in (the caller's own).
         node: leave out what says of itself that it runs on another node (SLURMD_NODENAME): several
             nodes may live on one machine.
+        steps: Slurm's steps that are known to be the attempt's.
 
-    A process counts by its mark, by its environment, by the runner's session, or by being a descendant of one
-    that counts: a program that clears its environment and makes a session of its own is still found.
+    A process counts by its mark, by its environment, by the runner's session, by being a descendant of one
+    that counts, or by running in the same step of Slurm: a program that clears its environment and makes a
+    session of its own is still found.
     """
     end = "" if token.endswith(".") else "\0"
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
@@ -173,16 +204,43 @@ def of_attempt(
         for pid, process in processes.items()
         if process.session == session or _belongs(process, token, wanted, node)
     }
-    if not chosen:
-        return []
-    children: dict[int, list[int]] = {}
-    for process in processes.values():
-        children.setdefault(process.parent, []).append(process.pid)
-    frontier = list(chosen)
-    while frontier:
-        frontier = [child for pid in frontier for child in children.get(pid, ()) if child not in chosen]
-        chosen.update(frontier)
-    return [processes[pid] for pid in sorted(chosen)]
+    daemons = _step_daemons(processes.values())
+    if not chosen and not daemons:
+        return Look([])
+    children = slurmsteps.children_of(processes.values())
+    chosen |= slurmsteps.below(chosen, children)
+    if daemons:
+        chosen |= slurmsteps.belonging(daemons, chosen, children, steps)
+    found = [processes[pid] for pid in sorted(chosen)]
+    job = f"{os.environ.get('SLURM_JOB_ID', '')}."
+    others = {pid: step for pid, step in daemons.items() if step.startswith(job)}
+    rests = {step: slurmsteps.below([pid], children) - chosen for pid, step in others.items()}
+    strange = [
+        step for step, rest in rests.items() if rest and not _accounted(processes[pid] for pid in rest)
+    ]
+    return Look(found, tuple(strange))
+
+
+def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
+    """Return the step of each of Slurm's step daemons, without the one that this process runs below."""
+    mine = slurmsteps.own(os.environ)
+    titles = {
+        process.pid: slurmsteps.named(command_line(process.pid))
+        for process in processes
+        if process.name == slurmsteps.DAEMON
+    }
+    return {pid: step for pid, step in titles.items() if step and step != mine}
+
+
+def _accounted(processes: Iterable[Process]) -> bool:
+    """Whether one of the processes tells whose they are: another attempt's, or agents."""
+    variable = f"\0{TOKEN_VARIABLE}=".encode()
+    return any(
+        marks.is_mark(process.mark)
+        or _AGENT in command_line(process.pid)
+        or variable in b"\0" + (environment_of(process.pid) or b"")
+        for process in processes
+    )
 
 
 def environment_of(pid: int) -> bytes | None:
@@ -267,6 +325,7 @@ def kill_all(
     *,
     spare: Iterable[int] = (),
     node: str = "",
+    steps: Collection[str] = (),
     patience: float = 0.0,
     timeout: float = FENCE_TIMEOUT,
     launchers_ended: Callable[[], None] | None = None,
@@ -277,7 +336,7 @@ def kill_all(
     SIGKILL also ends stopped ones. Between two passes a process may fork, so only an empty pass counts.
 
     Args:
-        token, session, spare, node: as ``of_attempt``.
+        token, session, spare, node, steps: as ``look``.
         patience: seconds for which launchers that end by themselves are let do so.
         timeout: seconds; a process that waits inside the kernel does not die before it comes back.
         launchers_ended: called when all launchers that were let end have done so, before the next pass: they
@@ -289,12 +348,21 @@ def kill_all(
     pause = _LOOK_FIRST
     spared = False  # since ``launchers_ended`` was last called
     forced = False
+    launchers: set[int] = set()
     while True:
-        left = of_attempt(token, session, spare=spare, node=node)
+        seen = look(token, session, spare=spare, node=node, steps=steps)
+        left = seen.found
         if not left or clock() > began + timeout:
-            count = len(killed - {(process.pid, process.started) for process in left})
-            return Killing(count=count, left=left, spared=spared, forced=forced)
+            return Killing(
+                count=len(killed - {(process.pid, process.started) for process in left}),
+                left=left,
+                spared=spared,
+                forced=forced,
+                launchers=tuple(launchers),
+                strange=seen.strange,
+            )
         patient = clock() < began + patience
+        launchers.update(process.pid for process in left if process.name in _ENDS_BY_ITSELF)
         for process in left:
             if patient and process.name in _ENDS_BY_ITSELF:
                 spared = True

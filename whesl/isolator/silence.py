@@ -30,13 +30,14 @@ class NodeLost(msgspec.Struct, frozen=True):
 
 
 class NodeFenced(msgspec.Struct, frozen=True):
-    """An agent killed an attempt's processes; ``left`` of them withstood."""
+    """An agent killed an attempt's processes; ``left`` of them withstood. ``strange``: ``link.Killed``."""
 
     node: str
     token: str
     count: int
     left: int
     number: int = 0
+    strange: tuple[str, ...] = ()
 
 
 class NodeStacks(msgspec.Struct, frozen=True):

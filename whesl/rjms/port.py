@@ -9,7 +9,7 @@ nonsense (never "gone"), RefusedError when it said no, TransientError when the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -196,6 +196,21 @@ class JobHolder(Protocol):
         """End all jobs of the attempt that is being ended, waiting ones too; best effort, bounded.
 
         Returns whether there were any.
+        """
+        ...
+
+
+@runtime_checkable
+class StepHolder(Protocol):
+    """What an allocation also offers when its resource manager's books say who started a step."""
+
+    def end_steps_of(self, launchers: Collection[int]) -> frozenset[str]:
+        """Have the steps ended that local processes have started; return their ids. Does not wait for it.
+
+        Args:
+            launchers: the numbers of processes of this node, living or not.
+
+        Raises CouldNotObserveError when the resource manager did not say.
         """
         ...
 

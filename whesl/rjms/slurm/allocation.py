@@ -8,7 +8,7 @@ import secrets
 import signal as signals
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
@@ -133,9 +133,13 @@ class SlurmAllocation:
         step_id = records.steps(text).get(step.name)
         if step_id is None:
             return False
+        self._end([step_id], signum)
+        return True
+
+    def _end(self, steps: Sequence[str], signum: int) -> None:
         self._background.append(
             subprocess.Popen(
-                ["scancel", f"--signal={signum}", step_id],
+                ["scancel", f"--signal={signum}", *steps],
                 env=self._commands.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -143,7 +147,18 @@ class SlurmAllocation:
                 start_new_session=True,
             )
         )
-        return True
+
+    def end_steps_of(self, launchers: Collection[int]) -> frozenset[str]:
+        """Have Slurm end the steps that these processes of this node have started, and return their ids."""
+        self._reap()
+        known = records.launchers(self._commands.run("scontrol", "-o", "show", "step", self._job_id))
+        here = {self._environ.get("SLURMD_NODENAME", ""), os.uname().nodename.split(".")[0]}
+        steps = frozenset(
+            step for step, (host, pid) in known.items() if pid in launchers and host.split(".")[0] in here
+        )
+        if steps:
+            self._end(sorted(steps), signals.SIGKILL)
+        return steps
 
     def _reap(self) -> None:
         self._background = [process for process in self._background if process.poll() is None]

@@ -110,6 +110,17 @@ def steps(output: str) -> dict[str, str]:
     return {name: step_id for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s")}
 
 
+def launchers(output: str) -> dict[str, tuple[str, int]]:
+    """Return the node and process that started each step, from ``scontrol -o show step JOB``, by its id."""
+    found: dict[str, tuple[str, int]] = {}
+    for line in output.splitlines():
+        fields = dict(word.partition("=")[::2] for word in line.split())
+        host, _, pid = fields.get("SrunHost:Pid", "").rpartition(":")
+        if pid.isdecimal() and (step := fields.get("StepId")):
+            found[step] = (host, int(pid))
+    return found
+
+
 def places(output: str) -> dict[str, Place]:
     """Return where jobs run by their own ids, from ``squeue -h -O PLACE_FORMAT``.
 

@@ -1,0 +1,82 @@
+"""Slurm's steps on this machine, as its step daemons show them: whose they are, and what is left of them.
+
+A step has one launcher, so it belongs to one attempt as a whole. Its slurmstepd is the parent of its tasks,
+and is called ``slurmstepd: [JOB.STEP]`` (slurmstepd(8), ps(1)); ``[JOB.batch]``, ``[JOB.extern]`` and
+``[JOB.interactive]`` are no steps of a launcher.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
+
+DAEMON = "slurmstepd"
+# Of a heterogeneous job, "JOB+OFFSET.STEP".
+_TITLE = re.compile(rb"slurmstepd: \[(\d+)(?:\+\d+)?\.(\d+)(?:\+\d+)?\]")
+
+
+class Member(Protocol):
+    """What is asked of a process."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def parent(self) -> int:
+        """Its parent's."""
+        ...
+
+
+def named(title: bytes) -> str:
+    """Return the step of a step daemon with this command line, ``JOB.STEP``; empty for none of a launcher."""
+    match = _TITLE.match(title)
+    return f"{match[1].decode()}.{match[2].decode()}" if match else ""
+
+
+def own(environ: Mapping[str, str]) -> str:
+    """Return the step that the caller itself runs in, empty when it is in none."""
+    job, step = environ.get("SLURM_JOB_ID", ""), environ.get("SLURM_STEP_ID", "")
+    return f"{job}.{step}" if job and step else ""
+
+
+def children_of(processes: Iterable[Member]) -> dict[int, list[int]]:
+    """Return the children of each process that has any."""
+    children: dict[int, list[int]] = {}
+    for process in processes:
+        children.setdefault(process.parent, []).append(process.pid)
+    return children
+
+
+def below(roots: Iterable[int], children: Mapping[int, list[int]]) -> set[int]:
+    """Return all descendants of some processes, themselves left out."""
+    found: set[int] = set()
+    frontier = list(roots)
+    while frontier:
+        frontier = [child for pid in frontier for child in children.get(pid, ()) if child not in found]
+        found.update(frontier)
+    return found
+
+
+def belonging(
+    daemons: Mapping[int, str],
+    chosen: Collection[int],
+    children: Mapping[int, list[int]],
+    wanted: Collection[str],
+) -> set[int]:
+    """Return all that runs below the daemons of the attempt's steps.
+
+    Args:
+        daemons: the step of each daemon, by its number.
+        chosen: processes that surely belong to the attempt.
+        children: of all processes.
+        wanted: steps that are known to be the attempt's.
+    """
+    mine = [
+        pid
+        for pid, step in daemons.items()
+        if step in wanted or any(child in chosen for child in children.get(pid, ()))
+    ]
+    return below(mine, children)
