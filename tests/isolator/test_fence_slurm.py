@@ -236,3 +236,22 @@ def test_one_rank_that_kept_its_token_gives_its_whole_step_away(
     bed.cut("n02")
     made.nothing_lives(made.recovered())
     made.end()
+
+
+def test_a_daemon_is_known_by_its_step_s_cgroup(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
+    settings = {**WITHOUT_LIMITS, "ProctrackType": "proctrack/cgroup"}
+    made = Shedding(slurm_bed(nodes=4, settings=settings), tmp_path, "daemon")
+    made.begun()
+    made.call()
+    made.nothing_lives(made.recovered())
+    made.end()
+
+
+def test_a_daemon_where_slurm_tracks_process_groups(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    made = Shedding(slurm_bed(nodes=4, settings={"ProctrackType": "proctrack/pgid"}), tmp_path, "daemon")
+    made.begun()
+    made.call()
+    made.nothing_lives(made.recovered())
+    made.end()

@@ -210,6 +210,11 @@ def look(
     children = slurmsteps.children_of(processes.values())
     chosen |= slurmsteps.below(chosen, children)
     if daemons:
+        keeper = {step: pid for pid, step in daemons.items()}
+        for process in processes.values():
+            # What has left its parent is init's child, and its step's still by its cgroup.
+            if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
+                children.setdefault(keeper[step], []).append(process.pid)
         chosen |= slurmsteps.belonging(daemons, chosen, children, steps)
     found = [processes[pid] for pid in sorted(chosen)]
     job = f"{os.environ.get('SLURM_JOB_ID', '')}."
@@ -230,6 +235,10 @@ def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
         if process.name == slurmsteps.DAEMON
     }
     return {pid: step for pid, step in titles.items() if step and step != mine}
+
+
+def _step_of(pid: int) -> str:
+    return slurmsteps.of_cgroup(_content(f"/proc/{pid}/cgroup") or b"")
 
 
 def _accounted(processes: Iterable[Process]) -> bool:

@@ -2,7 +2,8 @@
 
 A step has one launcher, so it belongs to one attempt as a whole. Its slurmstepd is the parent of its tasks,
 and is called ``slurmstepd: [JOB.STEP]`` (slurmstepd(8), ps(1)); ``[JOB.batch]``, ``[JOB.extern]`` and
-``[JOB.interactive]`` are no steps of a launcher.
+``[JOB.interactive]`` are no steps of a launcher. With ``proctrack/cgroup`` the step of a process stands in
+its cgroup's path, also of one that has left its parent (cgroup.conf(5)).
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import Protocol
 DAEMON = "slurmstepd"
 # Of a heterogeneous job, "JOB+OFFSET.STEP".
 _TITLE = re.compile(rb"slurmstepd: \[(\d+)(?:\+\d+)?\.(\d+)(?:\+\d+)?\]")
+
+# Version 1, ".../uid_U/job_J/step_S"; version 2, ".../job_J/step_S/user/task_T".
+_CGROUP = re.compile(rb"/job_(\d+)/step_(\d+)(?=[/\n]|$)")
 
 
 class Member(Protocol):
@@ -33,6 +37,12 @@ class Member(Protocol):
 def named(title: bytes) -> str:
     """Return the step of a step daemon with this command line, ``JOB.STEP``; empty for none of a launcher."""
     match = _TITLE.match(title)
+    return f"{match[1].decode()}.{match[2].decode()}" if match else ""
+
+
+def of_cgroup(content: bytes) -> str:
+    """Return the step that a process's ``/proc/PID/cgroup`` names, ``JOB.STEP``; empty for none."""
+    match = _CGROUP.search(content)
     return f"{match[1].decode()}.{match[2].decode()}" if match else ""
 
 
