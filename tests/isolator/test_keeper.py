@@ -39,7 +39,15 @@ def test_looks_become_rare_while_nothing_is_printed(tmp_path: Path) -> None:
                 file.write(b"again\n")
 
     keeper = Keeper(
-        str(tmp_path), "python", "claim", os.getpid(), child=False, runner=0, copy=["stdout"], summary=False
+        str(tmp_path),
+        "python",
+        "claim",
+        os.getpid(),
+        child=False,
+        runner=0,
+        copy=["stdout"],
+        summary="",
+        quiet=False,
     )
     pauses = keeper._over = Pauses(20, prints)
     read, write = os.pipe()

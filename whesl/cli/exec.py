@@ -105,7 +105,7 @@ class _Command(click.Command):
 @click.option(
     "--summary/--no-summary",
     default=None,
-    help="What happened, on stderr at the end (default: on a terminal).",
+    help="What happened, at the end on stderr (default: on a terminal), or in FILE.whesl where that is FILE.",
 )
 @click.option(
     "--json-summary",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 WITHOUT_WORKFLOW = "exec"
+SUMMARY = ".whesl"  # behind the name of a job's output file
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 
 
@@ -247,10 +248,12 @@ def passed_on(request: Request, streams: dict[str, Any]) -> dict[str, Any]:
     """Return what the keeper is told of output: what it copies through, and whether it shows a summary."""
     copied = ("stdout",) if streams["joined"] else ("stdout", "stderr")
     wanted = request.summary if request.summary is not None else os.isatty(2)
+    # A regular file is the task's own: what was asked for stands beside it.
+    file = streams["stderr"]["path"]
     return {
         "copy": [name for name in copied if not streams[name]["path"]],
-        # A regular file is the task's own: nothing of ours goes there, not even when it was asked for.
-        "summary": bool(wanted and not request.quiet and not streams["stderr"]["path"]),
+        "summary": (f"{file}{SUMMARY}" if file else "stderr") if wanted and not request.quiet else "",
+        "quiet": request.quiet,
     }
 
 

@@ -45,7 +45,8 @@ class Keeper:
         child: whether that is a child of this process (else this keeper attached to it).
         runner: the runner of a first attempt that this process has started; 0 for none.
         copy: the streams (``stdout``, ``stderr``) whose files are copied through to ours.
-        summary: show the isolator's summary on stderr at the end.
+        summary: where the isolator's summary is shown at the end: "stderr", a file's path, "" for nowhere.
+        quiet: say nothing.
     """
 
     def __init__(
@@ -58,7 +59,8 @@ class Keeper:
         child: bool,
         runner: int,
         copy: list[str],
-        summary: bool,
+        summary: str,
+        quiet: bool,
     ) -> None:
         self._directory = task_dir
         self._python = python
@@ -67,6 +69,7 @@ class Keeper:
         self._child = child
         self._runner = _pidfd(runner) if runner else None
         self._summary = summary
+        self._quiet = quiet
         # Standard output and standard error that are one, as on a terminal, are copied as one.
         self._teller = "stderr" if "stderr" in copy else "stdout"
         self._starts: list[float] = []
@@ -105,10 +108,26 @@ class Keeper:
         self._over.set()
         for copier in self._copiers:
             copier.join()
-        if self._summary:
-            with contextlib.suppress(OSError), open(f"{self._directory}/summary") as summary:  # noqa: PTH123
-                sys.stderr.write(summary.read())
-        return result
+        self._tell(str(result.get("notice", "")))
+        return int(result["code"])
+
+    def _tell(self, notice: str) -> None:
+        """Show the summary where it was asked for; else a notice, the one line of ours in a job's output."""
+        try:
+            if self._summary:
+                with open(f"{self._directory}/summary") as summary:  # noqa: PTH123
+                    text = summary.read()
+                if self._summary == "stderr":
+                    sys.stderr.write(text)
+                    return
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+                with open(self._summary, "a", opener=lambda path, _: os.open(path, flags, 0o666)) as file:
+                    file.write(text)
+        except OSError as error:
+            notice = notice or f"whesl: no summary ({error}): see {self._directory}/summary"
+        if notice and not self._quiet:
+            with contextlib.suppress(OSError):
+                sys.stderr.write(f"{notice}\n")
 
     def _wait(self, signals: int) -> None:
         """Return when the isolator is gone; forward signals meanwhile."""
@@ -160,16 +179,14 @@ class Keeper:
         os.close(self._runner)
         self._runner = None
 
-    def _result(self) -> int | None:
-        """Return the task's exit status if the isolator ended by its own decision."""
+    def _result(self) -> dict[str, Any] | None:
+        """Return how the task ended (``taskdir.Result``) if the isolator ended by its own decision."""
         try:
             with open(f"{self._directory}/result.json", "rb") as file:  # noqa: PTH123
-                result = json.load(file)
+                result: dict[str, Any] = json.load(file)
         except (OSError, ValueError):
             return None
-        if result.get("claim") != self._claim:
-            return None
-        return int(result["code"])
+        return result if result.get("claim") == self._claim else None
 
     def _start_again(self, signals: int) -> bool:
         now = time.monotonic()
@@ -242,7 +259,7 @@ class Keeper:
                 return
             else:
                 pause = LOOK_FIRST if (number, offset) != before else min(pause * 2, LOOK_LONGEST)
-                if pause == LOOK_LONGEST and self._summary and name == self._teller:
+                if pause == LOOK_LONGEST and self._summary == "stderr" and name == self._teller:
                     told = self._tell_paused(told)  # nothing is printed meanwhile
                 self._over.wait(pause)
 

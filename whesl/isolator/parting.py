@@ -17,6 +17,7 @@ from whesl.isolator.state import State
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.journal import JournalError
 from whesl.model.errors import WheslError
+from whesl.model.signs import visible
 from whesl.model.states import TaskState
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ def summarise(
     state: State,
     told: Callable[[], Sequence[tuple[str, dict[str, Any], float]]],
     notes: tuple[str, ...],
-) -> None:
+) -> str:
     """Write the summary, and its JSON where that was asked for; what cannot be written is no failure.
+
+    Returns a line for the job's record at its resource manager, '' where nothing is worth one.
 
     Args:
         directory, job: the task's.
@@ -57,6 +60,8 @@ def summarise(
             taskdir.replace(Path(job.json_summary), msgspec.json.encode(said))
     except (OSError, JournalError) as error:
         LOG.warning("the summary could not be written: %s", error)
+        return ""
+    return "" if job.setup.observe else summary.remark(said)
 
 
 def part(client: CoordinatorClient) -> None:
@@ -74,17 +79,33 @@ def part(client: CoordinatorClient) -> None:
     client.close()
 
 
-def leave_result(directory: TaskDir, job: Job, finish: Finish) -> None:
+def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> None:
     """Write down how the task ended, for the keeper; where there is no room, try for a while.
 
     Args:
         directory, job: the task's.
+        state: in which it has ended.
         finish: its end.
     """
-    result = taskdir.Result(code=finish.code, state=finish.state, reason=finish.reason, claim=job.setup.claim)
+    result = taskdir.Result(
+        code=finish.code,
+        state=finish.state,
+        reason=finish.reason,
+        claim=job.setup.claim,
+        notice=_notice(directory, job, state, finish),
+    )
     content = msgspec.json.encode(result)
     try:
         room.written(directory.path, lambda: taskdir.replace(directory.result_file, content), RESULT_PATIENCE)
     except OSError as error:
         # The keeper starts another isolator, which finds the task ended and tries again.
         LOG.error("the result could not be written: %s", error)
+
+
+def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
+    """Return in one line why a task ended with 75, which is not its program's own status."""
+    own = state.exit_code == EXIT_TEMPORARY and state.recovery is None
+    if finish.code != EXIT_TEMPORARY or own:
+        return ""
+    why = " ".join(finish.reason.split())
+    return visible(f"whesl: {job.setup.task.id}: exit status 75: {why}; see {directory.summary}")

@@ -15,6 +15,8 @@ from whesl.model.signs import visible
 from whesl.model.workflow import Task, job_matches
 
 _LONGEST = 120
+_REMARKED = 3  # exceptions that a job's record names
+_LONGEST_REMARK = 240
 
 
 class Handled(msgspec.Struct, kw_only=True):
@@ -175,3 +177,19 @@ def text(summary: Summary) -> str:
         lines += [f"  last of {name}: {line}" for line in printed]
     lines += [f"  {note}" for note in summary.notes]
     return "\n".join(visible(line.replace("\n", " ")) for line in lines) + "\n"
+
+
+def remark(summary: Summary) -> str:
+    """Return a summary in a few words, for a job's record at its resource manager.
+
+    Empty for a task that did what it was to do and of which nothing else is to be said.
+    """
+    if summary.exit_code == 0 and not summary.handled:
+        return ""
+    attempts = f"{summary.attempts} attempt{'s' if summary.attempts != 1 else ''}"
+    status = f" ({summary.exit_code})" if summary.exit_code else ""
+    raised = [f"{item.exception}: {item.action or 'raised'}" for item in summary.handled]
+    shown = raised if len(raised) <= _REMARKED else [*raised[:_REMARKED], f"{len(raised) - _REMARKED} more"]
+    parts = [f"{summary.task} {summary.state}{status}", attempts, *shown, summary.reason]
+    text = visible(" ".join("; ".join(part for part in parts if part).split()))
+    return text if len(text) <= _LONGEST_REMARK else f"{text[: _LONGEST_REMARK - 3]}..."

@@ -80,12 +80,13 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended, for the keeper."""
+    """How it ended, for the keeper. ``notice`` is a line for the job's own output, '' for none."""
 
     code: int
     state: TaskState
     reason: str
     claim: str
+    notice: str = ""
 
 
 class TaskDir:

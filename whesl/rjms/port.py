@@ -250,6 +250,18 @@ class ForbidsRequeue(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesRemarks(Protocol):
+    """What an allocation also offers when its resource manager keeps a text with each job."""
+
+    def remark(self, task: str, text: str) -> None:
+        """Add a line on a task, which begins with its id, to the job's record, in place of an earlier one.
+
+        Whatever else is there stays. May wait for an answer. Raises as the scheduler's calls do.
+        """
+        ...
+
+
 class Allocation(Protocol):
     """The inside face."""
 

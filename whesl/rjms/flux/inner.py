@@ -30,6 +30,7 @@ from whesl.rjms.port import (
     NodeEvent,
     Step,
     StepRequest,
+    TakesRemarks,
 )
 from whesl.rjms.shims.flux_rewriting import INSTANCE
 from whesl.rjms.shims.instance import DIRECTORY
@@ -182,6 +183,11 @@ class InnerFlux:
         """Tell the outer resource manager, whose job it is."""
         if isinstance(self._outer, ForbidsRequeue):
             self._outer.forbid_requeue()
+
+    def remark(self, task: str, text: str) -> None:
+        """Tell the outer resource manager, whose job it is."""
+        if isinstance(self._outer, TakesRemarks):
+            self._outer.remark(task, text)
 
     # Both -------------------------------------------------------------------------------------------
 

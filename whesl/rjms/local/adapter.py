@@ -27,7 +27,7 @@ from whesl.rjms.local.protocol import NodeView
 from whesl.rjms.local.records import Dependency, Job, JobSpec
 from whesl.rjms.port import AllocationInfo, JobRecord, JobRequest, NodeRecord, Step, StepRequest
 from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
-from whesl.rjms.slurm.records import comment_for
+from whesl.rjms.slurm.records import comment_for, remarked
 from whesl.rjms.slurm.states import reason_text
 
 # How long a node may take to answer; one that hangs is treated as one that does not live, in seconds.
@@ -310,6 +310,12 @@ class LocalAllocation:
         """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on."""
         message = protocol.UpdateJob(job=self._job_id, requeue=False)
         _expect(self._cluster.call(message, patience=self._patience), protocol.Done)
+
+    def remark(self, task: str, text: str) -> None:
+        """Add a line on a task to the job's comment, as Slurm's allocation does."""
+        if comment := remarked(self._job().comment, task, text):
+            message = protocol.UpdateJob(job=self._job_id, comment=comment)
+            _expect(self._cluster.call(message, patience=self._patience), protocol.Done)
 
     def _job(self) -> Job:
         answer = self._cluster.call(protocol.ListJobs(jobs=(self._job_id,)), patience=self._patience)

@@ -190,6 +190,16 @@ class SlurmAllocation:
             return
         self._commands.run("scontrol", "update", f"JobId={self._job_id}", "Requeue=0")
 
+    def remark(self, task: str, text: str) -> None:
+        """Add a line on a task to the job's comment; the token and its owner's own words stay."""
+        # The id of an array's last element is the whole array's, too.
+        array, element = (self._environ.get(f"SLURM_ARRAY_{name}_ID", "") for name in ("JOB", "TASK"))
+        job = f"{array}_{element}" if array and element else self._job_id
+        told = self._commands.run("squeue", "-h", "-j", job, "-o", "%k").strip("\n")
+        comment = records.remarked("" if told == "(null)" else told, task, text)
+        if comment:
+            self._commands.run("scontrol", "update", f"JobId={job}", f"Comment={comment}")
+
     def _kept(self) -> tuple[str, ...]:
         """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""
         text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%N").strip()

@@ -19,6 +19,8 @@ from whesl.rjms.slurm.states import job_state, node_state, reason_text
 SEPARATOR = "\x1f"
 # In front of the token in a job's comment, so that a comment of somebody else's is not taken for one.
 MARK = "whesl:"
+_REMARK = " [whesl] "  # in front of each line on a task
+_LONGEST_COMMENT = 1000
 _NO_HOST = ("n/a", "N/A", "(null)")
 
 _JOB_FIELDS = (
@@ -78,6 +80,20 @@ def token_of(comment: str) -> str:
     """Return the token in a job's comment, empty when there is none."""
     first = comment.split(maxsplit=1)[:1]
     return first[0][len(MARK) :] if first and first[0].startswith(MARK) else ""
+
+
+def remarked(comment: str, task: str, text: str) -> str:
+    """Return a job's comment with a line on a task at its end; empty when there is no room for it.
+
+    Args:
+        comment: the present one: a token, its owner's own words, lines on other tasks.
+        task: its line so far, if any, is replaced.
+        text: the line; begins with the task's id.
+    """
+    head, *lines = f" {comment}".split(_REMARK)
+    kept = [line for line in lines if not line.startswith(f"{task} ")]
+    made = _REMARK.join([head, *kept, " ".join(text.split())])[1:]
+    return made if len(made) <= _LONGEST_COMMENT else ""
 
 
 def jobs(output: str) -> list[JobRecord]:
