@@ -225,7 +225,7 @@ def test_records_that_damage_took_are_in_the_snapshot(place: Path) -> None:
         append(journal, 1, 30)
         take(journal)
         whole = memory(journal)
-        journal._connected().execute("UPDATE journal SET crc = 0 WHERE seq > 25")
+        journal._database.connection.execute("UPDATE journal SET crc = 0 WHERE seq > 25")
     newest = max(map(snapshot.number, snapshot.found(place)))
     with Journal(place / "journal.db", after=newest) as journal:
         assert journal.damage is not None and set(journal.damage.missing) == set(range(26, 31))
@@ -244,7 +244,7 @@ def test_an_end_that_was_lost_in_silence_is_in_the_snapshot(place: Path) -> None
         append(journal, 1, 30)
         take(journal)
         whole = memory(journal)
-        journal._connected().execute("DELETE FROM journal WHERE seq > 25")
+        journal._database.connection.execute("DELETE FROM journal WHERE seq > 25")
     with Journal(place / "journal.db") as journal:
         assert memory(journal) == whole
         append(journal, 31, 32)
@@ -297,7 +297,7 @@ def test_snapshots_come_and_old_records_go(place: Path) -> None:
     life.go(200)
     found = [snapshot.number(path) for path in snapshot.found(place)]
     assert found == [200, 190], "the newest two"
-    rows = life.journal._connected().execute("SELECT count(*) FROM journal").fetchone()[0]
+    rows = life.journal._database.connection.execute("SELECT count(*) FROM journal").fetchone()[0]
     assert rows < 60, "what is in both was moved out"
     assert [record.seq for record in life.journal.read()] == list(range(1, 201))
     assert memory(life.journal) == whole(place)

@@ -41,7 +41,7 @@ def test_one_history_at_every_moment(tmp_path: Path) -> None:
             while journal.forget(150):
                 assert numbers(path) == everything
                 assert numbers(path, since=333) == everything[333:]
-        rows = journal._connected().execute("SELECT count(*), min(seq), max(seq) FROM journal").fetchone()
+        rows = journal._database.row("SELECT count(*), min(seq), max(seq) FROM journal")
         assert rows == (101, 1, MANY)
         journal.append("n", {"n": MANY + 1}, NOW)
     assert [segment[:2] for segment in history.segments(path, origin(path))] == [(2, 400), (401, 1100)]
@@ -91,7 +91,7 @@ def test_a_reader_that_takes_its_time_keeps_nobody_from_writing(
     monkeypatch.setattr(files, "file_system_type", lambda _: "nfs4")
     path = tmp_path / "j.db"
     with made(path, MANY) as journal, Journal(path, read_only=True) as reader:
-        journal._connected().execute("PRAGMA busy_timeout=0")
+        journal._database.connection.execute("PRAGMA busy_timeout=0")
         records = reader.read()
         next(records)
         journal.append("n", {"n": MANY + 1}, NOW)
@@ -191,7 +191,7 @@ def test_damage_to_the_journal_does_not_count_what_was_moved(tmp_path: Path) -> 
     with made(path, 400) as journal:
         journal.put_away(300)
         journal.forget(1000)
-        journal._connected().execute("UPDATE journal SET crc = 0 WHERE seq = 350")
+        journal._database.connection.execute("UPDATE journal SET crc = 0 WHERE seq = 350")
     with Journal(path, after=500) as journal:
         assert journal.damage is not None
         assert journal.damage.missing == (350, *range(401, 501))

@@ -106,13 +106,13 @@ def test_several_records_are_written_all_or_none(tmp_path: Path) -> None:
 def test_a_full_file_system_is_named_and_nothing_is_half_written(tmp_path: Path) -> None:
     with Journal(tmp_path / "j.db") as journal:
         journal.append("a", {}, NOW)
-        pages = journal._connected().execute("PRAGMA page_count").fetchone()[0]
-        journal._connected().execute(f"PRAGMA max_page_count={pages}")
+        pages = journal._database.connection.execute("PRAGMA page_count").fetchone()[0]
+        journal._database.connection.execute(f"PRAGMA max_page_count={pages}")
         with pytest.raises(JournalError) as caught:
             journal.append_many([("small", {}), ("big", {"x": "y" * 100_000})], NOW)
         assert caught.value.reason == "full"
         assert "WHESL_HOME" in caught.value.hint
-        journal._connected().execute("PRAGMA max_page_count=100000")
+        journal._database.connection.execute("PRAGMA max_page_count=100000")
         assert journal.append("b", {}, NOW) == 2
         assert [r.kind for r in journal.read()] == ["a", "b"]
 
@@ -120,14 +120,14 @@ def test_a_full_file_system_is_named_and_nothing_is_half_written(tmp_path: Path)
 def test_a_full_file_system_leaves_the_reserve(tmp_path: Path) -> None:
     """A limit of SQLite's own keeps the file from growing, as a full disk does; free pages are left."""
     with Journal(tmp_path / "j.db", reserve=200_000) as journal:
-        pages = journal._connected().execute("PRAGMA page_count").fetchone()[0]
-        journal._connected().execute(f"PRAGMA max_page_count={pages}")
+        pages = journal._database.connection.execute("PRAGMA page_count").fetchone()[0]
+        journal._database.connection.execute(f"PRAGMA max_page_count={pages}")
         for number in range(40):
             journal.append("a", {"n": number, "pad": "p" * 1000}, NOW)
         with pytest.raises(JournalError) as caught:
             journal.append("big", {"x": "y" * 400_000}, NOW)
         assert caught.value.reason == "full"
-        journal._connected().execute("PRAGMA max_page_count=100000")
+        journal._database.connection.execute("PRAGMA max_page_count=100000")
         assert journal.append("b", {}, NOW) == 41
         assert [r.seq for r in journal.read()] == list(range(1, 42))
 
@@ -175,7 +175,7 @@ def test_remote_file_systems_get_no_shared_memory(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(files, "file_system_type", lambda _: "nfs4")
     with Journal(tmp_path / "j.db") as journal:
         journal.append("a", {}, NOW)
-        assert journal._connected().execute("PRAGMA journal_mode").fetchone()[0] == "persist"
+        assert journal._database.connection.execute("PRAGMA journal_mode").fetchone()[0] == "persist"
         assert not (tmp_path / "j.db-shm").exists()
 
 

@@ -125,9 +125,9 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     except OSError as error:
         # A full disk behind standard output, a directory that may not be read: a reason, not a defect.
         from whesl.cli import display
+        from whesl.model import retry
 
-        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        click.echo(f"whesl: {where}{error.strerror or error}{_room(error)}", err=True)
+        click.echo(f"whesl: {retry.told(error)}{_room(error)}", err=True)
         display.settle()
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)

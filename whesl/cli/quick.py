@@ -133,6 +133,7 @@ def attempt(arguments: Sequence[str]) -> None:
     if options is None:
         return
     from whesl.isolator import keeper, quick
+    from whesl.model import retry
     from whesl.model.errors import WheslError
 
     options["no_own_node"] = not options.pop("own_node")
@@ -141,5 +142,10 @@ def attempt(arguments: Sequence[str]) -> None:
     except WheslError as error:
         sys.stderr.write(f"whesl: {error}\n")
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in retry.TRANSIENT:
+            raise
+        sys.stderr.write(f"whesl: {retry.told(error)}\n  hint: nothing was started; call again\n")
+        sys.exit(1)
     if told is not None:
         keeper.become(told)

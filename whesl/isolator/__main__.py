@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from whesl.isolator import processes, taskdir
 from whesl.isolator.daemon import Daemon
 from whesl.isolator.taskdir import Job, LockedError, TaskDir
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.rjms import current_allocation
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from whesl.wire.client import CoordinatorClient
 
 EXIT_LOCKED = 73
+EXIT_IO = 74  # EX_IOERR of sysexits.h
 
 
 @runtime_checkable
@@ -57,6 +59,16 @@ def main(arguments: list[str]) -> int:
         arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, when it is held for us.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.raiseExceptions = False  # a line that the log's file system does not take is no event
+    try:
+        return _look_after(arguments)
+    except OSError as error:
+        # Not known is not gone: the keeper starts another isolator, which looks again.
+        logging.error("the task's files cannot be reached: %s", retry.told(error))
+        return EXIT_IO
+
+
+def _look_after(arguments: list[str]) -> int:
     directory = TaskDir(Path(arguments[arguments.index("--task-dir") + 1]))
     job = taskdir.load(directory.job_file, Job)
     if job is None:

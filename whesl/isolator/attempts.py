@@ -12,9 +12,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from whesl.isolator import output, processes, runner, taskdir
+from whesl.isolator import files, output, processes, runner, taskdir
 from whesl.isolator.launching import Launch
 from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model import retry
 
 UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
 
@@ -47,7 +48,10 @@ class Attempt:
         return self.started != 0 and processes.alive(self.pid, self.started)
 
     def exit_code(self) -> int:
-        """Return the task's exit status as a shell gives it, once the runner is gone."""
+        """Return the task's exit status as a shell gives it, once the runner is gone.
+
+        Raises OSError when it could not be read: nothing is known then.
+        """
         written = taskdir.read_status(self._status)
         if written is not None:
             return written
@@ -88,9 +92,7 @@ class Attempt:
         taskdir.replace(status, runner.STATUS_PENDING)
         outputs = output.present(directory, job, number)
         if launch.script is not None:
-            script = place / "script"
-            script.write_text(launch.script)
-            script.chmod(0o700)
+            files.replace(str(place / "script"), launch.script.encode(), mode=0o700)
         child = runner.start(
             launch.command,
             status=str(status),
@@ -110,7 +112,8 @@ class Attempt:
         """Return an attempt that an earlier isolator started, None when there is no trace of it.
 
         An attempt that has ended meanwhile is found by its status file. Its processes are found by
-        their token, so nothing has to be written between the start and the record of it.
+        their token, so nothing has to be written between the start and the record of it. Raises OSError when
+        it could not be seen whether there is a trace.
         """
         status = directory.status(number)
         found = processes.of_attempt(token)
@@ -119,7 +122,7 @@ class Attempt:
         leader = min(leaders, key=lambda process: process.started, default=None)
         if leader is not None and taskdir.read_status(status) is None:
             return cls(number, token, leader.pid, status)
-        with contextlib.suppress(OSError):
-            if found or status.read_bytes() != runner.STATUS_PENDING:
-                return cls(number, token, 0, status)
+        content = retry.content(status)
+        if found or content not in (None, runner.STATUS_PENDING):
+            return cls(number, token, 0, status)
         return None

@@ -69,6 +69,7 @@ from whesl.isolator.worker import Worker
 from whesl.isolator.writing import Records
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
 from whesl.model.signs import visible
@@ -264,10 +265,11 @@ class Daemon:
         """Take the word on a paused task that has no coordinator: it lies in the task's directory."""
         if self._state.phase is not Phase.PAUSED:
             return
-        control = taskdir.load(self._directory.control, Control)
-        if control is not None:
-            self._feed(CoordinatorMessage(message=control))
-            self._directory.control.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # looked for again in a second
+            control = taskdir.load(self._directory.control, Control)
+            if control is not None:
+                self._feed(CoordinatorMessage(message=control))
+                retry.remove(self._directory.control)
 
     def _look(self) -> None:
         """Read what the task has written; judge its end only after its last line."""
@@ -325,7 +327,7 @@ class Daemon:
         """Leave word for the keeper's terminal, where else nothing would say why nothing goes on."""
         with contextlib.suppress(OSError):
             if self._state.phase is not Phase.PAUSED:
-                self._directory.paused.unlink(missing_ok=True)
+                retry.remove(self._directory.paused)
                 return
             task, why = self._state.setup.task.id, visible(self._state.paused)
             text = f"whesl: {task} is paused: {why}\n  hint: whesl resume {shlex.quote(task)}\n"

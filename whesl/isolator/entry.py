@@ -18,6 +18,7 @@ from whesl.isolator.leader import gone
 from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
 from whesl.isolator.taskdir import Job, LockedError, Owner, Result, TaskDir
+from whesl.model import retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
@@ -97,7 +98,7 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
             lock = directory.lock()
             job = msgspec.structs.replace(job, first=first.sizes(job, directory))
     taskdir.replace(directory.job_file, msgspec.json.encode(job))
-    directory.result_file.unlink(missing_ok=True)
+    retry.remove(directory.result_file)
     if lock is None:
         keeper.hold_signals()
         return keeper.start_isolator(sys.executable, str(directory.path)), 0
@@ -105,7 +106,8 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     with keeper.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
-        taskdir.sign(lock, job.setup.claim, processes.read(pid))
+        with contextlib.suppress(OSError):  # the isolator goes on without
+            taskdir.sign(lock, job.setup.claim, processes.read(pid))
         runner = first.begin(job, directory, allocation)
     for end in gate:
         os.close(end)
@@ -220,7 +222,11 @@ def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> 
 def _put_aside(directory: TaskDir) -> None:
     """Keep an earlier run's record beside the new one."""
     number = 1
-    while (aside := directory.path.with_name(f"{directory.path.name}.{number}")).exists():
+    while retry.exists(aside := directory.path.with_name(f"{directory.path.name}.{number}")):
         number += 1
-    directory.path.rename(aside)
+    try:
+        retry.retried(lambda: directory.path.rename(aside))
+    except FileNotFoundError:
+        if not retry.exists(aside):  # renamed by a call that failed all the same
+            raise
     directory.make()

@@ -10,9 +10,7 @@ other call can start the same task.
 
 from __future__ import annotations
 
-import contextlib
 import os
-from pathlib import Path
 
 import msgspec
 
@@ -21,6 +19,7 @@ from whesl.isolator.attempts import Attempt
 from whesl.isolator.setup import split, token
 from whesl.isolator.starting import Starter
 from whesl.isolator.taskdir import First, Job, TaskDir
+from whesl.model import retry
 from whesl.model.allocation import NodeSet
 from whesl.model.workflow import Configuration
 from whesl.rjms.port import Allocation, AllocationInfo
@@ -55,17 +54,13 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
         if inner.wanted(job.inner, info, os.environ):
             return False
-    return not directory.journal.exists() and not directory.attempt(NUMBER).exists()
+    return not retry.exists(directory.journal) and not retry.exists(directory.attempt(NUMBER))
 
 
 def sizes(job: Job, directory: TaskDir) -> First:
     """Return how long the files are in which the attempt's words will be looked for."""
-    found = {}
-    for path in output.sources(directory, job, NUMBER, Configuration()).values():
-        found[path] = 0
-        with contextlib.suppress(OSError):
-            found[path] = Path(path).stat().st_size
-    return First(sizes=found)
+    paths = output.sources(directory, job, NUMBER, Configuration()).values()
+    return First(sizes={path: retry.size(path) for path in paths})
 
 
 def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
@@ -75,7 +70,7 @@ def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
     """
     # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
     try:
-        directory.attempt(NUMBER).mkdir(mode=0o700)
+        retry.retried(lambda: directory.attempt(NUMBER).mkdir(mode=0o700))
     except OSError:
         return 0
     command = _Beginning(

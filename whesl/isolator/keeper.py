@@ -7,6 +7,7 @@ small for as long as the job lasts. Its one argument is a JSON object, the field
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -15,6 +16,10 @@ import signal
 import sys
 import threading
 import time
+
+if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
+from whesl.model import retry
 
 TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
 if TYPE_CHECKING:
@@ -99,12 +104,7 @@ class Keeper:
             if result is not None:
                 break
             if not self._start_again(read):
-                with contextlib.suppress(OSError):
-                    sys.stderr.write(
-                        f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, "
-                        f"and no task runs\n  hint: see {self._directory}/log\n"
-                    )
-                return EXIT_NO_ISOLATOR
+                return self._without_isolator()
         self._over.set()
         for copier in self._copiers:
             copier.join()
@@ -115,8 +115,10 @@ class Keeper:
         """Show the summary where it was asked for; else a notice, the one line of ours in a job's output."""
         try:
             if self._summary:
-                with open(f"{self._directory}/summary") as summary:  # noqa: PTH123
-                    text = summary.read()
+                summary = f"{self._directory}/summary"
+                text = (retry.content(summary, retry.BRIEF) or b"").decode(errors="replace")
+                if not text:
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
                 if self._summary == "stderr":
                     sys.stderr.write(text)
                     return
@@ -182,11 +184,33 @@ class Keeper:
     def _result(self) -> dict[str, Any] | None:
         """Return how the task ended (``taskdir.Result``) if the isolator ended by its own decision."""
         try:
-            with open(f"{self._directory}/result.json", "rb") as file:  # noqa: PTH123
-                result: dict[str, Any] = json.load(file)
+            result: dict[str, Any] = json.loads(retry.content(f"{self._directory}/result.json") or b"{}")
         except (OSError, ValueError):
             return None
         return result if result.get("claim") == self._claim else None
+
+    def _without_isolator(self) -> int:
+        """Return what the task's runner has left, and say that nobody has judged it."""
+        number, status = self._left()
+        said = f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, and no task runs"
+        if status is not None:
+            said += f"; attempt {number} ended with status {status}, which no rule has judged"
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{said}\n  hint: see {self._directory}/log\n")
+        return EXIT_NO_ISOLATOR if status is None else status
+
+    def _left(self) -> tuple[int, int | None]:
+        """Return the newest attempt's number and the exit status in its file, None when there is none."""
+        try:
+            numbers = [name.partition("attempt-")[2] for name in retry.names(self._directory)]
+            newest = max((int(each) for each in numbers if each.isascii() and each.isdigit()), default=0)
+            place = f"{self._directory}/attempt-{newest}"
+            if retry.content(f"{place}/claim") != self._claim.encode():
+                return newest, None
+            status = (retry.content(f"{place}/status") or b"").strip()
+        except OSError:
+            return 0, None
+        return newest, int(status) if status.isdigit() else None
 
     def _start_again(self, signals: int) -> bool:
         now = time.monotonic()
@@ -233,26 +257,27 @@ class Keeper:
 
     def _copy(self, name: str, out: int) -> None:
         """Copy the attempts' files to our own stream, in order; a slow reader holds up only this thread."""
-        place = os.open(f"{self._directory}/copied-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        number, offset = _position(place)
+        copied = _Copied(f"{self._directory}/copied-{name}")
+        number, offset = copied.position()
         told = 0
         pause = LOOK_FIRST
         while True:
             before = number, offset
             over = self._over.is_set()
-            following = os.path.isdir(f"{self._directory}/attempt-{number + 1}")  # noqa: PTH112
             try:
-                source = os.open(f"{self._directory}/attempt-{number}/{name}", os.O_RDONLY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                source = -1
-            if source >= 0:
-                try:
-                    offset = _pass_on(source, offset, out, place, number)
-                except OSError:
-                    # The reader is gone: the task goes on, its output is in the files.
-                    return
-                finally:
-                    os.close(source)
+                following = retry.exists(f"{self._directory}/attempt-{number + 1}")
+                for block in _blocks(f"{self._directory}/attempt-{number}/{name}", offset):
+                    view = memoryview(block)
+                    while view:
+                        written = _pass_on(view, out)
+                        if not written:
+                            return  # the reader is gone: the task goes on, its output is in the files
+                        view = view[written:]
+                        offset += written
+                        copied.note(number, offset)
+            except OSError:
+                # The files cannot be reached, and that has lasted: looked at again while the task runs.
+                following = False
             if following:
                 number, offset = number + 1, 0
             elif over:
@@ -301,26 +326,73 @@ def _runner(directory: str) -> int | None:
     return None
 
 
-def _pass_on(source: int, offset: int, out: int, place: int, number: int) -> int:
-    while block := os.pread(source, BLOCK, offset):
-        view = memoryview(block)
-        while view:
-            try:
-                written = os.write(out, view)
-            except BlockingIOError:
-                # Whoever shares the pipe with us made it non-blocking: that is no reason to lose output.
-                select.select([], [out], [])
-                continue
-            view = view[written:]
-            offset += written
-            os.pwrite(place, b"%d %d          \n" % (number, offset), 0)
-    return offset
+def _blocks(path: str, offset: int) -> Iterator[bytes]:
+    """Yield a file's content from an offset on, nothing when there is no such file. Raises OSError."""
+    source = -1
+
+    def read() -> bytes:
+        nonlocal source
+        try:
+            if source < 0:
+                source = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.pread(source, BLOCK, offset)
+        except FileNotFoundError:
+            return b""
+        except OSError:
+            if source >= 0:
+                os.close(source)  # a stale handle is not to be used again
+                source = -1
+            raise
+
+    try:
+        while block := retry.retried(read):
+            yield block
+            offset += len(block)
+    finally:
+        if source >= 0:
+            os.close(source)
 
 
-def _position(place: int) -> tuple[int, int]:
-    """Return how far an earlier keeper came: attempt and offset."""
-    words = os.pread(place, 64, 0).split()
-    return (int(words[0]), int(words[1])) if len(words) >= 2 else (1, 0)
+def _pass_on(view: memoryview, out: int) -> int:
+    """Write what is taken of some bytes, and return how many those are; 0 when nobody takes any more."""
+    while True:
+        try:
+            return os.write(out, view)
+        except BlockingIOError:
+            # Whoever shares the pipe with us made it non-blocking: that is no reason to lose output.
+            select.select([], [out], [])
+        except OSError:
+            return 0
+
+
+class _Copied:
+    """The file that says how far a stream was copied through, for the next keeper.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._place = -1
+
+    def position(self) -> tuple[int, int]:
+        """Return attempt and offset."""
+        words: list[bytes] = []
+        with contextlib.suppress(OSError):
+            words = (retry.content(self._path) or b"").split()
+        return (int(words[0]), int(words[1])) if len(words) >= 2 else (1, 0)
+
+    def note(self, number: int, offset: int) -> None:
+        """Write them down; where that fails for the moment, the next ones are."""
+        try:
+            if self._place < 0:
+                self._place = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.pwrite(self._place, b"%d %d          \n" % (number, offset), 0)
+        except OSError:
+            if self._place >= 0:
+                os.close(self._place)
+                self._place = -1
 
 
 def start_isolator(
@@ -335,7 +407,11 @@ def start_isolator(
         gate: both ends of a pipe; the isolator loads once this process has closed the second, or is dead.
     """
     held = [] if lock is None else ["--lock", str(lock)]
-    log = os.open(f"{task_dir}/log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    try:
+        log = retry.retried(lambda: os.open(f"{task_dir}/log", append, 0o600))
+    except OSError:
+        log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # the task needs it more than its log
     pid = os.fork()
     if pid == 0:
         try:

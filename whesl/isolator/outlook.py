@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl.esl.spec import Source
-from whesl.isolator import output, taskdir
+from whesl.isolator import files, output, taskdir
 from whesl.isolator.events import Event, Found, JobExceptionSeen, NodeSeen
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.journal import Clock
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
@@ -65,13 +65,13 @@ class Outlook:
         self._number = number
         sources = output.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
-            self._begun = {path: _size(path) for path in sources.values()}
+            self._begun = {path: retry.size(path) for path in sources.values()}
             self._watch.new_attempt(self._clock(), sources)
             self.save()
             return
         self._begun = self._written_sizes(number)
         if self._begun is None:
-            self._begun = {path: _size(path) for path in sources.values()}
+            self._begun = {path: retry.size(path) for path in sources.values()}
             begun = taskdir.First(sizes=self._begun)
             taskdir.replace(self._sizes(number), msgspec.json.encode(begun))
 
@@ -232,30 +232,24 @@ class Outlook:
             return
         try:
             place = self._directory.attempt(self._number)
-            place.mkdir(mode=0o700, exist_ok=True)
+            files.make_directory(str(place))
             state = {**self._watch.snapshot(), "begun": self._begun}
-            taskdir.replace(place / "watch.json", msgspec.json.encode(state))
+            # What is not written now is written within a second.
+            files.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
         except OSError as error:
             LOG.debug("how far was read could not be written: %s", error)
 
     def _saved(self) -> dict[str, Any] | None:
         try:
-            content = (self._directory.attempt(self._number) / "watch.json").read_bytes()
-            return msgspec.json.decode(content, type=dict[str, Any])
-        except (OSError, *UNDECODABLE):
+            content = retry.content(self._directory.attempt(self._number) / "watch.json")
+            return None if content is None else msgspec.json.decode(content, type=dict[str, Any])
+        except UNDECODABLE:
             return None
 
     def close(self) -> None:
         """Let the files go."""
         if self._watch is not None:
             self._watch.close()
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116  # a text
-    except OSError:
-        return 0
 
 
 def words(detected: list[Detected]) -> list[Found]:

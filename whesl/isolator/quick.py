@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 from whesl import rjms
 from whesl.isolator import description, files, identity, keeper, runner, verdicts
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.wire.home import HOME_VARIABLE, make_private
 
@@ -82,17 +83,17 @@ def _described(request: description.Request) -> SimpleNamespace | None:
             return None
     setup = description.setup(request, spec, given, here)
     path = description.task_dir(request, setup["task"]["id"], here)
-    if any(os.path.lexists(f"{path}/{trace}") for trace in ("job.json", "journal.db", _ATTEMPT)):
+    if any(retry.exists(f"{path}/{trace}") for trace in ("job.json", "journal.db", _ATTEMPT)):
         return None
     with contextlib.suppress(OSError):
-        if not os.listdir(path):  # noqa: PTH208
-            os.chmod(path, 0o700)  # noqa: PTH101
+        if not retry.retried(lambda: os.listdir(path)):  # noqa: PTH208
+            retry.retried(lambda: os.chmod(path, 0o700))  # noqa: PTH101
     make_private(path)
     with contextlib.suppress(OSError):
         lock = files.lock(f"{path}/lock")
         if lock is None:
             return None
-        if not os.path.lexists(f"{path}/job.json"):
+        if not retry.exists(f"{path}/job.json"):
             return SimpleNamespace(request=request, given=given, setup=setup, path=path, lock=lock)
         os.close(lock)
     return None
@@ -105,9 +106,10 @@ def _home() -> str | None:
 
 def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            content = file.read()
+        content = retry.content(path, retry.BRIEF)
     except OSError:
+        return None
+    if content is None:
         return None
     # The name as pathlib prints it.
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
@@ -156,18 +158,19 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     if job["joined"]:
         outputs[1] = outputs[0]
     if begins:
-        job["first"] = {"sizes": {file: _size(file) for file in (*outputs, *_read_files(job))}}
+        job["first"] = {"sizes": {file: retry.size(file) for file in (*outputs, *_read_files(job))}}
     files.replace(f"{path}/job.json", json.dumps(job).encode())
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{path}/result.json")  # noqa: PTH108
+    retry.remove(f"{path}/result.json")
     gate = os.pipe()
     started = 0
     with keeper.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
         owner = {"pid": pid, "started": files.started(pid), "host": os.uname().nodename}
-        os.ftruncate(task.lock, 0)
-        os.pwrite(task.lock, json.dumps({**owner, "claim": task.setup["claim"]}).encode(), 0)
+        signed = json.dumps({**owner, "claim": task.setup["claim"]}).encode()
+        with contextlib.suppress(OSError):  # the isolator goes on without
+            retry.retried(lambda: os.ftruncate(task.lock, 0))
+            retry.retried(lambda: os.pwrite(task.lock, signed, 0))
         if begins:
             with contextlib.suppress(OSError):  # the isolator tries again, and says why
                 started = _begin(task, job, outputs)
@@ -193,13 +196,6 @@ def _wants_instance(task: SimpleNamespace) -> bool:
     return which("flux", path=os.environ.get("PATH", os.defpath)) is not None
 
 
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116
-    except OSError:
-        return 0
-
-
 def _read_files(job: dict[str, Any]) -> list[str]:
     """Return the files besides the streams in which the rules look, of this task or of others."""
     spec = job["setup"]["spec"]
@@ -219,7 +215,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     path, setup = task.path, task.setup
     place = f"{path}/{_ATTEMPT}"
     # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
-    os.mkdir(place, 0o700)  # noqa: PTH102
+    retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
     most, last = identity.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
     active, _ = identity.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
     files.replace(f"{path}/reconfigure.json", UNCHANGED)
@@ -244,9 +240,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     command = job["command"]
     if job["script"] is not None:
         script = f"{place}/script"
-        with open(script, "w") as file:  # noqa: PTH123
-            file.write(job["script"])
-        os.chmod(script, 0o700)  # noqa: PTH101
+        files.replace(script, job["script"].encode(), mode=0o700)
         command = (*job["interpreter"], script, *command)
     return runner.start(
         command,

@@ -10,7 +10,7 @@ import contextlib
 import os
 import subprocess
 
-from whesl.model import marks
+from whesl.model import marks, retry
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
@@ -21,17 +21,27 @@ STATUS_PENDING = b"-" * 15 + b"\n"
 # The traps keep the shell alive when a signal is meant for the command: its status has still to be written.
 # Traps are undone in the command itself. What the shell would say of a killed command goes nowhere (hence
 # the parentheses: dash says it where the command's own errors go), since the task's files hold its output
-# only. The status file is overwritten in place (taskdir.read_status).
+# only. The status file is overwritten in place (taskdir.read_status), again and again for half a minute while
+# its file system refuses.
 RUNNER = """\
 exec 3>&2 2>/dev/null
 trap : HUP INT QUIT USR1 USR2 ALRM TERM
 ulimit -S -m "$1"
 status=$2
 shift 2
-printf '%-15s\\n' run 1<>"$status"
+put() {
+set -- "$1" 60
+until printf '%-15s\\n' "$1" 1<>"$status"
+do
+[ "$2" -gt 0 ] || return
+set -- "$1" $(($2 - 1))
+sleep 0.5
+done
+}
+put run
 ( exec "$@" 2>&3 3>&- )
 code=$?
-printf '%-15s\\n' "$code" 1<>"$status"
+put "$code"
 exit "$code"
 """
 
@@ -126,25 +136,28 @@ def start(
     opened: list[int] = []
     try:
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        out = err = os.open(stdout, append, 0o666)
+        out = err = retry.retried(lambda: os.open(stdout, append, 0o666))
         opened.append(out)
         if stderr != stdout:
-            err = os.open(stderr, append, 0o666)
+            err = retry.retried(lambda: os.open(stderr, append, 0o666))
             opened.append(err)
         source = 0
         if stdin:
-            source = os.open(stdin, os.O_RDONLY | os.O_CLOEXEC)
+            source = retry.retried(lambda: os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
             opened.append(source)
             with contextlib.suppress(OSError):  # a device has no place to return to
                 os.lseek(source, stdin_offset, os.SEEK_SET)
-        return subprocess.Popen(
-            ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, *command],
-            stdin=source,
-            stdout=out,
-            stderr=err,
-            cwd=workdir,
-            env=environment,
-            start_new_session=True,
+        # It raises only what came before the shell was there.
+        return retry.retried(
+            lambda: subprocess.Popen(
+                ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, *command],
+                stdin=source,
+                stdout=out,
+                stderr=err,
+                cwd=workdir,
+                env=environment,
+                start_new_session=True,
+            )
         )
     finally:
         for descriptor in opened:

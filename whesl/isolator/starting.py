@@ -8,10 +8,11 @@ from typing import Protocol
 
 import msgspec
 
-from whesl.isolator import launching, output, room, taskdir
+from whesl.isolator import files, launching, output, room, taskdir
 from whesl.isolator.attempts import Attempt
 from whesl.isolator.launching import Launch, Places
 from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model import retry
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import WheslError
 from whesl.model.workflow import Configuration
@@ -74,7 +75,7 @@ class Starter:
         """Choose the files of the attempt's output, and say so when they are not the caller's own."""
         directory = self._directory
         place = directory.attempt(command.attempt)
-        room.written(directory.path, lambda: place.mkdir(mode=0o700, exist_ok=True))
+        room.written(directory.path, lambda: files.make_directory(str(place)))
         paths = command.configuration.path_map
         own = output.present(directory, self._job, command.attempt)
         chosen = output.choose(directory, self._job, command.attempt, paths)
@@ -97,12 +98,12 @@ class Starter:
         except WheslError as error:
             return str(error)
         except OSError as error:
-            return f"{error.strerror}: {error.filename}" if error.filename else str(error)
+            return retry.told(error)
 
     def _begin(self, command: Wanted) -> Attempt:
         directory = self._directory
         number = command.attempt
-        directory.attempt(number).mkdir(mode=0o700, exist_ok=True)
+        files.make_directory(str(directory.attempt(number)))
         self.write_reconfigure(command.configuration)
         taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         launch = self._compose(command)
@@ -155,4 +156,4 @@ class Starter:
         try:
             taskdir.replace(self._directory.reconfigure, msgspec.json.encode(configuration))
         except OSError as error:
-            LOG.error("%s could not be written: %s", self._directory.reconfigure, error.strerror)
+            LOG.error("%s could not be written: %s", self._directory.reconfigure, retry.told(error))

@@ -13,6 +13,7 @@ import msgspec
 from whesl.isolator import files, runner
 from whesl.isolator.processes import Process
 from whesl.isolator.setup import Setup
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
@@ -114,12 +115,12 @@ class TaskDir:
     def make(self) -> None:
         """Make the directory, private to the user. Raises TaskDirError, HomeError for one open to others."""
         try:
-            if self.path.is_dir() and not any(self.path.iterdir()):
-                self.path.chmod(0o700)
+            if retry.exists(self.path) and not retry.names(self.path):
+                retry.retried(lambda: self.path.chmod(0o700))
             private_directory(self.path)
         except OSError as error:
             raise TaskDirError(
-                f"the task's directory {self.path} cannot be made: {error.strerror}",
+                f"the task's directory {self.path} cannot be made: {retry.told(error)}",
                 hint="WHESL_HOME has to be on a file system with room that login and compute nodes share",
             ) from error
 
@@ -128,25 +129,17 @@ class TaskDir:
         return self.path / f"attempt-{number}"
 
     def newest_attempt(self) -> int:
-        """Return the number of the newest attempt that has a directory, 0 for none."""
-        with contextlib.suppress(OSError):
-            names = (path.name.partition("attempt-")[2] for path in self.path.iterdir())
-            return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
-        return 0
+        """Return the number of the newest attempt that has a directory, 0 for none. Raises OSError."""
+        names = (name.partition("attempt-")[2] for name in retry.names(self.path))
+        return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
 
     def claim_of(self, number: int) -> str:
-        """Return the claim that an attempt was started for, empty when that is not known."""
-        try:
-            return (self.attempt(number) / "claim").read_text(errors="replace")
-        except OSError:
-            return ""
+        """Return the claim that an attempt was started for, empty when there is none. Raises OSError."""
+        return (retry.content(self.attempt(number) / "claim") or b"").decode(errors="replace")
 
     def active_nodes(self) -> tuple[str, ...]:
-        """Return the nodes that the newest attempt was started on, as far as they are known."""
-        try:
-            return tuple(self.hosts.read_text(errors="replace").split())
-        except OSError:
-            return ()
+        """Return the nodes that the newest attempt was started on, as far as there are. Raises OSError."""
+        return tuple((retry.content(self.hosts) or b"").decode(errors="replace").split())
 
     def status(self, number: int) -> Path:
         """Return the file that an attempt's runner leaves its exit status in."""
@@ -193,15 +186,19 @@ def sign(lock: int, claim: str, holder: Process | None) -> None:
     """
     pid, started = (holder.pid, holder.started) if holder is not None else (0, 0)
     owner = Owner(pid=pid, started=started, host=os.uname().nodename, claim=claim)
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, msgspec.json.encode(owner), 0)
+    retry.retried(lambda: os.ftruncate(lock, 0))
+    retry.retried(lambda: os.pwrite(lock, msgspec.json.encode(owner), 0))
 
 
 def load(path: Path, kind: type[S]) -> S | None:
-    """Return a file's record, None when there is none or it is of another make."""
+    """Return a file's record, None when there is none or it is of another make.
+
+    Raises OSError when it could not be seen whether there is one.
+    """
+    content = retry.content(path)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, *UNDECODABLE):
+        return None if content is None else msgspec.json.decode(content, type=kind)
+    except UNDECODABLE:
         return None
 
 
@@ -215,12 +212,9 @@ def read_status(path: Path) -> int | None:
 
     The file is made beforehand in its final length and overwritten in place, so that a full disk cannot
     swallow the status of the very program that filled it. Dashes: not started; ``run``: running, or killed
-    together with its runner.
+    together with its runner. Raises OSError when it could not be read.
     """
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
+    content = retry.content(path) or b""
     if len(content) != len(runner.STATUS_PENDING) or not content.endswith(b"\n"):
         return None
     text = content.strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -50,8 +51,13 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 # Bytes that are written to see whether a failed write was for want of room.
 _PROBE = 64 * 1024
 
-# Parts of SQLite's messages (https://sqlite.org/rescode.html); the numeric codes reach Python only from
-# version 3.11 on.
+# Codes of errors of system calls (https://sqlite.org/rescode.html). They reach Python from version 3.11 on,
+# and stand in what a check says of a page that it could not read.
+_INPUT_OUTPUT = 10
+_CANNOT_OPEN = 14
+_CODE_IN_CHECK = re.compile(r"error code=(\d+)")
+
+# Parts of SQLite's messages.
 _MEANINGS = (
     ("full", "is full", "the file system is full", "make room, or set WHESL_HOME to another file system"),
     (
@@ -94,6 +100,9 @@ def translated(error: Exception, path: Path, doing: str) -> JournalError:
     if "I/O" in text and no_room(path.parent):
         # SQLite calls only ENOSPC full; a quota (EDQUOT) is an "I/O error" to it.
         text = "is full"
+    if input_output(error):
+        name = getattr(error, "sqlite_errorname", "")
+        text = f"{text} ({name})" if name else text
     for reason, part, meaning, hint in _MEANINGS:
         if part in text:
             return JournalError(f"could not {doing} the journal {path}: {meaning}", reason=reason, hint=hint)
@@ -102,6 +111,22 @@ def translated(error: Exception, path: Path, doing: str) -> JournalError:
         reason="input-output",
         hint="check the file system that holds it, then start the daemon again",
     )
+
+
+def input_output(error: Exception) -> bool:
+    """Whether it is an error of a file's system calls, which may be over when the file is opened again."""
+    if not isinstance(error, sqlite3.OperationalError):
+        return False
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return "disk I/O error" in str(error) or "unable to open" in str(error)
+    return code & 0xFF in (_INPUT_OUTPUT, _CANNOT_OPEN)
+
+
+def page_unread(verdict: str) -> bool:
+    """Whether SQLite's check found a page that could not be read, of which nothing is known then."""
+    codes = _CODE_IN_CHECK.findall(verdict)
+    return any(int(code) & 0xFF == _INPUT_OUTPUT for code in codes)
 
 
 def no_room(directory: Path) -> bool:

@@ -16,6 +16,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from whesl.model import retry
+
 _MOUNTS = Path("/proc/self/mounts")
 # A blank, a tab, a line's end and a backslash inside a name.
 _ESCAPED = re.compile(rb"\\(040|011|012|134)")
@@ -61,12 +63,12 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
             return
         except OSError:
             # A file system without hard links.
-            if not path.exists():
+            if not retry.exists(path):
                 beside.rename(path)
     finally:
         os.close(descriptor)
         for suffix in ("", *SIDES):
-            beside.with_name(beside.name + suffix).unlink(missing_ok=True)
+            retry.remove(beside.with_name(beside.name + suffix))
 
 
 def grow(db: sqlite3.Connection, size: int) -> None:
@@ -143,10 +145,11 @@ def _frames(log: bytes) -> list[_Frame]:
 
 
 def log_of(path: Path) -> bytes:
-    """Return what is in a journal's write-ahead log: SQLite removes it, sound or not, when it is closed."""
-    with contextlib.suppress(OSError):
-        return path.with_name(path.name + "-wal").read_bytes()
-    return b""
+    """Return what is in a journal's write-ahead log: SQLite removes it, sound or not, when it is closed.
+
+    Raises OSError when that could not be read.
+    """
+    return retry.content(path.with_name(path.name + "-wal")) or b""
 
 
 def unread(log: bytes, taken: int) -> bool:
@@ -195,7 +198,7 @@ def file_system_type(directory: Path) -> str:
 
     Not by psutil: it takes as long to load as all of this room, and a task's program may wait for that.
     """
-    place = directory.resolve()
+    place = retry.retried(lambda: directory.resolve(strict=True))
     best, kind = -1, ""
     for line in _MOUNTS.read_bytes().splitlines():
         _, mounted, fstype, *_ = line.split(b" ")

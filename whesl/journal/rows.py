@@ -56,6 +56,14 @@ def insert(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
         raise
 
 
+def holds(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether exactly these rows are there. Raises sqlite3.Error."""
+    found = db.execute(
+        "SELECT * FROM journal WHERE seq BETWEEN ? AND ? ORDER BY seq", (rows[0][0], rows[-1][0])
+    ).fetchall()
+    return [tuple(row) for row in found] == [tuple(row) for row in rows]
+
+
 def records_in(path: Path) -> dict[int, Record]:
     """Return the sound records of a damaged file: from the front, from the back, then one by one between."""
     found: dict[int, Record] = {}

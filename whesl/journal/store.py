@@ -14,15 +14,18 @@ import sqlite3
 import tempfile
 import time as _time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from whesl.journal import files, history
-from whesl.journal.errors import DAMAGED, FULL, UNREADABLE, Damage, JournalError, translated
+from whesl.journal.database import WRITING, Database
+from whesl.journal.errors import FULL, UNREADABLE, Damage, JournalError, input_output, no_room
 from whesl.journal.history import Record
-from whesl.journal.rows import SCHEMA, Anchor, checksum, insert, record_of, records_in, row_of, sound, text
+from whesl.journal.rows import Anchor, checksum, holds, insert, record_of, records_in, row_of
+from whesl.model.retry import exists, remove, retried, told
 
 if TYPE_CHECKING:
     from whesl.journal.consumer import CaughtUp
@@ -33,15 +36,13 @@ Data = dict[str, Any] | msgspec.Struct
 
 # The kind of the record that says what damage took.
 DAMAGE = "journal-damaged"
-_BUSY_TIMEOUT = 10.0
 # Seconds between attempts to have a reserve again that was used up.
 _REFILL = 30.0
 # Records between looks at how much of the reserve is left.
 _LOOK = 64
 # Rows that are read at once.
 _ROWS = 500
-# More frames than any log has.
-_UNCOUNTED = 1 << 40
+_Rows = list[tuple[Any, ...]]
 
 
 class Journal:
@@ -82,23 +83,27 @@ class Journal:
         self._refill_at = 0.0
         self.damage: Damage | None = None
         self._last = 0
-        self._wal = False
         self._log = b""
-        self._db: sqlite3.Connection | None = None
-        if read_only:
-            if not self.path.exists():
+        self._uncertain: _Rows = []  # of a failed call, which may have been done all the same
+        self._database = Database(self.path, read_only=read_only, reserve=reserve)
+        try:
+            if not read_only:
+                # What a writer that was killed has left.
+                self._log = files.log_of(self.path)
+            elif not exists(self.path):
                 raise JournalError(
                     f"there is no journal at {self.path}",
                     reason="missing",
                     hint="nothing was recorded yet, or WHESL_HOME names another directory",
                 )
-            self._db = self._open()
+        except OSError as error:
+            raise self._database.explained(error, "read") from error
+        if read_only:
+            self._database.open()
             return
-        # What a writer that was killed has left.
-        self._log = files.log_of(self.path)
         try:
-            self._db = self._open()
-            reason = self._check()
+            self._database.open()
+            reason = self._database.flaw(self._log)
         except JournalError as error:
             if error.reason != "damaged":
                 raise
@@ -123,57 +128,70 @@ class Journal:
 
     def append_many(self, records: Sequence[tuple[str, Data]], time: float) -> list[int]:
         """Write several records, all or none, and return their numbers. Raises as ``append`` does."""
-        db = self._writable()
-        rows = []
+        database = self._writable()
+        rows: _Rows = []
         for offset, (kind, data) in enumerate(records):
             content = msgspec.json.encode(data)
             number = self._last + 1 + offset
             rows.append((number, time, kind, content, checksum(number, time, kind, content)))
         try:
-            try:
-                insert(db, rows)
-            except sqlite3.OperationalError:
-                if not self._reserve:
-                    raise
-                # Into the reserve: a log that was taken over whole is written again from its beginning.
-                db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-                insert(db, rows)
-                self.tight = True
-        except sqlite3.IntegrityError as error:
-            raise JournalError(
-                f"another process has written to the journal {self.path}",
-                reason="foreign-writer",
-                hint="look for a second daemon with the same WHESL_HOME and end one of the two",
-            ) from error
-        except sqlite3.Error as error:
-            raise translated(error, self.path, "write to") from error
+            database.repeated(lambda db: self._insert(db, rows), "write to", WRITING)
+        except JournalError:
+            self._uncertain = rows
+            raise
+        self._uncertain = []
         self._last += len(rows)
         self._look_in -= len(rows)
         if self._reserve and (self.tight or self._look_in <= 0):
             self._refill()
         return [row[0] for row in rows]
 
+    def _insert(self, db: sqlite3.Connection, rows: _Rows) -> None:
+        if self._uncertain and holds(db, self._uncertain):
+            # The call before this one was done, and said that it was not.
+            db.execute("DELETE FROM journal WHERE seq > ?", (self._last,))
+        try:
+            try:
+                insert(db, rows)
+            except sqlite3.OperationalError as error:
+                if not self._reserve or (input_output(error) and not no_room(self.path.parent)):
+                    raise
+                # Into the reserve: a log that was taken over whole is written again from its beginning.
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                insert(db, rows)
+                self.tight = True
+        except sqlite3.IntegrityError as error:
+            if holds(db, rows):
+                return  # by the same call, which failed all the same
+            raise JournalError(
+                f"another process has written to the journal {self.path}",
+                reason="foreign-writer",
+                hint="look for a second daemon with the same WHESL_HOME and end one of the two",
+            ) from error
+
     def _refill(self) -> None:
         """Have the reserve whole again, where there is room for it."""
         now = _time.monotonic()
         if not self._reserve or (self.tight and now < self._refill_at):
             return
-        db = self._connected()
         self._look_in = _LOOK
         try:
+            db = self._database.connection
             free = db.execute("PRAGMA freelist_count").fetchone()[0] * files.PAGE
             if not self.tight and free > self._reserve // 2 and self._log_size() >= self._reserve // 2:
                 return
             files.grow(db, self._reserve)
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self.tight = False
-        except sqlite3.Error:
-            self.tight = True
+        except (sqlite3.Error, OSError) as error:
+            # An error of the file system alone says nothing of its room.
+            passing = isinstance(error, OSError) or input_output(error)
+            self.tight = self.tight or not passing or no_room(self.path.parent)
             self._refill_at = now + _REFILL
 
     def _log_size(self) -> int:
         """Return the size of the write-ahead log's file; without such a log, more than enough."""
-        if not self._wal:
+        if not self._database.wal:
             return self._reserve
         try:
             return self.path.with_name(self.path.name + "-wal").stat().st_size
@@ -220,19 +238,11 @@ class Journal:
     @property
     def last(self) -> int:
         """The number of the newest record on disk, 0 for none."""
-        try:
-            row = self._connected().execute("SELECT max(seq) FROM journal").fetchone()
-        except UNREADABLE as error:
-            raise translated(error, self.path, "read") from error
-        return int(row[0] or 0)
+        return int(self._database.row("SELECT max(seq) FROM journal")[0] or 0)
 
     def anchor(self, seq: int) -> Anchor | None:
         """Return what tells a record from all others, None when there is none of that number."""
-        try:
-            found = self._connected().execute("SELECT seq, time, crc FROM journal WHERE seq = ?", (seq,))
-            row = found.fetchone()
-        except UNREADABLE as error:
-            raise translated(error, self.path, "read") from error
+        row = self._database.row("SELECT seq, time, crc FROM journal WHERE seq = ?", (seq,))
         return Anchor(*row) if row is not None else None
 
     def put_away(self, last: int, *, breathe: Callable[[], None] = lambda: None) -> None:
@@ -263,10 +273,7 @@ class Journal:
 
     def complete(self) -> bool:
         """Whether all records can be read, but for those that damage took, which a record says then."""
-        try:
-            row = self._connected().execute("SELECT min(seq) FROM journal WHERE seq > 1").fetchone()
-        except UNREADABLE as error:
-            raise translated(error, self.path, "read") from error
+        row = self._database.row("SELECT min(seq) FROM journal WHERE seq > 1")
         if row[0] is None or row[0] <= 2:
             return True
         known = history.segments(self.path, self._origin())
@@ -281,15 +288,13 @@ class Journal:
 
         Raises JournalError.
         """
-        db = self._writable()
+        database = self._writable()
         last = self.put_away_up_to()
-        try:
-            row = db.execute("SELECT min(seq) FROM journal WHERE seq > 1").fetchone()
-            if row[0] is None or row[0] > last:
-                return False
-            db.execute("DELETE FROM journal WHERE seq > 1 AND seq <= ?", (min(row[0] + most - 1, last),))
-        except sqlite3.Error as error:
-            raise translated(error, self.path, "write to") from error
+        row = database.row("SELECT min(seq) FROM journal WHERE seq > 1")
+        if row[0] is None or row[0] > last:
+            return False
+        until = min(row[0] + most - 1, last)
+        database.row("DELETE FROM journal WHERE seq > 1 AND seq <= ?", (until,), "write to")
         return True
 
     def go_on_after(self, seq: int) -> None:
@@ -298,9 +303,7 @@ class Journal:
 
     def close(self) -> None:
         """Close the file; everything appended is already on disk. Closing twice is no error."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        self._database.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -308,54 +311,10 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _connected(self) -> sqlite3.Connection:
-        if self._db is None:
-            raise JournalError(f"the journal {self.path} is closed", reason="closed")
-        return self._db
-
-    def _writable(self) -> sqlite3.Connection:
+    def _writable(self) -> Database:
         if self.read_only:
             raise JournalError(f"the journal {self.path} was opened for reading", reason="read-only")
-        return self._connected()
-
-    def _open(self) -> sqlite3.Connection:
-        """Connect, choose the journal mode for the file system, make the table."""
-        try:
-            if not self.read_only:
-                self._wal = files.file_system_type(self.path.parent) in files.LOCAL_FILE_SYSTEMS
-            if not self.read_only and not self.path.exists():
-                files.create(self.path, SCHEMA, wal=self._wal, spare=self._reserve)
-            wrong = files.flaw(self.path)
-            if wrong:
-                raise JournalError(
-                    f"could not open the journal {self.path}: {wrong}", reason="damaged", hint=DAMAGED
-                )
-            mode = "ro" if self.read_only else "rw"
-            db = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode={mode}",
-                uri=True,
-                timeout=_BUSY_TIMEOUT,
-                isolation_level=None,
-            )
-        except sqlite3.Error as error:
-            raise translated(error, self.path, "open") from error
-        except OSError as error:
-            raise JournalError(
-                f"could not open the journal {self.path}: {error.strerror}",
-                reason="full" if error.errno in FULL else "read-only",
-                hint="check that its directory exists, is yours and has room",
-            ) from error
-        try:
-            # What is no text was not written here: its checksum will say so.
-            db.text_factory = text
-            if not self.read_only:
-                # PERSIST: the rollback journal keeps its room on a disk that fills up.
-                db.execute(f"PRAGMA journal_mode={'WAL' if self._wal else 'PERSIST'}")
-                db.execute("PRAGMA synchronous=FULL")
-        except UNREADABLE as error:
-            db.close()
-            raise translated(error, self.path, "open") from error
-        return db
+        return self._database
 
     def _rows(self, since: int) -> Iterator[Record]:
         previous: int | str = "the start"
@@ -364,7 +323,7 @@ class Journal:
                 record = record_of(row)
                 if record is None:
                     raise JournalError(
-                        self._damaged_after(previous),
+                        self._database.damaged_after(previous),
                         reason="damaged",
                         hint="start its daemon again: it keeps what is readable and reports the rest",
                     )
@@ -374,48 +333,23 @@ class Journal:
     def _some(self, since: int) -> list[tuple[Any, ...]]:
         """Return the next rows; where they cannot be read to the last, those before it."""
         query = "SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ?"
-        rows: list[tuple[Any, ...]] = []
-        try:
-            for row in self._connected().execute(query, (since, _ROWS)):
-                rows.append(row)
-        except UNREADABLE as error:
-            if not rows:
-                raise translated(error, self.path, "read") from error
-        return rows
+
+        def read(db: sqlite3.Connection) -> _Rows:
+            rows: _Rows = []
+            try:
+                for row in db.execute(query, (since, _ROWS)):
+                    rows.append(row)
+            except UNREADABLE as error:
+                if not rows or input_output(error):
+                    raise
+            return rows
+
+        return self._database.repeated(read, "read")
 
     def _origin(self) -> int:
         """Return the checksum of the first record, which stays when others are moved out; 0 without it."""
         first = self.anchor(1)
         return first.crc if first is not None else 0
-
-    def _damaged_after(self, previous: int | str) -> str:
-        return f"the record after {previous} of the journal {self.path} is damaged"
-
-    def _check(self) -> str:
-        """Return what is wrong with the file, or an empty string."""
-        db = self._connected()
-        try:
-            verdict = db.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict is None or verdict[0] != "ok":
-                return f"SQLite says: {'no answer' if verdict is None else verdict[0]}"
-            if self._log and files.unread(self._log, self._frames(db)):
-                return "the end of its log is damaged"
-            previous: int | str = "the start"
-            for row in db.execute("SELECT * FROM journal ORDER BY seq"):
-                if not sound(row):
-                    return self._damaged_after(previous)
-                previous = row[0]
-        except UNREADABLE as error:
-            raise translated(error, self.path, "read") from error
-        return ""
-
-    def _frames(self, db: sqlite3.Connection) -> int:
-        """Return how many frames of the write-ahead log SQLite has found sound."""
-        try:
-            return max(int(db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]), 0)
-        except sqlite3.OperationalError:
-            # There is no room to take them over: they are counted when there is.
-            return _UNCOUNTED
 
     def _salvage(self, reason: str) -> None:
         """Put the damaged file aside, carry the readable records over, and record the damage."""
@@ -426,21 +360,21 @@ class Journal:
             self._rescue(reason, now, aside, fresh)
         except OSError as error:
             raise JournalError(
-                f"the journal {self.path} is damaged ({reason}) and could not be put aside: {error.strerror}",
+                f"the journal {self.path} is damaged ({reason}) and could not be put aside: {told(error)}",
                 reason="full" if error.errno in FULL else "damaged",
                 hint="make room in its directory, then start the daemon again",
             ) from error
         finally:
             for suffix in ("", *files.SIDES):
-                fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
-        self._db = self._open()
+                remove(fresh.with_name(fresh.name + suffix))
+        self._database.open()
 
     def _rescue(self, reason: str, now: float, aside: Path, fresh: Path) -> None:
         self.close()
         if self._log:
             self.path.with_name(f"{self.path.name}-wal").write_bytes(self._log)
         for suffix in ("", *files.SIDES):
-            fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+            remove(fresh.with_name(fresh.name + suffix))
         rescued = Journal(fresh)
         readable = self._readable(fresh)
         if not readable and not self._begin_anew:
@@ -456,7 +390,7 @@ class Journal:
         elsewhere = self._elsewhere(readable)
         missing = tuple(sorted(set(range(1, last + 1)) - set(readable) - elsewhere))
         damage = Damage(file=str(aside), reason=reason, kept=len(readable), missing=missing)
-        db = rescued._connected()
+        db = rescued._database.connection
         insert(db, [row_of(readable[number]) for number in sorted(readable)])
         rescued._last = last
         rescued.append(DAMAGE, damage, now)
@@ -466,11 +400,11 @@ class Journal:
         # would apply it to whatever file bears the name.
         for suffix in ("", *files.SIDES):
             old = self.path.with_name(self.path.name + suffix)
-            if old.exists():
-                shutil.copy2(old, f"{aside}{suffix}")
+            if exists(old):
+                retried(partial(shutil.copy2, old, f"{aside}{suffix}"))
                 if suffix:
-                    old.unlink()
-        fresh.replace(self.path)
+                    remove(old)
+        retried(lambda: fresh.replace(self.path))
         self.damage = damage
 
     def _elsewhere(self, readable: dict[int, Record]) -> set[int]:
@@ -492,9 +426,9 @@ class Journal:
             copies = (Path(scratch, "as-it-is"), Path(scratch, "mended"))
             for suffix in ("", "-wal", "-journal"):
                 old = self.path.with_name(self.path.name + suffix)
-                if old.exists():
-                    shutil.copyfile(old, f"{copies[0]}{suffix}")
-            files.mended(self.path, whole, copies[1])
+                if exists(old):
+                    retried(partial(shutil.copyfile, old, f"{copies[0]}{suffix}"))
+            retried(lambda: files.mended(self.path, whole, copies[1]))
             for copy in copies:
                 found = {**records_in(copy), **found}
         return found

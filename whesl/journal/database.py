@@ -1,0 +1,189 @@
+"""A journal's connection to SQLite: while its file system fails for the moment, it is opened anew."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from whesl.journal import files
+from whesl.journal.errors import (
+    DAMAGED,
+    FULL,
+    UNREADABLE,
+    JournalError,
+    input_output,
+    no_room,
+    page_unread,
+    translated,
+)
+from whesl.journal.rows import SCHEMA, sound, text
+from whesl.model.retry import LIMIT, TRANSIENT, exists, told
+
+T = TypeVar("T")
+_BUSY_TIMEOUT = 10.0
+# Seconds for which a call is repeated. A daemon waits for what it writes, and keeps what it could not.
+WRITING, READING = 2.0, LIMIT
+_PAUSE, _LONGEST_PAUSE = 0.002, 0.25
+# More frames than any log has.
+_UNCOUNTED = 1 << 40
+
+
+class Database:
+    """One connection to a journal's file.
+
+    Args:
+        path: the file.
+        read_only: it has to exist, and is not written.
+        reserve: bytes of free pages in one that is made.
+
+    ``wal``: whether it has a write-ahead log.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool, reserve: int) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.wal = False
+        self._reserve = reserve
+        self._db: sqlite3.Connection | None = None
+        self._closed = True
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection. Raises JournalError when it was closed, sqlite3.Error, OSError."""
+        if self._closed:
+            raise JournalError(f"the journal {self.path} is closed", reason="closed")
+        if self._db is None:
+            self._db = self._connect()
+        return self._db
+
+    def open(self) -> None:
+        """Connect to the file that has the name now. Raises JournalError."""
+        self.close()
+        self._closed = False
+        self.repeated(lambda _: None, "open")
+
+    def close(self) -> None:
+        """Close the connection; closing twice is no error."""
+        self._closed = True
+        self._let_go()
+
+    def repeated(self, call: Callable[[sqlite3.Connection], T], doing: str, limit: float = READING) -> T:
+        """Return what a call returns; after an error of the file system it is made on a file opened anew.
+
+        Args:
+            call: uses the connection; it may be done, and fail all the same, and is then made again.
+            doing: what it does, as in "write to".
+            limit: seconds from the first failure on.
+
+        Raises JournalError.
+        """
+        deadline, pause = 0.0, _PAUSE
+        while True:
+            try:
+                return call(self.connection)
+            except (*UNREADABLE, OSError) as error:
+                now = time.monotonic()
+                deadline = deadline or now + limit
+                passing = input_output(error) or (isinstance(error, OSError) and error.errno in TRANSIENT)
+                if not passing or now >= deadline or (not self.read_only and no_room(self.path.parent)):
+                    raise self.explained(error, doing) from error
+            self._let_go()  # a stale handle is of no use any more
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def row(self, query: str, values: Sequence[int] = (), doing: str = "read") -> Any:
+        """Return the first row of an answer, None when there is none. Raises JournalError."""
+        return self.repeated(lambda db: db.execute(query, values).fetchone(), doing)
+
+    def explained(self, error: Exception, doing: str) -> JournalError:
+        """Return the JournalError that says what an error of SQLite or of the system means."""
+        if not isinstance(error, OSError):
+            return translated(error, self.path, doing)
+        lasting = "full" if error.errno in FULL else "read-only"
+        return JournalError(
+            f"could not {doing} the journal {self.path}: {told(error)}",
+            reason="input-output" if error.errno in TRANSIENT else lasting,
+            hint="check that its directory exists, is yours and has room",
+        )
+
+    def flaw(self, log: bytes) -> str:
+        """Return what is wrong with the file, or an empty string. Raises JournalError when it cannot be read.
+
+        Args:
+            log: its write-ahead log, as it was before SQLite opened it.
+        """
+        return self.repeated(lambda db: self._flaw(db, log), "read")
+
+    def _flaw(self, db: sqlite3.Connection, log: bytes) -> str:
+        verdict = db.execute("PRAGMA quick_check(1)").fetchone()
+        said = "no answer" if verdict is None else verdict[0]
+        if page_unread(said):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(self.path))
+        if said != "ok":
+            return f"SQLite says: {said}"
+        if log and files.unread(log, _frames(db)):
+            return "the end of its log is damaged"
+        previous: int | str = "the start"
+        for row in db.execute("SELECT * FROM journal ORDER BY seq"):
+            if not sound(row):
+                return self.damaged_after(previous)
+            previous = row[0]
+        return ""
+
+    def damaged_after(self, previous: int | str) -> str:
+        """Return what to say of a record that is not what was written."""
+        return f"the record after {previous} of the journal {self.path} is damaged"
+
+    def _let_go(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _connect(self) -> sqlite3.Connection:
+        """Connect, choose the journal mode for the file system, make the table.
+
+        Raises JournalError for a damaged file, sqlite3.Error, OSError.
+        """
+        if not self.read_only:
+            self.wal = files.file_system_type(self.path.parent) in files.LOCAL_FILE_SYSTEMS
+            if not exists(self.path, 0.0):
+                files.create(self.path, SCHEMA, wal=self.wal, spare=self._reserve)
+        wrong = files.flaw(self.path)
+        if wrong:
+            raise JournalError(
+                f"could not open the journal {self.path}: {wrong}", reason="damaged", hint=DAMAGED
+            )
+        mode = "ro" if self.read_only else "rw"
+        db = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=_BUSY_TIMEOUT,
+            isolation_level=None,
+        )
+        try:
+            # What is no text was not written here: its checksum will say so.
+            db.text_factory = text
+            if not self.read_only:
+                # PERSIST: the rollback journal keeps its room on a disk that fills up.
+                db.execute(f"PRAGMA journal_mode={'WAL' if self.wal else 'PERSIST'}")
+                db.execute("PRAGMA synchronous=FULL")
+        except UNREADABLE:
+            db.close()
+            raise
+        return db
+
+
+def _frames(db: sqlite3.Connection) -> int:
+    """Return how many frames of the write-ahead log SQLite has found sound."""
+    try:
+        return max(int(db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]), 0)
+    except sqlite3.OperationalError as error:
+        if input_output(error):
+            raise
+        # There is no room to take them over: they are counted when there is.
+        return _UNCOUNTED

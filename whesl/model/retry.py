@@ -1,0 +1,146 @@
+"""File calls that failed for the moment are made again, for a bounded time. Standard library only.
+
+A network file system that fails over, loses a reply or has forgotten a client answers with an error that says
+nothing about the file. Whoever takes that for an answer loses a task: its status would be unknown, its
+directory empty, its claim not made. So these errors are waited out; only what lasts is raised.
+
+A call may have been done although it failed. What is repeated here gives the same result when it is done
+twice: a file is written anew and renamed again, one that is removed may be gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+# What errno(3) means on NFS, Lustre, GPFS and FUSE when a server, or the way to it, is away. ESTALE: the
+# handle is one that the server has forgotten; the path leads to a new one.
+TRANSIENT = frozenset(
+    {
+        errno.EIO,
+        errno.ESTALE,
+        errno.EINTR,
+        errno.EAGAIN,
+        errno.ETIMEDOUT,
+        errno.EREMOTEIO,
+        errno.ENOTCONN,
+        errno.ECONNRESET,
+        errno.ECONNREFUSED,
+        errno.ESHUTDOWN,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.ENOLINK,
+    }
+)
+# Seconds for which a call is repeated, and for one whose failure costs little.
+LIMIT = 30.0
+BRIEF = 1.0
+_SHORTEST, _LONGEST = 0.002, 0.5
+
+
+def retried(call: Callable[[], T], limit: float = LIMIT) -> T:
+    """Return what a call returns; one that fails for the moment is made again, ever more seldom.
+
+    Args:
+        call: what opens its files by path, so that a stale handle is not used again.
+        limit: seconds from the first failure on.
+
+    Raises what the call raises: at once when that lasts, else after ``limit``.
+    """
+    deadline = 0.0
+    pause = _SHORTEST
+    while True:
+        try:
+            return call()
+        except OSError as error:
+            now = time.monotonic()
+            deadline = deadline or now + limit
+            if error.errno not in TRANSIENT or now >= deadline:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST)
+
+
+def content(path: str | os.PathLike[str], limit: float = LIMIT) -> bytes | None:
+    """Return a file's bytes, None when there is none that can be read.
+
+    Args:
+        path: the file.
+        limit: as ``retried``.
+
+    Raises OSError when it could not be seen whether there is one.
+    """
+
+    def read() -> bytes:
+        with open(path, "rb") as file:  # noqa: PTH123  # pathlib costs milliseconds
+            return file.read()
+
+    try:
+        return retried(read, limit)
+    except OSError as error:
+        if error.errno in TRANSIENT:
+            raise
+        return None
+
+
+def exists(path: str | os.PathLike[str], limit: float = LIMIT) -> bool:
+    """Whether a path leads to anything; a link counts. Raises OSError when it could not be seen.
+
+    Args:
+        path: the file or directory.
+        limit: as ``retried``.
+    """
+    try:
+        retried(lambda: os.lstat(path), limit)
+    except OSError as error:
+        if error.errno in TRANSIENT:
+            raise
+        return False
+    return True
+
+
+def size(path: str | os.PathLike[str]) -> int:
+    """Return a file's size in bytes, 0 when there is none. Raises OSError when it could not be seen."""
+    try:
+        return retried(lambda: os.stat(path)).st_size  # noqa: PTH116
+    except OSError as error:
+        if error.errno in TRANSIENT:
+            raise
+        return 0
+
+
+def names(path: str | os.PathLike[str]) -> list[str]:
+    """Return what is in a directory, nothing when there is none. Raises OSError when it could not be seen."""
+    try:
+        return retried(lambda: os.listdir(path))  # noqa: PTH208
+    except OSError as error:
+        if error.errno in TRANSIENT:
+            raise
+        return []
+
+
+def remove(path: str | os.PathLike[str], limit: float = LIMIT) -> None:
+    """Remove a file; one that is gone is no error. Raises OSError.
+
+    Args:
+        path: the file.
+        limit: as ``retried``.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        retried(lambda: os.unlink(path), limit)  # noqa: PTH108
+
+
+def told(error: OSError) -> str:
+    """Return an error for people: what the system says, the name by which it is looked up, and the file."""
+    name = errno.errorcode.get(error.errno or 0, "")
+    where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, (str, bytes)) else ""
+    return f"{error.strerror or error}{f' ({name})' if name else ''}{where}"
