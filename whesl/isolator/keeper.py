@@ -431,7 +431,8 @@ def start_isolator(
             os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", "--task-dir", task_dir, *held])  # noqa: S606  # a list
         finally:
             os._exit(127)
-    os.close(log)
+    with contextlib.suppress(OSError):
+        os.close(log)
     return pid
 
 

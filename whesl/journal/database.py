@@ -82,19 +82,28 @@ class Database:
 
         Raises JournalError.
         """
-        deadline, pause = 0.0, _PAUSE
+        deadline, pause, again = 0.0, _PAUSE, False
         while True:
             try:
                 return call(self.connection)
             except (*UNREADABLE, OSError) as error:
                 now = time.monotonic()
                 deadline = deadline or now + limit
-                passing = input_output(error) or (isinstance(error, OSError) and error.errno in TRANSIENT)
-                if not passing or now >= deadline or (not self.read_only and no_room(self.path.parent)):
+                lasting = not self._passing(error) or now >= deadline
+                if lasting or (not self.read_only and no_room(self.path.parent)):
                     raise self.explained(error, doing) from error
-            self._let_go()  # a stale handle is of no use any more
+            if again:
+                self._let_go()  # a stale handle is of no use any more
+            again = not again
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _passing(self, error: Exception) -> bool:
+        """Whether a failure says nothing about the file."""
+        if isinstance(error, OSError):
+            return error.errno in TRANSIENT
+        # SQLite opens for reading what it could not open for writing.
+        return input_output(error) or ("readonly" in str(error) and os.access(self.path, os.W_OK))
 
     def row(self, query: str, values: Sequence[int] = (), doing: str = "read") -> Any:
         """Return the first row of an answer, None when there is none. Raises JournalError."""
@@ -104,10 +113,10 @@ class Database:
         """Return the JournalError that says what an error of SQLite or of the system means."""
         if not isinstance(error, OSError):
             return translated(error, self.path, doing)
-        lasting = "full" if error.errno in FULL else "read-only"
+        otherwise = "full" if error.errno in FULL else "read-only"
         return JournalError(
             f"could not {doing} the journal {self.path}: {told(error)}",
-            reason="input-output" if error.errno in TRANSIENT else lasting,
+            reason="input-output" if error.errno in TRANSIENT else otherwise,
             hint="check that its directory exists, is yours and has room",
         )
 

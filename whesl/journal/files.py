@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import sqlite3
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +27,7 @@ _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 PAGE = 4096
+_ON_DISK = not hasattr(sqlite3.Connection, "serialize")  # before Python 3.11
 SIDES = ("-wal", "-shm", "-journal")
 # SQLite's write-ahead log needs memory shared by all processes that open the file, which only a file
 # system of this machine gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
@@ -44,18 +46,12 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
     Raises OSError or sqlite3.Error.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    descriptor = os.open(beside, os.O_CREAT | os.O_RDWR | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    content = _empty(schema, path.parent, spare=spare)
+    content[18:20] = b"\2\2" if wal else b"\1\1"
+    descriptor = os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        db = sqlite3.connect(f"{beside.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
-        with contextlib.closing(db):
-            # Nobody knows the file yet: it is forced to the disk once, as a whole.
-            db.execute("PRAGMA journal_mode=OFF")
-            db.execute("PRAGMA synchronous=OFF")
-            db.execute(f"PRAGMA page_size={PAGE}")
-            db.execute(schema)
-            grow(db, spare)
-            if wal:
-                db.execute("PRAGMA journal_mode=WAL")
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(content)
         os.fsync(descriptor)
         try:
             os.link(beside, path)
@@ -67,8 +63,27 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
                 beside.rename(path)
     finally:
         os.close(descriptor)
-        for suffix in ("", *SIDES):
-            retry.remove(beside.with_name(beside.name + suffix))
+        retry.remove(beside)
+
+
+def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
+    """Return the bytes of an empty journal, made in memory: where it is to lie it is written in one piece."""
+    with (
+        tempfile.TemporaryDirectory(dir=directory, prefix=".journal.")
+        if _ON_DISK
+        else contextlib.nullcontext() as place
+    ):
+        with contextlib.closing(sqlite3.connect(f"{place}/new" if place else ":memory:")) as db:
+            db.isolation_level = None
+            # Nobody knows it yet: it is forced to the disk once, as a whole.
+            db.execute("PRAGMA journal_mode=OFF")
+            db.execute("PRAGMA synchronous=OFF")
+            db.execute(f"PRAGMA page_size={PAGE}")
+            db.execute(schema)
+            grow(db, spare)
+            if place is None:
+                return bytearray(db.serialize())  # type: ignore[attr-defined]  # from 3.11 on
+        return bytearray(Path(place, "new").read_bytes())
 
 
 def grow(db: sqlite3.Connection, size: int) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from os import stat_result
 from posixpath import dirname, join
 
+from whesl.model.retry import TRANSIENT
+
 MAX_LINKS = 40  # as the kernel
 
 
@@ -24,7 +26,8 @@ def planted(
         path: absolute; its end need not exist.
         user: who asks (effective user id).
         lstat: what looks at a path without following it (``os.lstat``); its OSError ends the search: what
-            cannot be looked at cannot be used either, and whoever opens it says so.
+            cannot be looked at cannot be used either, and whoever opens it says so. One of
+            ``retry.TRANSIENT`` is raised: what comes after it was not looked at.
         readlink: what reads a link (``os.readlink``).
     """
     ahead = path.split("/")[::-1]
@@ -40,7 +43,9 @@ def planted(
         try:
             directory, found = lstat(current), lstat(following)
             target = readlink(following) if stat.S_ISLNK(found.st_mode) else None
-        except OSError:
+        except OSError as error:
+            if error.errno in TRANSIENT:
+                raise
             return None
         if directory.st_mode & stat.S_IWOTH and found.st_uid not in (0, user):
             return following

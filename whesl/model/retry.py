@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 # What errno(3) means on NFS, Lustre, GPFS and FUSE when a server, or the way to it, is away. ESTALE: the
-# handle is one that the server has forgotten; the path leads to a new one.
+# handle is one that the server has forgotten; the path leads to a new one. EBUSY: a file that is open
+# somewhere could not be given its hidden name.
 TRANSIENT = frozenset(
     {
         errno.EIO,
         errno.ESTALE,
         errno.EINTR,
         errno.EAGAIN,
+        errno.EBUSY,
         errno.ETIMEDOUT,
         errno.EREMOTEIO,
         errno.ENOTCONN,

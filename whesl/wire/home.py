@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.planted import planted
 
@@ -30,20 +31,24 @@ def make_private(path: str) -> None:
 
     Raises HomeError.
     """
+    try:
+        retry.retried(lambda: _make_private(path))
+    except OSError as error:
+        raise HomeError(
+            f"{path} cannot be used as a directory: {retry.told(error)}",
+            hint=f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share",
+        ) from error
+
+
+def _make_private(path: str) -> None:
     stranger = planted(path, os.geteuid(), os.lstat, os.readlink)
     if stranger is not None:
         raise HomeError(
             f"{path} leads through {stranger}, which another user has put there",
             hint=f"set {HOME_VARIABLE} to a directory of your own",
         )
-    try:
-        make_directories(path)
-        found = os.stat(path)  # noqa: PTH116  # pathlib costs milliseconds
-    except OSError as error:
-        raise HomeError(
-            f"{path} cannot be used as a directory: {error.strerror}",
-            hint=f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share",
-        ) from error
+    make_directories(path)
+    found = os.stat(path)  # noqa: PTH116  # pathlib costs milliseconds
     if found.st_uid != os.geteuid():
         raise HomeError(
             f"{path} belongs to uid {found.st_uid}, not to you (uid {os.geteuid()})",
@@ -63,7 +68,7 @@ def make_directories(path: str) -> None:
     Args:
         path: absolute.
     """
-    if os.path.isdir(path):  # noqa: PTH112  # as above
+    if _is_directory(path):
         return
     above = os.path.dirname(path)  # noqa: PTH120
     if above != path:
@@ -71,5 +76,14 @@ def make_directories(path: str) -> None:
     try:
         os.mkdir(path, _PRIVATE)  # noqa: PTH102
     except FileExistsError:
-        if not os.path.isdir(path):  # noqa: PTH112
+        if not _is_directory(path):
             raise
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  # as above
+    except OSError as error:
+        if error.errno in retry.TRANSIENT:
+            raise
+        return False
