@@ -101,13 +101,13 @@ class Keeper:
         while True:
             self._wait(read)
             result = self._result()
-            if result is not None:
+            if result is not None or not self._start_again(read):
                 break
-            if not self._start_again(read):
-                return self._without_isolator()
         self._over.set()
         for copier in self._copiers:
             copier.join()
+        if result is None:
+            return self._without_isolator()
         self._tell(str(result.get("notice", "")))
         return int(result["code"])
 
