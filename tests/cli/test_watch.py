@@ -86,7 +86,7 @@ def finished(task: str, state: str, time: float) -> Records:
 def lines(view: dict[str, Any], said: list[str], width: int, height: int, **more: Any) -> list[str]:
     printed = io.StringIO()
     console = Console(file=printed, width=width, height=height, color_system=None, legacy_windows=False)
-    console.print(screen.picture(view, said, width=width, height=height, now=NOW, **more))
+    console.print(screen.picture(view, said, width=width, height=height, **{"now": NOW, **more}))
     return printed.getvalue().splitlines()
 
 
@@ -141,6 +141,52 @@ def test_what_goes_on_comes_first() -> None:
     assert found[0].startswith("old")
     assert found[-1] == "and 1 more workflow"
     assert lines({"workflows": []}, [], 80, 24) == ["nothing was run yet"]
+
+
+def test_a_workflow_that_will_never_end_stands_behind_the_one_that_runs() -> None:
+    """``whesl run`` was killed there: its last tasks stay as they are for good."""
+    stuck = begun(30, "stuck", NOW - 50)
+    records = begun(2, "runs", NOW - 500) + stuck[:1]
+    for number in range(29):
+        records += [stuck[number + 1], *finished(f"stuck/solve_CASE.{number}", "failed", NOW - 40)]
+    found = lines(status_view(rebuild(records)), [], 80, 24)
+    assert found[0].startswith("runs")
+    assert any(line.startswith("stuck") for line in found)
+
+
+def test_all_workflows_that_run_are_shown() -> None:
+    records = begun(60, "large", NOW - 50) + begun(2, "small", NOW - 90)
+    found = lines(status_view(rebuild(records)), [], 80, 24)
+    assert [line.split()[0] for line in found if "maestro on slurm" in line] == ["large", "small"]
+
+
+def test_the_clocks_of_what_has_ended_stand_still() -> None:
+    records = begun(3)  # registered 89 s ago
+    records += finished("w/solve_CASE.0", "failed", NOW - 80)
+    records += finished("w/solve_CASE.1", "cancelled", NOW - 60)
+    later = dict(records[1][1], attempt=0, peer="p")
+    records.append(("registered", {**later, "fresh": False}, NOW - 10))  # its isolator was started again
+    view = status_view(rebuild(records))
+    tasks = {task["id"][-1]: task for task in view["workflows"][0]["tasks"]}
+    assert (tasks["0"]["started"], tasks["0"]["ended"]) == (NOW - 89, NOW - 80)
+    assert (tasks["2"]["started"], tasks["2"]["ended"]) == (NOW - 89, 0.0)
+    for now in (NOW, NOW + 3600):
+        found = lines(view, [], 80, 24, now=now)
+        rows = {line.split()[1]: line.split()[3:5] for line in found if "CASE." in line}
+        assert rows["failed"] == ["9", "s"] and rows["cancelled"] == ["29", "s"]
+    assert rows["running"][0] == "1:01"
+
+
+def test_a_task_that_runs_again_begins_anew() -> None:
+    again = begun(1)[1][1] | {"claim": "7.0", "job_id": "7"}
+    records = begun(1) + finished("w/solve_CASE.0", "failed", NOW - 80) + [("registered", again, NOW - 5)]
+    (task,) = status_view(rebuild(records))["workflows"][0]["tasks"]
+    assert (task["state"], task["started"], task["ended"]) == ("running", NOW - 5, 0.0)
+
+
+def test_tasks_of_no_workflow_have_no_begin_in_common() -> None:
+    records = [record for record in begun(2) if record[0] != "workflow"]
+    assert lines(status_view(rebuild(records)), [], 80, 24)[0].endswith("  0 of 2")
 
 
 # The command -----------------------------------------------------------------------------------------------

@@ -115,7 +115,13 @@ def _registered(state: State, data: Data, time: float) -> State:
     another = before.of_another_run(data["claim"], run)
     if data["fresh"]:
         before = msgspec.structs.replace(
-            before, state=TaskState.REGISTERED, exit_code=None, reason="", told_by="", attempt=0
+            before,
+            state=TaskState.REGISTERED,
+            exit_code=None,
+            reason="",
+            told_by="",
+            attempt=0,
+            started=0.0,
         )
     if data["attempt"] == 0 and another:
         # Its isolator begins with an empty journal: its exceptions are numbered from 1 again.
@@ -131,7 +137,9 @@ def _registered(state: State, data: Data, time: float) -> State:
         workspace=before.workspace or data["workspace"],
         alias=data["alias"],
         state=new if before.state.may_become(new) else before.state,
-        state_time=max(time, before.state_time),
+        # A restarted isolator of a task that has ended changes nothing.
+        state_time=before.state_time if before.state.final else max(time, before.state_time),
+        started=before.started or time,
         attempt=max(before.attempt, data["attempt"]),
         claim=data["claim"],
         run=run,

@@ -79,6 +79,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     alias: str = ""
     state: TaskState = TaskState.REGISTERED
     state_time: float = 0.0
+    started: float = 0.0  # when it was registered first since it ended last
     said: float = 0.0
     behind: float = 0.0
     quiet: float = 0.0

@@ -62,6 +62,8 @@ def task_view(task: TaskEntry) -> dict[str, Any]:
         "instance": task.instance,
         "state": task.state.value,
         "since": task.state_time,
+        "started": task.started,
+        "ended": task.state_time if task.state.final else 0.0,
         "attempt": task.attempt,
         "job_id": task.job_id,
         "rjms": task.rjms,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -61,20 +62,25 @@ def picture(
         now: seconds since the epoch.
         ascii_only: draw with characters that every terminal has.
     """
-    flows = sorted(view["workflows"], key=lambda flow: (_over(flow), -flow["time"]))
+    staged = [(_stage(flow), flow) for flow in view["workflows"]]
+    flows = sorted(staged, key=lambda pair: (pair[0], -_begun(pair[1])))
     if not flows:
         return Text("nothing was run yet")
     fits = max(0, min(_LATEST, len(said), height - _FRAME - 2))
     latest = [_line(text) for text in said[len(said) - fits :]]
     budget = height - (len(latest) + 1 if latest else 0)
     parts: list[RenderableType] = []
-    for number, flow in enumerate(flows):
-        if budget < _FRAME + 1 or (number and _over(flow)):
+    at_work = sum(stage is Stage.RUNS for stage, _ in flows)
+    for number, (stage, flow) in enumerate(flows):
+        if budget < _FRAME + 1 or (number and stage is Stage.OVER):
             left = len(flows) - number
             if budget > 0:
                 parts.append(Text(f"and {left} more workflow{'' if left == 1 else 's'}", style="dim"))
             break
-        lines, count = _flow(flow, width, budget, now, ascii_only)
+        # Each workflow that runs has its head and a task, where there is room for that; a line tells of more.
+        others = max(at_work - number - 1, 0) * (_FRAME + 1)
+        room = max(budget - others, _FRAME + 2) if others else budget
+        lines, count = _flow(flow, stage, width, min(room, budget), now, ascii_only)
         budget -= count
         parts += lines
     if latest:
@@ -86,12 +92,29 @@ def _line(text: str) -> Text:
     return Text(visible(text.replace("\n", " ")), style="dim", no_wrap=True, overflow="ellipsis")
 
 
-def _over(flow: Mapping[str, Any]) -> bool:
-    return all(TaskState(task["state"]).final for task in flow["tasks"])
+class Stage(enum.IntEnum):
+    """Where a workflow is: tasks are at work, none is now, all have ended."""
+
+    RUNS = 0
+    WAITS = 1
+    OVER = 2
+
+
+def _stage(flow: Mapping[str, Any]) -> Stage:
+    states = [TaskState(task["state"]) for task in flow["tasks"]]
+    if all(state.final for state in states):
+        return Stage.OVER
+    waits = all(state.final or state is TaskState.REGISTERED for state in states)
+    return Stage.WAITS if waits else Stage.RUNS
+
+
+def _begun(flow: Mapping[str, Any]) -> float:
+    """Return when the newest of a workflow's tasks began, or the workflow itself."""
+    return float(max([flow["time"], *(task["started"] for task in flow["tasks"])]))
 
 
 def _flow(
-    flow: Mapping[str, Any], width: int, room: int, now: float, ascii_only: bool
+    flow: Mapping[str, Any], stage: Stage, width: int, room: int, now: float, ascii_only: bool
 ) -> tuple[list[RenderableType], int]:
     """Return a workflow's parts, and how many lines they take."""
     tasks = flow["tasks"]
@@ -100,7 +123,7 @@ def _flow(
         (task for task in tasks if TaskState(task["state"]) in _RANK),
         key=lambda task: (_RANK[TaskState(task["state"])], -task["since"]),
     )
-    lines: list[RenderableType] = [_head(flow, counts, width, now), _bar(counts, width, ascii_only)]
+    lines: list[RenderableType] = [_head(flow, stage, counts, width, now), _bar(counts, width, ascii_only)]
     lines.append(_counts(flow, counts))
     used = len(lines)
     fits = room - used - 1  # the columns' names take one
@@ -114,14 +137,17 @@ def _flow(
     return lines, used
 
 
-def _head(flow: Mapping[str, Any], counts: Counter[TaskState], width: int, now: float) -> Text:
+def _head(flow: Mapping[str, Any], stage: Stage, counts: Counter[TaskState], width: int, now: float) -> Text:
     name = Text(visible(flow["id"]), style="bold", no_wrap=True, overflow="ellipsis")
     place = " on ".join(word for word in (flow["wms"], flow["rjms"]) if word)
     if flow["observe"]:
         place += ", observed only"
     done = counts[TaskState.COMPLETED] + counts[TaskState.SKIPPED]
-    ended = max((task["since"] for task in flow["tasks"]), default=now) if _over(flow) else now
-    right = f"{done} of {len(flow['tasks'])}, {duration(max(ended - flow['time'], 0.0))}"
+    right = f"{done} of {len(flow['tasks'])}"
+    if flow["name"]:  # else tasks of no workflow, which have no begin in common
+        ended = max((task["ended"] for task in flow["tasks"]), default=0.0)
+        until = ended if stage is Stage.OVER else now
+        right += f", {duration(max(until - flow['time'], 0.0))}"
     name.append(f"  {place}", style="dim")
     name.truncate(max(width - len(right) - 2, 8), overflow="ellipsis", pad=True)
     return name.append(f"  {right}")
@@ -171,12 +197,19 @@ def _rows(tasks: Sequence[Mapping[str, Any]], width: int, now: float) -> Table:
             Text(visible(task["id"].partition("/")[2] or task["id"])),
             Text(state.value, style=STYLES[state]),
             Text(str(task["attempt"] or "-")),
-            Text(duration(max(now - task["since"], 0.0))),
+            Text(_clock(task, now)),
         ]
         if width >= _NARROW:
             cells += [Text(nodes(task["nodes"])), Text(_why(task))]
         table.add_row(*cells)
     return table
+
+
+def _clock(task: Mapping[str, Any], now: float) -> str:
+    """Return for how long a task is as it is; of one that has ended, how long it took."""
+    if not task["ended"]:
+        return duration(max(now - task["since"], 0.0))
+    return duration(max(task["ended"] - task["started"], 0.0)) if task["started"] else "-"
 
 
 def _why(task: Mapping[str, Any]) -> str:
