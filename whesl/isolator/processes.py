@@ -11,7 +11,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -202,7 +202,7 @@ def look(
     chosen = {
         pid
         for pid, process in processes.items()
-        if process.session == session or _belongs(process, token, wanted, node)
+        if process.session == session or _belongs(process, processes, token, wanted, node)
     }
     daemons = _step_daemons(processes.values())
     if not chosen and not daemons:
@@ -276,20 +276,28 @@ def environment_of(pid: int) -> bytes | None:
     return _content(f"/proc/{pid}/environ")
 
 
-def _belongs(process: Process, token: str, wanted: bytes, node: str) -> bool:
-    marked = marks.carries(process.mark, token)
-    if marked and not node:
-        return True
-    content = environment_of(process.pid)
-    if content is None:
-        return marked  # another user's, unreadable, or gone
-    environment = b"\0" + content + b"\0"
-    if not marked and wanted not in environment:
-        return False
-    if not node or _FLUX_TASK in environment:
-        return True
-    told = environment.partition(_NODE_NAME)[2].partition(b"\0")[0]
-    return not told or told == node.encode()
+def _belongs(
+    process: Process, processes: Mapping[int, Process], token: str, wanted: bytes, node: str
+) -> bool:
+    if marks.carries(process.mark, token):
+        return not node or _runs_on(node, process, processes)
+    environment = b"\0" + (environment_of(process.pid) or b"") + b"\0"
+    return wanted in environment and (not node or _runs_on(node, process, processes))
+
+
+def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> bool:
+    """Whether a process runs on a node, as the nearest environment tells that tells it; True for none."""
+    above = process
+    for _ in range(len(processes)):  # numbers are used again: there may be a circle
+        environment = b"\0" + (environment_of(above.pid) or b"") + b"\0"
+        if _FLUX_TASK in environment:
+            return True
+        if told := environment.partition(_NODE_NAME)[2].partition(b"\0")[0]:
+            return told == node.encode()
+        if above.parent not in processes:
+            break
+        above = processes[above.parent]
+    return True
 
 
 def stuck(look: Callable[[], list[Process]], *, wait: Callable[[float], None] = time.sleep) -> str:
