@@ -212,30 +212,6 @@ def test_slurm_that_answers(place: Path) -> None:
     assert "accounting_storage/none" in told.detail
 
 
-@pytest.mark.parametrize(
-    ("tracker", "passed", "left_out", "told"),
-    [
-        ("proctrack/linuxproc", "NONE", "(null)", True),
-        ("proctrack/pgid", "STACK,CORE", "(null)", True),
-        ("proctrack/linuxproc", "(null)", "RSS,MEMLOCK", True),
-        ("proctrack/linuxproc", "(null)", "MEMLOCK", False),
-        ("proctrack/linuxproc", "ALL", "(null)", False),
-        ("proctrack/linuxproc", "STACK,RSS", "(null)", False),
-        ("proctrack/cgroup", "NONE", "(null)", False),
-    ],
-)
-def test_what_fencing_cannot_find_is_told(
-    place: Path, tracker: str, passed: str, left_out: str, told: bool
-) -> None:
-    slurm(place)
-    lines = f"ProctrackType = {tracker}\\nPropagateResourceLimits = {passed}"
-    command(place, "scontrol", f"printf '{lines}\\nPropagateResourceLimitsExcept = {left_out}\\n'")
-    rest = managers.slurm()[1:]
-    assert [finding.state for finding in rest] == ([State.WARN] if told else [])
-    if told:
-        assert tracker in rest[0].detail and "proctrack/cgroup" in rest[0].advice
-
-
 def test_slurm_that_is_too_old(place: Path) -> None:
     slurm(place, version="21.08.8")
     assert only(managers.slurm()).state is State.FAILED

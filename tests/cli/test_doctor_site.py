@@ -71,6 +71,7 @@ def test_the_guide_says_something_of_each() -> None:
         "MinJobAge",
         "PrivateData",
         "ProctrackType",
+        "PropagateResourceLimits",
         "SrunPortRange",
     ):
         assert name in guide
@@ -199,3 +200,23 @@ def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "100 ports" in login.ports()[0].detail
     monkeypatch.setenv("WHESL_PORTS", "60001")
     assert login.ports()[0].state is State.FAILED
+
+
+@pytest.mark.parametrize(
+    ("tracker", "passed", "left_out", "warned"),
+    [
+        ("proctrack/linuxproc", "NONE", "(null)", True),
+        ("proctrack/linuxproc", "STACK,CORE", "(null)", True),
+        ("proctrack/linuxproc", "(null)", "RSS,MEMLOCK", True),
+        ("proctrack/linuxproc", "(null)", "MEMLOCK", False),
+        ("proctrack/linuxproc", "ALL", "(null)", False),
+        ("proctrack/linuxproc", "STACK,RSS", "(null)", False),
+        ("proctrack/cgroup", "NONE", "(null)", False),
+    ],
+)
+def test_what_fencing_cannot_find_is_told(tracker: str, passed: str, left_out: str, warned: bool) -> None:
+    text = GOOD.replace("proctrack/cgroup", tracker)
+    text += f"\nPropagateResourceLimits = {passed}\nPropagateResourceLimitsExcept = {left_out}\n"
+    found = told(text).get("Slurm PropagateResourceLimits")
+    assert (found is not None) == warned
+    assert found is None or (tracker in found.detail and "proctrack/cgroup" in found.advice)

@@ -56,35 +56,8 @@ def slurm() -> list[Finding]:
         if (words := line.split())[1:]
     }
     states = ", ".join(f"{count} {state}" for state, count in sorted(Counter(rows.values()).items()))
-    tracking = _tracking(ask("scontrol", "show", "config"))
     inside = f"; this is job {os.environ['SLURM_JOB_ID']}" if os.environ.get("SLURM_JOB_ID") else ""
-    return [_slurm(State.OK, version=version, detail=f"{len(rows)} nodes: {states}{inside}"), *tracking]
-
-
-def _tracking(answer: Answer | None) -> list[Finding]:
-    """Say what fencing cannot find here (docs/architecture.md, "Whose process it is")."""
-    if answer is None or answer.status != 0:
-        return []
-    told = {
-        name.strip(): value.strip()
-        for name, sign, value in (line.partition("=") for line in answer.output.splitlines())
-        if sign
-    }
-    tracker = told.get("ProctrackType", "")
-    passed = told.get("PropagateResourceLimits", "").upper().split(",")
-    propagated = {"ALL", "RSS"} & {*passed} if passed != ["(NULL)"] else not {"ALL", "RSS"} & {*left_out}
-    if not tracker or tracker == "proctrack/cgroup" or propagated:
-        return []
-    detail = f"{tracker} and no RSS limit passed on: a task that becomes a daemon and clears its environment"
-    return [
-        Finding(
-            group=GROUP,
-            name="Slurm's processes",
-            state=State.WARN,
-            detail=f"{detail} outlives its attempt",
-            advice="ask for ProctrackType=proctrack/cgroup, or RSS in PropagateResourceLimits (slurm.conf)",
-        )
-    ]
+    return [_slurm(State.OK, version=version, detail=f"{len(rows)} nodes: {states}{inside}")]
 
 
 def _slurm(state: State, *, version: str = "", detail: str, advice: str = "") -> Finding:

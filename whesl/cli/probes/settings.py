@@ -73,6 +73,15 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
                 "proctrack/linuxproc",
             )
         )
+    tracker = settings.get("ProctrackType", "")
+    if tracker not in ("", "proctrack/cgroup") and not _passes_marks(settings):
+        found.append(
+            _warn(
+                "PropagateResourceLimits",
+                f"without RSS, and {tracker}: a daemon that has shed its environment is not found",
+                "it outlives its attempt: use proctrack/cgroup, or pass RSS on",
+            )
+        )
     ports = settings.get("SrunPortRange", "")
     if ports[:1].isdigit() and ports != "0-0" and not environ.get(PORTS_VARIABLE):
         found.append(
@@ -106,6 +115,15 @@ def _warn(name: str, detail: str, advice: str) -> Finding:
     return Finding(
         group=GROUP, name=f"Slurm {name}", state=State.WARN, detail=detail, advice=f"{advice} ({PAGE})"
     )
+
+
+def _passes_marks(settings: Mapping[str, str]) -> bool:
+    """Whether srun passes on the limit that an attempt's processes are known by (whesl.model.marks)."""
+    passed = settings.get("PropagateResourceLimits", "ALL").upper().split(",")
+    if passed != ["(NULL)"]:
+        return not {"ALL", "RSS"}.isdisjoint(passed)
+    left_out = settings.get("PropagateResourceLimitsExcept", "").upper().split(",")
+    return {"ALL", "RSS"}.isdisjoint(left_out)
 
 
 def _number(settings: Mapping[str, str], name: str) -> int | None:
