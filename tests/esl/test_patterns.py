@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.esl.corpus import HEADER
+from whesl import esl
 from whesl.detect.patterns import canonical
 from whesl.esl import patterns
 from whesl.esl.patterns import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck
 from whesl.esl.spec import Pattern
+from whesl.esl.syntax import Word, offset, unquote
 
 SOUND = [
     "abc",
@@ -163,3 +167,68 @@ def test_the_group_of_progress_is_named(text: str) -> None:
     named = patterns.with_named_group(text, "n")
     assert re.compile(named).groupindex == {"n": 1}
     assert PatternCheck().regex(named) is None
+
+
+# An expression as it stands in a file; what is wrong in it, after so many characters of the text.
+POINTED = [
+    ("abc(def", "(", 3),
+    ("abc)d", ")", 3),
+    ("fatal a**b", "*", 8),
+    (r"error \"x\" [z-a]", "z", 13),
+    (r"error \\ \"x\" (a", "(", 15),
+    (r"a\"\"", None, 0),
+    (r"a\"(", "(", 3),
+    ("Gr\u00f6\u00dfe (a", "(", 6),
+    ("\u00e4\u00e4[\u00f6]", "[\u00f6]", 2),
+    ("in rank (?=x)", "(?=", 8),
+    (r"one \pL", r"\p", 4),
+    (r"one two\nthree", r"\n", 7),
+    ("x{1,600}y{600}", "{600}", 9),
+    ("words here (a|*b)", "*", 14),
+    ("\u00e4\u00e4 many words (a{0}b)", "{0}", 16),
+]
+# What the engines refuse themselves, after words that are cut before they are asked.
+REFUSED_BY_ENGINE = [
+    ("many words a^b", "^", 12),
+    ("many words a$b", "$", 12),
+]
+
+
+@pytest.mark.parametrize(("text", "under", "at"), [*POINTED, *REFUSED_BY_ENGINE])
+def test_an_error_points_into_the_pattern(text: str, under: str | None, at: int) -> None:
+    head = f"{HEADER}EXCEPTION DETECTION E \\\n   MATCH "
+    found = esl.parse(f'{head}"{text}" stdout\n', "t.esl").diagnostics
+    if under is None:
+        assert [d.code for d in found] == []
+        return
+    if find_spec("hyperscan") is None and (text, under, at) in REFUSED_BY_ENGINE:
+        pytest.skip("RE2 runs it")
+    (error,) = found
+    line = f'   MATCH "{text}" stdout'
+    assert (error.line, error.column) == (HEADER.count("\n") + 2, len('   MATCH "') + at + 1)
+    assert line[error.column - 1 : error.end_column - 1] == under
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "at"),
+    [
+        ("ab(c", "Missing close parenthesis for group started at index 2.", 2),
+        ("\u00e4\u00e4(c", "Missing close parenthesis for group started at index 12.", 2),
+        ("ab**", "bad repetition operator: **", 2),
+        ("ab(c", "missing ): ab(c", None),
+        ("ab", "out of memory", None),
+    ],
+)
+def test_where_an_engine_says_that_it_is(text: str, reason: str, at: int | None) -> None:
+    assert patterns._place(text, reason) == (None if at is None else (at, at + 1))
+
+
+@given(st.text('ab \\\\"(', max_size=12))
+@settings(deadline=None)
+def test_offsets_lead_back_to_what_was_written(text: str) -> None:
+    r"""Each character of a text in quotes is found where it is written, quotes and backslashes as pairs."""
+    quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    word = Word(quoted, 100, 100 + len(quoted))
+    for index, character in enumerate(unquote(word)):
+        written = quoted[offset(word, index) - 100 :]
+        assert written.startswith(character if character not in '\\"' else "\\" + character)

@@ -62,7 +62,15 @@ class Declarations:
         what: str,
         codes: tuple[str, str],
     ) -> None:
+        confused = False
         for name in names:
+            other = Level if kinds is Entity else Entity
+            if name.text in other.__members__:
+                # The keyword is wrong rather than all the names.
+                self._unsure |= {Entity, Level}
+                if confused:
+                    continue
+                confused = True
             kind = self._known(name, kinds, what, codes[0])
             if kind is None:
                 self._unsure.add(kinds)
@@ -177,7 +185,7 @@ class Declarations:
             f"{_shown(name)} is not {article} {what}",
             name.start,
             name.end,
-            hint=self._findings.nearest(text, known),
+            hint=_elsewhere(text) or self._findings.nearest(text, known),
             expected=tuple(known),
         )
         return None
@@ -298,6 +306,20 @@ class Declarations:
             )
             for kind, offered in self.resources.items()
         )
+
+
+def _elsewhere(text: str) -> str:
+    """Return what a word that is none of a kind is, if it is one of another."""
+    if text in Level.__members__:
+        return f"{text} is an exception type"
+    if text in Operation.__members__:
+        return f"{text} is an operation"
+    kinds = [
+        kind
+        for kind, members in (("an entity", Entity), ("a resource", ResourceKind))
+        if text in members.__members__
+    ]
+    return f"{text} is {' and '.join(kinds)}" if kinds else ""
 
 
 def _shown(name: Word) -> str:

@@ -204,17 +204,26 @@ class DetectionCheck:
         text = unquote(pattern.text, regex=pattern.regex)
         problem = self._patterns.regex(text) if pattern.regex else self._patterns.literal(text)
         if problem is not None:
-            self._report(problem, pattern.text)
+            self._report(problem, pattern)
             if problem.severity is Severity.ERROR:
                 return None
         return spec.Pattern(text=text, regex=pattern.regex, captures=captures(text) if pattern.regex else ())
 
-    def _report(self, problem: Problem, word: Word) -> None:
+    def _report(self, problem: Problem, pattern: PatternText) -> None:
+        word = pattern.text
+        start, end = word.start, word.end
+        if problem.part is not None:
+            start, last = (
+                syntax.offset(word, index, regex=pattern.regex)
+                for index in (problem.part[0], problem.part[1] - 1)
+            )
+            # A quote of the pattern is two characters of the text.
+            end = last + (2 if self._source.text.startswith('\\"', last) else 1)
         self._findings.add(
             problem.code,
             problem.message,
-            word.start,
-            word.end,
+            start,
+            end,
             hint=problem.hint,
             severity=problem.severity,
         )

@@ -20,7 +20,7 @@ from whesl.esl.expectation import expected
 from whesl.esl.lexing import Invalid, Lexeme, LexemeStream, statements
 from whesl.esl.repair import BEGINNINGS, Repair, accepts, reordered, repair
 from whesl.esl.source import Part, Source
-from whesl.esl.spec import Entity, Level, ResourceKind
+from whesl.esl.spec import Entity, Level, Operation, ResourceKind
 from whesl.esl.syntax import Declared, Recovered, Statement
 from whesl.esl.visitor import StatementVisitor
 
@@ -32,9 +32,9 @@ _UNIT = re.compile(
 )
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+OPERATIONS = frozenset(operation.value for operation in Operation)
 LEVELS = frozenset(level.value for level in Level)
 ENTITIES = frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"})
-RESOURCES = frozenset(resource.value for resource in ResourceKind)
 _DECLARED: dict[int, type[Enum]] = {
     ESLParser.ENTITY: Entity,
     ESLParser.EXCEPTION_TYPE: Level,
@@ -275,7 +275,7 @@ class _Reader:
 def _plausible(statement: Declared | Recovered) -> bool:
     if isinstance(statement, Declared):
         return statement.level.text in LEVELS
-    return statement.entity.text in ENTITIES and statement.resource.text in RESOURCES
+    return statement.entity.text in ENTITIES and statement.resource.text not in OPERATIONS
 
 
 def _begins(word: Lexeme) -> bool:

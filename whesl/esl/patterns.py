@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -59,12 +59,16 @@ _ASSERTIONS = frozenset({"^", "$", "\\b", "\\B"})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a pattern: a code of ``diagnostics.CODES``, a sentence and a hint."""
+    """What is wrong with a pattern: a code of ``diagnostics.CODES``, a sentence and a hint.
+
+    ``part``: the characters of the pattern that it is about, from the first to before the second; None: all.
+    """
 
     code: str
     message: str
     hint: str = ""
     severity: Severity = Severity.ERROR
+    part: tuple[int, int] | None = None
 
 
 class PatternCheck:
@@ -97,13 +101,15 @@ class PatternCheck:
         problem = _syntax(text)
         if problem is not None:
             return problem
-        if _nested(text) > MAX_NESTED:
+        deepest, at = _nested(text)
+        if deepest > MAX_NESTED:
             return Problem(
                 "ESL053",
                 f"repetitions stand in one another more than {MAX_NESTED} deep",
                 "compiling it could take minutes: repeat what stands inside once",
+                part=at,
             )
-        counted = _counted(text)
+        counted, at = _counted(text)
         self._counted += counted if counted <= MAX_COUNTED else 0
         if counted and (counted > MAX_COUNTED or self._counted > MAX_COUNTED_IN_FILE):
             whose = "this pattern" if counted > MAX_COUNTED else "all patterns of the file together"
@@ -112,11 +118,16 @@ class PatternCheck:
                 "ESL053",
                 f"the counted repetitions of {whose} unfold to more than {most}",
                 "use * or + in place of {m,n}",
+                part=at,
             )
         kind = _kind(text)
         if kind not in self._kinds and len(self._kinds) < MAX_KINDS_IN_FILE:
             self._kinds[kind] = _engines(kind)
-        return self._kinds.get(kind)
+        problem = self._kinds.get(kind)
+        if problem is None or problem.part is None:
+            return problem
+        start = _unshortened(text, problem.part[0])
+        return replace(problem, part=(start, start + 1))
 
 
 def captures(text: str) -> tuple[str, ...]:
@@ -149,60 +160,72 @@ def _compiled(text: str) -> re.Pattern[bytes]:
         return re.compile(_bytes(text))
 
 
+def _construct(text: str, match: re.Match[str]) -> Problem | None:
+    """Return what is wrong with one part of an expression by itself."""
+    part = match.group()
+    reason = ""
+    if not part.isascii() and match["class"]:
+        return Problem("ESL053", f"{part} lists characters of several bytes", "write (?:ä|ö) for [äö]")
+    if match["group"]:
+        reason = next((why for start, why in _NO_STREAM.items() if part.startswith(start)), "")
+        if part.startswith("(?<") and not reason:
+            return Problem("ESL053", f"{part} is not read by all engines", f"write (?P{part[2:]}")
+        flags = part[2:-1]
+        if flags.isalpha() and (flags != "i" or (part.endswith(")") and match.start() > 0)):
+            return Problem(
+                "ESL053",
+                f"{part} is not read alike by all engines",
+                "write (?i) at the start, or (?i:...)",
+            )
+        if flags == "i" and not text.isascii():
+            return Problem(
+                "ESL053",
+                f"{part} does not reach characters outside ASCII",
+                "list both cases: (?:ä|Ä)",
+            )
+    elif match["escape"] and part[1] in "123456789":
+        reason = "a back-reference"
+    elif match["escape"] and part[1] in "nr":
+        return Problem(
+            "ESL052",
+            f"{part} never matches: lines are searched without their ends",
+            "use ^ and $; for texts on several lines MULTIPLE [...]",
+        )
+    elif match["escape"] and part[1].isalnum() and part[1] not in _KNOWN_ESCAPES:
+        return Problem("ESL053", f"{part} is not read alike by all engines", _ESCAPES)
+    elif (match["repeat"] or match["count"]) and len(part) > 1 and part.endswith("+"):
+        reason = "a possessive repetition"
+    elif text.startswith("{,", match.start()):
+        return Problem("ESL053", "{, is not read alike by all engines", "write {0,n} or \\{,")
+    elif match["count"] and not part.strip("{0,}+?"):
+        return Problem("ESL053", f"{part} repeats nothing", "leave out what it repeats")
+    elif match["class"] and any(
+        c.isalnum() and c not in _KNOWN_IN_CLASS for c in re.findall(r"\\(.)", part, re.DOTALL)
+    ):
+        return Problem("ESL053", f"{part} has an escape that not all engines read alike", _ESCAPES)
+    elif match["class"] and "[:" in part[1:]:
+        return Problem("ESL053", f"{part} is not read by all engines", r"write \d, \w, \s or [A-Za-z]")
+    if reason:
+        return Problem(
+            "ESL053",
+            f"a stream cannot be searched with {reason} ({part})",
+            "describe the text itself; detection reads every line once and never goes back",
+        )
+    return None
+
+
 def _syntax(text: str) -> Problem | None:
     """Find what is no expression, and what only a backtracking engine runs, by the construct's own name."""
     for match in _PART.finditer(text):
-        part = match.group()
-        reason = ""
-        if not part.isascii() and match["class"]:
-            return Problem("ESL053", f"{part} lists characters of several bytes", "write (?:ä|ö) for [äö]")
-        if match["group"]:
-            reason = next((why for start, why in _NO_STREAM.items() if part.startswith(start)), "")
-            if part.startswith("(?<") and not reason:
-                return Problem("ESL053", f"{part} is not read by all engines", f"write (?P{part[2:]}")
-            flags = part[2:-1]
-            if flags.isalpha() and (flags != "i" or (part.endswith(")") and match.start() > 0)):
-                return Problem(
-                    "ESL053",
-                    f"{part} is not read alike by all engines",
-                    "write (?i) at the start, or (?i:...)",
-                )
-            if flags == "i" and not text.isascii():
-                return Problem(
-                    "ESL053",
-                    f"{part} does not reach characters outside ASCII",
-                    "list both cases: (?:ä|Ä)",
-                )
-        elif match["escape"] and part[1] in "123456789":
-            reason = "a back-reference"
-        elif match["escape"] and part[1] in "nr":
-            return Problem(
-                "ESL052",
-                f"{part} never matches: lines are searched without their ends",
-                "use ^ and $; for texts on several lines MULTIPLE [...]",
-            )
-        elif match["escape"] and part[1].isalnum() and part[1] not in _KNOWN_ESCAPES:
-            return Problem("ESL053", f"{part} is not read alike by all engines", _ESCAPES)
-        elif (match["repeat"] or match["count"]) and len(part) > 1 and part.endswith("+"):
-            reason = "a possessive repetition"
-        elif text.startswith("{,", match.start()):
-            return Problem("ESL053", "{, is not read alike by all engines", "write {0,n} or \\{,")
-        elif match["class"] and any(
-            c.isalnum() and c not in _KNOWN_IN_CLASS for c in re.findall(r"\\(.)", part, re.DOTALL)
-        ):
-            return Problem("ESL053", f"{part} has an escape that not all engines read alike", _ESCAPES)
-        elif match["class"] and "[:" in part[1:]:
-            return Problem("ESL053", f"{part} is not read by all engines", r"write \d, \w, \s or [A-Za-z]")
-        if reason:
-            return Problem(
-                "ESL053",
-                f"a stream cannot be searched with {reason} ({part})",
-                "describe the text itself; detection reads every line once and never goes back",
-            )
+        problem = _construct(text, match)
+        if problem is not None:
+            return replace(problem, part=match.span())
     try:
         _compiled(text)
     except re.error as error:
-        return Problem("ESL053", f"not a regular expression: {error.msg}", _escape_hint(error.msg))
+        part = None if error.pos is None else _one(text, _character(text, error.pos))
+        message = f"not a regular expression: {error.msg}"
+        return Problem("ESL053", message, _hint(error.msg, text, part), part=part)
     except (FutureWarning, OverflowError, RecursionError) as error:
         return Problem("ESL053", f"not a regular expression that can be run: {str(error) or 'too deep'}")
     # Without its assertions: \\b alone is found in nearly every line, though not in an empty one.
@@ -212,17 +235,25 @@ def _syntax(text: str) -> Problem | None:
     return None
 
 
-def _escape_hint(message: str) -> str:
+def _hint(message: str, text: str, part: tuple[int, int] | None) -> str:
     if message.startswith("bad escape"):
         return _ESCAPES
-    if "repeat" in message or "parenthes" in message or "character set" in message:
-        return "to find a text as it stands, use LOG in place of MATCH"
+    if message.startswith("redefinition"):
+        return "give the second group another name"
+    sign = text[part[0]] if part is not None and text else ""
+    if sign and not sign.isalnum() and sign != "\\":
+        return (
+            f"for the character itself write \\{sign}; to find a text as it stands, use LOG in place of MATCH"
+        )
     return ""
 
 
-def _counted(text: str) -> int:
-    """Return a bound on what the counted repetitions of an expression unfold to, nested ones multiplied."""
-    total = 0
+def _counted(text: str) -> tuple[int, tuple[int, int] | None]:
+    """Return a bound on what the counted repetitions of an expression unfold to, nested ones multiplied.
+
+    The second is where that is reached.
+    """
+    total, place = 0, None
     sizes = [0]  # of each open group: what its content unfolds to
     last = 0  # of the part that a repetition would apply to
     for match in _PART.finditer(text):
@@ -230,7 +261,8 @@ def _counted(text: str) -> int:
         if match["count"]:
             times = max((int(n[:6]) for n in re.findall(r"[0-9]+", part)), default=1)
             sizes[-1] += last * max(0, times - 1)
-            total = max(total, sum(sizes)) if times > 1 else total
+            if times > 1 and sum(sizes) > total:
+                total, place = sum(sizes), match.span()
         elif match["group"] or part == "(":
             if part.endswith(")"):
                 continue  # flags only
@@ -244,12 +276,13 @@ def _counted(text: str) -> int:
         elif not match["repeat"]:
             last = 1
             sizes[-1] += len(part) if match["literal"] else 1
-    return total
+    return total, place
 
 
-def _nested(text: str) -> int:
-    """Return how deep the repetitions of an expression stand in one another."""
+def _nested(text: str) -> tuple[int, tuple[int, int] | None]:
+    """Return how deep the repetitions of an expression stand in one another, and where that is reached."""
     deepest = last = 0  # of everything; of the part that a repetition would apply to
+    place = None
     open_groups = [0]
     for match in _PART.finditer(text):
         part = match.group()
@@ -263,8 +296,9 @@ def _nested(text: str) -> int:
         else:
             last = 0
         open_groups[-1] = max(open_groups[-1], last)
-        deepest = max(deepest, last)
-    return deepest
+        if last > deepest:
+            deepest, place = last, match.span()
+    return deepest, place
 
 
 @lru_cache(maxsize=4096)
@@ -291,6 +325,49 @@ def _bytes(text: str) -> bytes:
     return "".join(part if part.isascii() else f"(?:{part})" for part in parts).encode()
 
 
+def _character(text: str, index: int) -> int:
+    """Return the character of an expression that a byte of what the engines are given belongs to."""
+    at = 0
+    for match in _PART.finditer(text):
+        part = match.group()
+        size = len(_bytes(part)) if part.isascii() else len(part.encode()) + len("(?:)")
+        if index < at + size:
+            return match.start() + (index - at if part.isascii() else 0)
+        at += size
+    return len(text)
+
+
+def _unshortened(text: str, index: int) -> int:
+    """Return the character of an expression that one of its ``_kind`` stands for."""
+    at = 0
+    for match in _PART.finditer(text):
+        size = len(_ends(match.group())) if match["literal"] else len(match.group())
+        if index < at + size:
+            return match.start() + (
+                index - at if not match["literal"] or index == at else len(match.group()) - 1
+            )
+        at += size
+    return max(0, len(text) - 1)
+
+
+def _one(text: str, index: int) -> tuple[int, int]:
+    at = min(index, max(0, len(text) - 1))
+    return at, at + 1
+
+
+def _place(text: str, reason: str) -> tuple[int, int] | None:
+    """Return where an engine says that the error is: by a number, by an anchor, or by the part itself."""
+    numbered = re.search(r"index ([0-9]+)", reason)
+    if numbered:
+        return _one(text, _character(text, int(numbered.group(1))))
+    for anchor, sign in (("start anchors", "^"), ("end anchors", "$")):
+        if anchor in reason:
+            places = [m.start() for m in _PART.finditer(text) if m.group() == sign]
+            return _one(text, places[-1 if sign == "^" else 0]) if places else None
+    at = text.find(reason.rpartition(": ")[2]) if ": " in reason else -1
+    return _one(text, at) if at > 0 else None
+
+
 @lru_cache(maxsize=4096)
 def _engines(text: str) -> Problem | None:
     """Return the first engine's refusal."""
@@ -312,7 +389,14 @@ def _hyperscan(text: str) -> Problem | None:
             return Problem(
                 "ESL051", "the pattern matches the empty text: every line", "name what must be there"
             )
-        return Problem("ESL053", f"a stream cannot be searched with it: {reason.rstrip('.')}")
+        # The number counts what the engine was given; the finding points at the character itself.
+        said = re.sub(
+            r",? (?:started |starting |encountered )?at (?:end of input, )?index [0-9]*", "", reason
+        )
+        message = f"a stream cannot be searched with it: {said.rstrip('.')}"
+        anchors = "^ stands at a pattern's start and $ at its end; for the character itself write \\^ or \\$"
+        hint = anchors if "anchors" in reason else ""
+        return Problem("ESL053", message, hint, part=_place(text, reason))
     return None
 
 
@@ -325,5 +409,6 @@ def _re2(text: str) -> Problem | None:
     except engine.error as error:
         reason = error.args[0] if error.args else ""
         reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        return Problem("ESL053", f"RE2, which runs it on some machines, refuses it: {reason}")
+        message = f"RE2, which runs it on some machines, refuses it: {reason}"
+        return Problem("ESL053", message, part=_place(text, reason))
     return None

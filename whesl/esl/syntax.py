@@ -253,6 +253,20 @@ def unquote(word: Word, *, regex: bool = False) -> str:
     return _pairs(inner, {'\\"': '"', "\\\\": "\\"})
 
 
+def offset(word: Word, index: int, *, regex: bool = False) -> int:
+    """Return the offset of a character of what a text in quotes says, as ``unquote`` returns it."""
+    inner = word.text[1:-1]
+    said = at = 0
+    while at < len(inner):
+        pair = inner[at : at + 2] if inner[at] == "\\" else inner[at]
+        meant = 1 if pair == '\\"' or (pair == "\\\\" and not regex) else len(pair)
+        if said + meant > index:
+            return word.start + 1 + at + (index - said if meant == len(pair) else 0)
+        said += meant
+        at += len(pair)
+    return word.start + 1 + at
+
+
 def _pairs(text: str, meaning: dict[str, str]) -> str:
     parts: list[str] = []
     at = 0
