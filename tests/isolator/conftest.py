@@ -50,6 +50,8 @@ from whesl.isolator.events import (
     Journal,
     KillAttempt,
     KillConfirmed,
+    ProbeProgram,
+    ProgramSeen,
     RaiseJobException,
     ReadConfiguration,
     RunStep,
@@ -232,6 +234,8 @@ class World:
         elif isinstance(command, AdoptAttempt):
             if self.state.phase.value == "launching" and command.attempt in self.ever:
                 self._queue.append(AttemptStarted(attempt=command.attempt, pid=1, started=1))
+        elif isinstance(command, ProbeProgram):
+            self._queue.append(ProgramSeen(attempt=command.attempt))
         elif isinstance(command, KillAttempt):
             self.running = None
             self._queue.append(

@@ -31,6 +31,8 @@ from whesl.isolator.events import (
     Journal,
     JournalTroubled,
     KillAttempt,
+    ProbeProgram,
+    ProgramSeen,
     ReadConfiguration,
     RunStep,
     Schedule,
@@ -44,7 +46,7 @@ from whesl.isolator.events import (
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase, State
 from whesl.journal import Clock
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Evidence, LastLines
 from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
 from whesl.wire.spool import news
 
@@ -182,7 +184,11 @@ class Isolator:
         self.watching = False
         code = run.status if run.status is not None else KILLED
         signum = code - 128 if 128 < code <= 192 else 0
-        self.feed(AttemptExited(attempt=run.attempt, code=code, signal=signum, found=found))
+        said = ("srun: error: Unable to contact slurm controller",) if run.refused else ()
+        exited = AttemptExited(
+            attempt=run.attempt, code=code, signal=signum, last=LastLines(stderr=said), found=found
+        )
+        self.feed(exited)
 
     def feed(self, event: Event) -> None:
         """One turn: the core decides, its records are written, its commands carried out; or it is killed."""
@@ -257,6 +263,8 @@ class Isolator:
             self._start_attempt(command)
         elif isinstance(command, AdoptAttempt):
             self._adopt(command)
+        elif isinstance(command, ProbeProgram):
+            self.world.after(0.3 * self._chance.random(), self._probe, command.attempt)
         elif isinstance(command, KillAttempt):
             if self._collecting:
                 self._deferred = command
@@ -303,6 +311,15 @@ class Isolator:
 
     def _started(self, run: Run) -> None:
         self.feed(AttemptStarted(attempt=run.attempt, pid=1, started=1))
+
+    def _probe(self, attempt: int) -> None:
+        run = self.site.run_of(self.state.token)
+        if self.dead or run is None or run.attempt != attempt or not run.lives:
+            return
+        if run.refused:
+            self.world.after(0.3, self._probe, attempt)
+        else:
+            self.feed(ProgramSeen(attempt=attempt, node=run.host))
 
     def _adopt(self, command: AdoptAttempt) -> None:
         run = self.site.run_of(self.state.token)

@@ -25,10 +25,19 @@ class Run:
         host: where its runner is.
         ranks: the nodes in use.
         act: what it does.
+        refused: its launcher finds no scheduler, and ends without having started anything.
     """
 
     def __init__(
-        self, site: Site, attempt: int, token: str, host: str, ranks: tuple[str, ...], act: Act
+        self,
+        site: Site,
+        attempt: int,
+        token: str,
+        host: str,
+        ranks: tuple[str, ...],
+        act: Act,
+        *,
+        refused: bool = False,
     ) -> None:
         self.site = site
         self.world = site.world
@@ -42,8 +51,12 @@ class Run:
         self.read = 0
         self._act = act
         self._chance: random.Random = site.world.chance(f"run {site.name} {len(site.runs)}")
+        self.refused = refused
         dead = [node for node in ranks if not site.cluster.nodes_by_name[node].reachable]
-        if dead:
+        if refused:
+            self.ranks = {}
+            self.world.after(0.5 + self._chance.random(), self.end, 1)
+        elif dead:
             self.ranks = {node: None for node in ranks if node not in dead}
             self.world.after(1.0, self.end, 1)
         else:

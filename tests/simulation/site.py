@@ -174,7 +174,10 @@ class Site:
             raise InvariantError("never two runs at once", f"{self.id} attempt {attempt} was started twice")
         self.world.note(self.name, f"program {attempt} starts on {','.join(nodes)}")
         act = self.plan.acts[min(len(self.runs) + self.skipped, len(self.plan.acts) - 1)]
-        run = Run(self, attempt, token, self.job.nodes[0], nodes, act)
+        # A first start that is refused is the user's own; its program is not looked at here.
+        refused = attempt > 1 and self.world.out("scheduler")
+        run = Run(self, attempt, token, self.job.nodes[0], nodes, act, refused=refused)
+        self.skipped -= refused
         self.runs.append(run)
         return run
 

@@ -33,11 +33,13 @@ from whesl.isolator.link import (
     TO_AGENT,
     Beat,
     BeatAnswer,
+    FindProgram,
     FromAgent,
     Kill,
     Killed,
     Leave,
     LinkFile,
+    ProgramFound,
     ReadStacks,
     SignalProcesses,
     Stacks,
@@ -125,7 +127,7 @@ class Agent:
             f"tcp://{host}:{file.port}", file.keys, node, TO_AGENT
         )
         self._lease = Lease(file.limit, time.monotonic())
-        self._answers: SimpleQueue[tuple[str, FromAgent]] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[str, FromAgent | None]] = SimpleQueue()
         self._under_way: set[str] = set()
         self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -161,12 +163,14 @@ class Agent:
             self._beside(f"kill {kill.token} {kill.number}", lambda _: self._killed(kill), kill.token)
         elif isinstance(message, ReadStacks):
             self._beside(f"stacks {message.token}", self._stacks, message.token)
+        elif isinstance(message, FindProgram):
+            self._beside(f"find {message.token}", self._program, message.token)
         elif isinstance(message, SignalProcesses):
             processes.signal_attempt(
                 message.token, None, message.signum, "catching", self._spared(), node=self._node
             )
 
-    def _beside(self, name: str, work: Callable[[str], FromAgent], token: str) -> None:
+    def _beside(self, name: str, work: Callable[[str], FromAgent | None], token: str) -> None:
         """Do slow work in a thread of its own: a node that reads stacks or kills is not a silent one.
 
         The same request again, while it is under way, is the isolator's impatience.
@@ -189,7 +193,8 @@ class Agent:
         while not self._answers.empty():
             name, answer = self._answers.get()
             self._under_way.discard(name)
-            self._client.send(answer)
+            if answer is not None:
+                self._client.send(answer)
 
     def _killed(self, kill: Kill) -> FromAgent:
         done = self._kill(kill.token, kill.steps)
@@ -205,6 +210,10 @@ class Agent:
         stuck = processes.stuck(lambda: self._processes(token))
         pids = [process.pid for process in self._processes(token)]
         return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT), stuck=stuck)
+
+    def _program(self, token: str) -> FromAgent | None:
+        found = any(process.name not in processes.NO_RANKS for process in self._processes(token))
+        return ProgramFound(token=token) if found else None
 
     def _spared(self) -> tuple[int, ...]:
         return (os.getpid(), os.getppid())

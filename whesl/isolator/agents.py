@@ -21,17 +21,19 @@ from whesl.isolator.link import (
     Beat,
     BeatAnswer,
     Carrier,
+    FindProgram,
     FromAgent,
     Kill,
     Killed,
     Leave,
     LinkFile,
+    ProgramFound,
     ReadStacks,
     SignalProcesses,
     Stacks,
     ToAgent,
 )
-from whesl.isolator.silence import Fact, NodeFenced, NodeStacks, NodeUp, Silence
+from whesl.isolator.silence import Fact, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
 from whesl.isolator.taskdir import TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import UsageError, WheslError
@@ -240,6 +242,8 @@ class Agents:
             )
         elif isinstance(message, Stacks):
             back.append(NodeStacks(node, message.token, message.text, message.stuck))
+        elif isinstance(message, ProgramFound):
+            back.append(NodeRuns(node, message.token))
         return back
 
     def kill(self, node: str, token: str, number: int = 0, steps: tuple[str, ...] = ()) -> bool:
@@ -256,6 +260,11 @@ class Agents:
     def read_stacks(self, node: str, token: str) -> bool:
         """Ask for stacks."""
         return self._server.send(node, ReadStacks(token=token))
+
+    def find_program(self, token: str) -> None:
+        """Have all nodes look for an attempt's program."""
+        for node in self._server.peers:
+            self._server.send(node, FindProgram(token=token))
 
     def signal(self, token: str, signum: int) -> None:
         """Send a signal to the attempt's processes on all nodes."""

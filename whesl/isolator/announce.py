@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.events import JobExceptionRaised, JobExceptionSeen, RaiseJobException
+from whesl.isolator.outcomes import JobRaise
 from whesl.isolator.setup import token_prefix
-from whesl.isolator.state import JobRaise, State
+from whesl.isolator.state import State
 from whesl.isolator.turn import Turn
 from whesl.model.evidence import Raised, explain
 

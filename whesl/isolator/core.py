@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whesl.isolator import announce, escalation, placing, recovered, recovery, registering
+from whesl.isolator import announce, escalation, placing, recovered, recovery, registering, startup, stepping
 from whesl.isolator.events import (
     AdoptAttempt,
     AttemptExited,
@@ -31,6 +31,7 @@ from whesl.isolator.events import (
     KillConfirmed,
     KillUnconfirmed,
     NodeSeen,
+    ProgramSeen,
     Reached,
     ReadConfiguration,
     RunStep,
@@ -117,6 +118,8 @@ def _on_started(turn: Turn, event: Started) -> None:
     elif phase in (Phase.LAUNCHING, Phase.RUNNING):
         turn.do(AdoptAttempt(attempt=state.attempt))
         recovered.judge(turn)
+        if phase is Phase.RUNNING:
+            startup.probe(turn)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         turn.volatile(killed=True)
         turn.do(recovery.kill_command(state))
@@ -144,7 +147,8 @@ def _tell_again(turn: Turn) -> None:
 
     Dependents find their files by these words alone; the coordinator recognises repeats.
     """
-    for done in turn.state.told:
+    state = turn.state
+    for done in (*state.told, *(state.pending if state.phase is Phase.RUNNING else ())):
         turn.report_recovery(done, "relaunched")
 
 
@@ -312,25 +316,6 @@ def _on_signal(turn: Turn, event: Signalled) -> None:
         _stop(turn, 128 + signum, reason)
 
 
-def _on_attempt_started(turn: Turn, event: AttemptStarted) -> None:
-    state = turn.state
-    if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
-        return
-    turn.record("launched", attempt=event.attempt, pid=event.pid, started=event.started)
-    for done in state.pending:
-        turn.report_recovery(done, "relaunched")
-    if state.pending:
-        first = state.pending[0]
-        turn.record(
-            "confirmed",
-            ordinals=[item.ordinal for item in state.pending],
-            attempt=event.attempt,
-            seconds=max(turn.now - first.raised.time, 0.0),
-        )
-        turn.say(f"attempt {event.attempt} runs, {turn.now - first.raised.time:.2f} s after the exception")
-        recovered.judge(turn)
-
-
 def _on_attempt_not_started(turn: Turn, event: AttemptNotStarted) -> None:
     if event.attempt == turn.state.attempt and turn.state.phase is Phase.LAUNCHING:
         turn.finish(EXIT_NOT_STARTED, TaskState.FAILED, event.reason)
@@ -351,6 +336,8 @@ def _on_attempt_exited(turn: Turn, event: AttemptExited) -> None:
     turn.record("exited", attempt=event.attempt, code=event.code, signal=event.signal, **last)
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action == "fail":
         recovery.fence(turn)
+    if not judged and startup.refused(turn, event):
+        return
     recovery.consider(turn, event.found)
     if phase is Phase.STOPPING and state.killed:
         # It is we who ended it: what the kill leaves as a status is not the task's own.
@@ -360,6 +347,7 @@ def _on_attempt_exited(turn: Turn, event: AttemptExited) -> None:
         turn.finish(event.code, own, state.stop_reason if event.code else "")
     elif phase in (Phase.RUNNING, Phase.LAUNCHING) and turn.state.phase is phase:
         if event.code == 0:
+            startup.on_program_seen(turn, ProgramSeen(attempt=event.attempt))
             recovered.completed(turn)
             turn.finish(0, TaskState.COMPLETED, "")
         else:
@@ -482,7 +470,8 @@ _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     ConfigurationRead: _on_configuration_read,
     CoordinatorFound: _on_found,
     CoordinatorLost: _on_lost,
-    AttemptStarted: _on_attempt_started,
+    AttemptStarted: startup.on_attempt_started,
+    ProgramSeen: startup.on_program_seen,
     AttemptNotStarted: _on_attempt_not_started,
     Detections: _on_detections,
     AttemptExited: _on_attempt_exited,
@@ -494,7 +483,7 @@ _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     JobExceptionRaised: announce.on_raised,
     KillConfirmed: recovery.on_kill_confirmed,
     KillUnconfirmed: recovery.on_kill_unconfirmed,
-    StepDone: recovery.on_step_done,
+    StepDone: stepping.on_step_done,
     Signalled: _on_signal,
     Tick: _on_tick,
 }

@@ -41,6 +41,7 @@ from whesl.isolator.events import (
     JournalTroubled,
     KillAttempt,
     NodeSeen,
+    ProbeProgram,
     RaiseJobException,
     Reached,
     ReadConfiguration,
@@ -400,6 +401,10 @@ class Daemon:
         runner = self._attempt.pid if self._attempt and self._attempt.number == command.attempt else None
         self._nodes.fence(command, self._state.token, runner or None)
 
+    def _probe(self, command: ProbeProgram) -> None:
+        runner = self._attempt.pid if self._attempt else None
+        self._nodes.probe(command.attempt, self._state.token, runner or None)
+
     def _collect(self, command: CollectEvidence) -> None:
         runner = self._attempt.pid if self._attempt else None
         self._nodes.collect(command, self._state.token, runner or None)
@@ -489,6 +494,7 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     StartAttempt: Daemon._start,
     AdoptAttempt: Daemon._adopt,
     KillAttempt: Daemon._kill,
+    ProbeProgram: Daemon._probe,
     CollectEvidence: Daemon._collect,
     SignalAttempt: Daemon._signal,
     RaiseJobException: Daemon._raise_on_job,

@@ -67,6 +67,13 @@ class AttemptStarted(Event, frozen=True, kw_only=True):
     started: int
 
 
+class ProgramSeen(Event, frozen=True, kw_only=True):
+    """A process of the attempt's program, not of its launcher, was seen on a node."""
+
+    attempt: int
+    node: str = ""
+
+
 class AttemptNotStarted(Event, frozen=True, kw_only=True):
     """The attempt could not be started at all, for example because its directory does not exist."""
 
@@ -227,6 +234,12 @@ class StartAttempt(Command, frozen=True, kw_only=True):
     configuration: Configuration
     nodes: NodeSet
     lingering: tuple[str, ...] = ()
+
+
+class ProbeProgram(Command, frozen=True, kw_only=True):
+    """Look for the program of an attempt until it is seen: a launcher that runs is not the program."""
+
+    attempt: int
 
 
 class AdoptAttempt(Command, frozen=True, kw_only=True):

@@ -34,6 +34,12 @@ class ReadStacks(ToAgent, frozen=True, kw_only=True, tag="read-stacks"):
     token: str
 
 
+class FindProgram(ToAgent, frozen=True, kw_only=True, tag="find-program"):
+    """Say so if a process of an attempt's program is on the node."""
+
+    token: str
+
+
 class SignalProcesses(ToAgent, frozen=True, kw_only=True, tag="signal"):
     """Send a signal to those of an attempt's processes on the node that handle it."""
 
@@ -76,8 +82,14 @@ class Stacks(FromAgent, frozen=True, kw_only=True, tag="stacks"):
     stuck: str = ""
 
 
-TO_AGENT = (BeatAnswer, Kill, ReadStacks, SignalProcesses, Leave)
-FROM_AGENT = (Beat, Killed, Stacks)
+class ProgramFound(FromAgent, frozen=True, kw_only=True, tag="program-found"):
+    """A process of the attempt's program is on the node."""
+
+    token: str
+
+
+TO_AGENT = (BeatAnswer, Kill, ReadStacks, FindProgram, SignalProcesses, Leave)
+FROM_AGENT = (Beat, Killed, Stacks, ProgramFound)
 
 
 class Carrier(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,8 +21,9 @@ from whesl.isolator.events import (
     NodeSeen,
 )
 from whesl.isolator.fencing import Fence
+from whesl.isolator.probing import Probe
 from whesl.isolator.setup import token_prefix
-from whesl.isolator.silence import NodeFenced, NodeLost, NodeStacks, NodeUp, Silence
+from whesl.isolator.silence import NodeFenced, NodeLost, NodeRuns, NodeStacks, NodeUp, Silence
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
@@ -100,6 +101,7 @@ class Nodes:
         # By node: the attempts that it could not be asked to end.
         self._owed: dict[str, list[str]] = {}
         self._stacks: _Stacks | None = None
+        self._probe = Probe(job, worker, self._find_program, feed)
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._down: set[str] = set()
         self._states: dict[str, NodeState] = {}
@@ -153,6 +155,7 @@ class Nodes:
         times = [self._ask_at] if self._remote else []
         times += [time for time in (self._check_at,) if time is not None]
         times += [self._heard_by] if now < self._heard_by else []
+        times += [self._probe.due] if self._probe.due is not None else []
         if self._stacks is not None:
             times.append(self._stacks.deadline)
         if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
@@ -171,8 +174,11 @@ class Nodes:
             elif isinstance(fact, NodeFenced):
                 if self._fence is not None and fact.token == self._fence.token:
                     self._fence.answered(fact.node, fact.count, fact.left, fact.number, fact.strange)
+            elif isinstance(fact, NodeRuns):
+                self._probe.seen(fact.token, fact.node)
             else:
                 self._took_stacks(fact)
+        self._probe.poll(now)
         if self._stacks is not None and now >= self._stacks.deadline:
             self._stacks_done()
         if self._remote and now >= self._ask_at and not self._asking:
@@ -203,6 +209,14 @@ class Nodes:
                 self._ask(now)
         silent = self._silence.undecided() or now < self._heard_by
         return (self._asking or silent) and now < self._answer_by
+
+    def probe(self, attempt: int, token: str, runner: int | None) -> None:
+        """Look for an attempt's program until it is seen; ProgramSeen follows. Arguments as for ``fence``."""
+        self._probe.begin(attempt, token, runner)
+
+    def _find_program(self, token: str) -> None:
+        if self._agents is not None:
+            self._agents.find_program(token)
 
     # The resource manager's word ---------------------------------------------------------------------
 
@@ -260,6 +274,7 @@ class Nodes:
             runner: its runner's process number, where that is known.
         """
         self._ending = command.attempt
+        self._probe.end()
         if self._stacks is not None:
             self._deferred = (command, token, runner)
             return

@@ -46,6 +46,8 @@ _ENDS_BY_ITSELF = frozenset({"srun"})
 _LAUNCHERS = frozenset(
     {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux", "flux-job"}
 )
+# Neither is one of their daemons the program; names as the kernel cuts them.
+NO_RANKS = _LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr"}
 
 
 class Process(msgspec.Struct, frozen=True):

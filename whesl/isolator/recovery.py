@@ -22,13 +22,12 @@ from whesl.isolator.events import (
     KillUnconfirmed,
     RunStep,
     StartAttempt,
-    StepDone,
 )
 from whesl.isolator.state import Phase, Recovery, State
 from whesl.isolator.turn import Turn, merged
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.states import TaskState
-from whesl.wire.messages import NodeSuspect, RecoveryGrant, RecoveryRequest
+from whesl.wire.messages import RecoveryGrant, RecoveryRequest
 
 LAST_WORDS = 1.0
 FENCE_RETRY = 5.0
@@ -236,7 +235,7 @@ def on_kill_confirmed(turn: Turn, event: KillConfirmed) -> None:
         for node in event.unreachable
         if node not in known
     ]
-    if state.alive or (recovery is not None and not recovery.fenced):
+    if state.alive or state.is_refused or (recovery is not None and not recovery.fenced):
         turn.record(
             "fenced",
             attempt=event.attempt,
@@ -291,8 +290,11 @@ def on_kill_unconfirmed(turn: Turn, event: KillUnconfirmed) -> None:
         turn.wake(turn.now + FENCE_RETRY)
     elif state.phase is Phase.STOPPING:
         turn.finish(state.stop_code, TaskState.CANCELLED, f"{state.stop_reason}; {event.reason}")
+    elif state.is_refused:
+        evidence = Evidence(kind="launcher", time=turn.now, detail=event.reason)
+        give_up(turn, evidence, f"what the refused start left could not be ended: {event.reason}")
     elif state.recovery is not None and state.phase is Phase.FENCING:
-        instead(turn, _otherwise(turn, state.recovery), f"the attempt could not be ended: {event.reason}")
+        instead(turn, otherwise_of(turn, state.recovery), f"the attempt could not be ended: {event.reason}")
 
 
 def proceed(turn: Turn) -> None:
@@ -359,7 +361,7 @@ def on_grant(turn: Turn, grant: RecoveryGrant) -> None:
     if grant.refused:
         if undecided:
             reason = f"the coordinator could not do its part: {grant.refused}"
-            instead(turn, _otherwise(turn, recovery), reason)
+            instead(turn, otherwise_of(turn, recovery), reason)
         return
     became: dict[str, Any] = {}
     if grant.transformed and rules.covers(turn.state, grant.transformed):
@@ -393,12 +395,13 @@ def check_grant(turn: Turn) -> None:
         return
     if turn.now >= recovery.requested + wait:
         reason = f"the coordinator did not answer within {wait:g} s"
-        instead(turn, _otherwise(turn, recovery), reason)
+        instead(turn, otherwise_of(turn, recovery), reason)
     else:
         turn.wake(recovery.requested + wait)
 
 
-def _otherwise(turn: Turn, recovery: Recovery) -> str:
+def otherwise_of(turn: Turn, recovery: Recovery) -> str:
+    """Return what the specification says is done when a recovery cannot be: fail, pause, escalate."""
     return turn.rule(recovery.raised.exception).otherwise.value.lower()
 
 
@@ -449,48 +452,6 @@ def _escalate(turn: Turn, recovery: Recovery) -> None:
     escalation.send(turn)
     if not state.setup.coordinator:
         turn.finish(EXIT_TEMPORARY, TaskState.FAILED, f"{recovery.raised.exception}: {recovery.reason}")
-
-
-def on_step_done(turn: Turn, event: StepDone) -> None:
-    """A step ended; repeats and steps of an abandoned recovery change nothing."""
-    state = turn.state
-    recovery = state.recovery
-    if state.phase is not Phase.STEPS or recovery is None:
-        return
-    if (event.ordinal, event.index) != (recovery.ordinal, recovery.done):
-        return
-    if event.outcome in ("fail", "escalate"):
-        turn.record("step-failed", ordinal=event.ordinal, index=event.index, note=event.note)
-        _send_bad_nodes(turn, event)
-        action = "escalate" if event.outcome == "escalate" else _otherwise(turn, recovery)
-        said = ": ".join(part for part in (event.reason, event.note) if part)
-        instead(turn, action, said or "a step could not be done")
-        return
-    turn.record("step-done", **_step_data(state, event))
-    _send_bad_nodes(turn, event)
-    if event.outcome == "skip":
-        turn.report_recovery(turn.recovery(), "skipped")
-        turn.finish(0, TaskState.SKIPPED, event.note or f"{recovery.raised.exception}: skipped by its rule")
-    elif event.outcome == "pause":
-        turn.record("paused", ordinal=event.ordinal, reason=f"{recovery.raised.exception}: {event.note}")
-        turn.report_recovery(turn.recovery(), "paused")
-    else:
-        proceed(turn)
-
-
-def _step_data(state: State, event: StepDone) -> dict[str, Any]:
-    data: dict[str, Any] = msgspec.structs.asdict(event)
-    if event.configuration is not None:
-        # The step started from where the failed attempt's files are; what was told meanwhile still counts.
-        data["ran"] = event.configuration.path_map
-        rules_now = state.configuration.path_map.merged(event.configuration.path_map)
-        data["configuration"] = msgspec.structs.replace(event.configuration, path_map=rules_now)
-    return {name: value for name, value in data.items() if value not in (None, (), 0, "") or name == "index"}
-
-
-def _send_bad_nodes(turn: Turn, event: StepDone) -> None:
-    for bad in event.bad_nodes:
-        turn.send(NodeSuspect(bad_node=bad))
 
 
 def launch_when_due(turn: Turn) -> None:

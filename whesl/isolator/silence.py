@@ -49,7 +49,14 @@ class NodeStacks(msgspec.Struct, frozen=True):
     stuck: str = ""
 
 
-Fact = NodeUp | NodeLost | NodeFenced | NodeStacks
+class NodeRuns(msgspec.Struct, frozen=True):
+    """A process of an attempt's program is on a node."""
+
+    node: str
+    token: str
+
+
+Fact = NodeUp | NodeLost | NodeFenced | NodeStacks | NodeRuns
 
 
 class _Peer(msgspec.Struct):

@@ -5,7 +5,7 @@ applies it, a restarted isolator applies the same records in the same order. So 
 the state before it, by construction. What is volatile (contact with the coordinator) is marked.
 
 Records, in the order of a recovery: raised, decided, requested, evidence, fenced, granted, step-begun,
-step-done, relaunched, confirmed, recovered; beside them begun, nodes, attempt, launched, exited, dropped,
+step-done, relaunched, refused, confirmed, recovered; beside them begun, nodes, attempt, launched, exited, dropped,
 queued, observed, node, job-exception, job-raise, job-raised, otherwise, reconfigured, control, paused,
 resumed, escalated, stopping, finished.
 """
@@ -20,6 +20,7 @@ import msgspec
 from whesl.detect.transform import History
 from whesl.erm.budget import Budget
 from whesl.isolator.events import Found
+from whesl.isolator.outcomes import Ended, JobRaise
 from whesl.isolator.setup import Setup
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence, Raised
@@ -75,25 +76,6 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
         return self.raised.ordinal
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How it all ended."""
-
-    code: int
-    state: TaskState
-    reason: str = ""
-
-
-class JobRaise(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception to be raised on the job for the task's exception ``ordinal``; no outcome: not yet."""
-
-    ordinal: int
-    exception_type: str
-    severity: int
-    note: str
-    outcome: str = ""
-    reason: str = ""
-
-
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """The whole state. Fields below ``connected`` are volatile."""
 
@@ -119,9 +101,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     attempt_started: float = 0.0
     attempt_ended: float = 0.0
     recovery: Recovery | None = None
-    pending: tuple[Recovery, ...] = ()  # done but for the relaunched attempt being seen to run
+    pending: tuple[Recovery, ...] = ()  # done but for the restarted program being seen to run
     restarted: tuple[Raised, ...] = ()  # for which the present attempt was, and which it has not passed
-    told: tuple[Recovery, ...] = ()  # confirmed: the coordinator may not have heard of them before a crash
+    told: tuple[Recovery, ...] = ()  # over: the coordinator may not have heard of them before a crash
+    refusals: int = 0  # starts in a row that the resource manager did not take
+    refused_since: float = 0.0
     queued: tuple[Found, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
@@ -156,6 +140,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def restarts(self) -> int:
         """Attempts before the present one."""
         return max(self.attempt - 1, 0)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether what a refused start has left behind is being ended."""
+        return self.phase is Phase.FENCING and self.recovery is None and self.refusals > 0
 
 
 _TASK_STATES = {
@@ -249,7 +238,11 @@ def _exited(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
 
 def _raised(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
     raised = msgspec.convert(data["raised"], Raised)
+    # What is raised while an attempt runs ends it before its program was seen, or after that: both restarted.
+    over = state.pending if state.phase is Phase.RUNNING else ()
     return {
+        "pending": state.pending if not over else (),
+        "told": (*state.told, *over),
         "ordinal": raised.ordinal,
         "raised": (*state.raised, raised),
         "history": msgspec.convert(data["history"], History) if data.get("history") else state.history,
@@ -264,6 +257,8 @@ def _decided(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
         budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
     return {
         "phase": Phase.FENCING,
+        "refusals": 0,
+        "refused_since": 0.0,
         "budget": budget,
         "recovery": Recovery(
             raised=raised,
@@ -308,7 +303,7 @@ def _fenced(state: State, data: dict[str, Any], time: float) -> dict[str, Any]:
         "attempt_ended": state.attempt_ended or time,
     }
     if state.recovery is None:
-        return fields
+        return {**fields, "phase": Phase.BACKOFF} if state.is_refused else fields
     added = tuple(msgspec.convert(item, Evidence) for item in data.get("evidence", ()))
     raised = state.recovery.raised
     raised = msgspec.structs.replace(raised, evidence=(*raised.evidence, *added))
@@ -383,12 +378,23 @@ def _relaunched(state: State, data: dict[str, Any], _time: float) -> dict[str, A
 
 def _confirmed(state: State, _data: dict[str, Any], _time: float) -> dict[str, Any]:
     restarted = (*state.restarted, *(done.raised for done in state.pending))
-    return {"pending": (), "restarted": restarted, "told": (*state.told, *state.pending)}
+    told = (*state.told, *state.pending)
+    return {"pending": (), "restarted": restarted, "told": told, "refusals": 0, "refused_since": 0.0}
 
 
 def _recovered(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
     left = tuple(raised for raised in state.restarted if raised.ordinal not in data["ordinals"])
     return {"restarted": left}
+
+
+def _refused(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    last = msgspec.structs.replace(state.pending[-1], not_before=data["not_before"])
+    return {
+        "phase": Phase.FENCING,
+        "pending": (*state.pending[:-1], last),
+        "refusals": state.refusals + 1,
+        "refused_since": data["since"],
+    }
 
 
 def _queued(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
@@ -491,6 +497,7 @@ _CHANGES: dict[str, Any] = {
     "relaunched": _relaunched,
     "confirmed": _confirmed,
     "recovered": _recovered,
+    "refused": _refused,
     "queued": _queued,
     "node": _node,
     "job-raise": _job_raise,

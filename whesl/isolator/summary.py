@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import Spec
+from whesl.isolator.outcomes import Ended
 from whesl.isolator.setup import Setup
-from whesl.isolator.state import Ended
 from whesl.model.evidence import LastLines, Raised, explain, kept
 from whesl.model.signs import visible
 from whesl.model.workflow import Task, job_matches
