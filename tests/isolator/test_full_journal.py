@@ -100,6 +100,7 @@ def test_a_task_is_recovered_on_a_disk_that_it_has_filled(bench: Bench) -> None:
         out = stack.enter_context((bench.place / "out").open("ab"))
         keeper = bench.exec(*command, options=("-e", bench.rules(), "--name", "app"), stdout=out, stderr=out)
         until((bench.place / "running").exists, "the second run")
+        until(lambda: "confirmed" in bench.kinds(), "its confirmation")
         with pytest.raises(OSError) as refused, (bench.place / "small" / "more").open("wb") as file:
             file.write(bytes(1 << 20))
             file.flush()

@@ -184,10 +184,8 @@ class Isolator:
         self.watching = False
         code = run.status if run.status is not None else KILLED
         signum = code - 128 if 128 < code <= 192 else 0
-        said = ("srun: error: Unable to contact slurm controller",) if run.refused else ()
-        exited = AttemptExited(
-            attempt=run.attempt, code=code, signal=signum, last=LastLines(stderr=said), found=found
-        )
+        last = LastLines(stderr=("srun: error: Unable to contact slurm controller",) * run.refused)
+        exited = AttemptExited(attempt=run.attempt, code=code, signal=signum, last=last, found=found)
         self.feed(exited)
 
     def feed(self, event: Event) -> None:

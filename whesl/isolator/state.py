@@ -5,9 +5,9 @@ applies it, a restarted isolator applies the same records in the same order. So 
 the state before it, by construction. What is volatile (contact with the coordinator) is marked.
 
 Records, in the order of a recovery: raised, decided, requested, evidence, fenced, granted, step-begun,
-step-done, relaunched, refused, confirmed, recovered; beside them begun, nodes, attempt, launched, exited, dropped,
-queued, observed, node, job-exception, job-raise, job-raised, otherwise, reconfigured, control, paused,
-resumed, escalated, stopping, finished.
+step-done, relaunched, refused, confirmed, recovered; beside them begun, nodes, attempt, launched, exited,
+dropped, queued, observed, node, job-exception, job-raise, job-raised, otherwise, reconfigured, control,
+paused, resumed, escalated, stopping, finished.
 """
 
 from __future__ import annotations

@@ -256,6 +256,7 @@ class _Fold:
         self._attempts_before = 0
         self._attempt_started: float | None = None
         self._planned: dict[int, list[str]] = {}
+        self._starting: list[int] = []  # exceptions whose next attempt is to be started, or was not taken
 
     def take(self, item: Happening) -> None:
         """Take one record; words that say nothing for the report are passed over."""
@@ -330,6 +331,18 @@ class _Fold:
         if self.row.started is None:
             self.row.started = time
         self._state(TaskState.RUNNING)
+        for ordinal in self._starting:
+            self.rows[ordinal].outcome = _RESTARTED
+
+    def _on_relaunched(self, data: dict[str, Any], time: float) -> None:
+        row = self._exception(data)
+        if row is not None:
+            self._starting.append(row.ordinal)
+
+    def _on_refused(self, data: dict[str, Any], time: float) -> None:
+        for ordinal in self._starting:
+            self.rows[ordinal].outcome = "open"
+        self._state(TaskState.RECOVERING)
 
     def _count_attempt(self, number: int) -> None:
         self.row.attempts = max(self.row.attempts, self._attempts_before + number)
@@ -369,6 +382,7 @@ class _Fold:
         if self._attempt_started is not None:
             row.lost_work = max(0.0, time - self._attempt_started)
         self.rows[raised.ordinal] = row
+        self._starting = [ordinal for ordinal in self._starting if self.rows[ordinal].outcome == "open"]
         for other in self.rows.values():
             # What was raised in its place (ESCALATE to a named exception) goes on with the recovery.
             if other.outcome == "open" and other.exception in raised.transformed_from:
@@ -442,6 +456,7 @@ class _Fold:
             row.action, row.reason = str(data.get("action") or ""), str(data.get("reason") or "")
 
     def _on_confirmed(self, data: dict[str, Any], time: float) -> None:
+        self._starting = []
         for ordinal in data.get("ordinals") or ():
             row = self.rows.get(int(ordinal))
             if row is not None:
