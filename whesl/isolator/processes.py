@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.isolator import slurmsteps
+from whesl.isolator.sharedmemory import Segments
 from whesl.model import marks
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
@@ -352,7 +353,8 @@ def kill_all(
 ) -> Killing:
     """Kill an attempt's processes until a pass over all processes finds none.
 
-    SIGKILL also ends stopped ones. Between two passes a process may fork, so only an empty pass counts.
+    SIGKILL also ends stopped ones. Between two passes a process may fork, so only an empty pass counts. The
+    shared memory that they leave behind is removed.
 
     Args:
         token, session, spare, node, steps: as ``look``.
@@ -368,10 +370,12 @@ def kill_all(
     spared = False  # since ``launchers_ended`` was last called
     forced = False
     launchers: set[int] = set()
+    segments = Segments()
     while True:
         seen = look(token, session, spare=spare, node=node, steps=steps)
         left = seen.found
         if not left or clock() > began + timeout:
+            segments.remove(lambda: [process.pid for process in everything()])
             return Killing(
                 count=len(killed - {(process.pid, process.started) for process in left}),
                 left=left,
@@ -382,6 +386,7 @@ def kill_all(
             )
         patient = clock() < began + patience
         launchers.update(process.pid for process in left if process.name in _ENDS_BY_ITSELF)
+        segments.note(process.pid for process in left)
         for process in left:
             if patient and process.name in _ENDS_BY_ITSELF:
                 spared = True
