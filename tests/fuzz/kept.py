@@ -19,7 +19,7 @@ from whesl.coordinator.observing import known_state
 from whesl.coordinator.snapshots import Kept
 from whesl.isolator import takeup, taskdir
 from whesl.isolator.link import LinkFile
-from whesl.isolator.taskdir import Job, Owner, Result, TaskDir
+from whesl.isolator.taskdir import Job, Result, TaskDir
 from whesl.journal import Clock, Journal, JournalError, snapshot
 from whesl.journal.rows import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
@@ -215,7 +215,7 @@ def files(data: bytes) -> None:
     try:
         directory = TaskDir(home / "tasks" / "w" / "a")
         directory.make()
-        for kind in (Job, Owner, Result, LinkFile):
+        for kind in (Job, Result, LinkFile):
             directory.job_file.write_bytes(data)
             taskdir.load(directory.job_file, kind)
         directory.lock_file.write_bytes(data)

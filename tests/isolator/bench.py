@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from tests import waiting
-from whesl.isolator.taskdir import Owner, TaskDir
+from whesl.isolator.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
+from whesl.locking.locks import Owner
 
 HEAD = """\
 DECLARE ENTITY WMS, JOB

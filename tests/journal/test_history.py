@@ -88,7 +88,7 @@ def test_a_reader_that_takes_its_time_keeps_nobody_from_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`whesl events | less` where there is no write-ahead log: readers and the writer take turns."""
-    monkeypatch.setattr(files, "file_system_type", lambda _: "nfs4")
+    monkeypatch.setattr(files, "local", lambda _: False)
     path = tmp_path / "j.db"
     with made(path, MANY) as journal, Journal(path, read_only=True) as reader:
         journal._database.connection.execute("PRAGMA busy_timeout=0")

@@ -172,28 +172,11 @@ def test_export_is_json_lines(tmp_path: Path) -> None:
 
 
 def test_remote_file_systems_get_no_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "file_system_type", lambda _: "nfs4")
+    monkeypatch.setattr(files, "local", lambda _: False)
     with Journal(tmp_path / "j.db") as journal:
         journal.append("a", {}, NOW)
         assert journal._database.connection.execute("PRAGMA journal_mode").fetchone()[0] == "persist"
         assert not (tmp_path / "j.db-shm").exists()
-
-
-def test_the_mount_table_names_the_file_system() -> None:
-    assert files.file_system_type(Path("/proc/self")) == "proc"
-
-
-def test_the_mount_table_is_read_as_the_kernel_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    odd = tmp_path / "a b\\c"
-    odd.mkdir()
-    name = str(odd).encode().replace(b"\\", rb"\134").replace(b" ", rb"\040")
-    table = tmp_path / "mounts"
-    table.write_bytes(b"x / ext4 rw 0 0\nhost:/v " + name + b" nfs4 rw 0 0\nx " + name + b" lustre rw 0 0\n")
-    monkeypatch.setattr(files, "_MOUNTS", table)
-    assert files.file_system_type(tmp_path) == "ext4"
-    assert files.file_system_type(odd) == "lustre"
 
 
 class TestDamage:

@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from whesl.isolator import processes, taskdir
+from whesl.isolator import taskdir
 from whesl.isolator.daemon import Daemon
-from whesl.isolator.taskdir import Job, LockedError, TaskDir
+from whesl.isolator.guard import Guard, LockLostError
+from whesl.isolator.taskdir import Job, TaskDir
+from whesl.locking import locks
+from whesl.locking.locks import HeldError
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.rjms import current_allocation
@@ -79,15 +82,22 @@ def _look_after(arguments: list[str]) -> int:
             lock = int(arguments[arguments.index("--lock") + 1])
             os.set_inheritable(lock, False)
         else:
-            lock = directory.lock()
-            taskdir.sign(lock, job.setup.claim, processes.read(os.getpid()))
-    except LockedError as error:
-        logging.error("%s", error)
+            lock = directory.lock(job.setup)
+        locks.sign(lock, taskdir.holder_of(job.setup))
+        guard = Guard(directory.lock_file, lock)
+    except HeldError as error:
+        logging.error("another isolator looks after this task: %s", error)
         return EXIT_LOCKED
+    except WheslError as error:
+        logging.error("%s", error)
+        return 70
+    if guard.look():
+        logging.error("the lock of this task was taken over before this isolator had loaded")
+        return LockLostError.exit_code
     try:
         allocation = _allocation(job, directory)
         try:
-            finish = Daemon(directory, job, allocation, _client(job)).run()
+            finish = Daemon(directory, job, allocation, _client(job), guard).run()
         finally:
             if isinstance(allocation, Closing):
                 allocation.close()
@@ -95,7 +105,7 @@ def _look_after(arguments: list[str]) -> int:
         logging.error("%s", error)
         return error.exit_code
     finally:
-        os.close(lock)
+        locks.release(lock)
     return finish.code
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import zmq
 
-from whesl.isolator import core, ownership, parting, processes, room, signposts, takeup, taskdir
+from whesl.isolator import core, guard, ownership, parting, processes, room, signposts, takeup, taskdir
 from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
 from whesl.isolator.events import (
     AdoptAttempt,
@@ -105,11 +105,18 @@ class Daemon:
         job: what to run.
         allocation: what the resource manager gave.
         client: the connection to the coordinator, or None to do without one.
+        lock: looks whether another isolator has taken the task's lock over; None for nobody.
     """
 
     def __init__(
-        self, directory: TaskDir, job: Job, allocation: Allocation, client: CoordinatorClient | None
+        self,
+        directory: TaskDir,
+        job: Job,
+        allocation: Allocation,
+        client: CoordinatorClient | None,
+        lock: guard.Guard | None = None,
     ):
+        self._lock = lock
         self._signals, self._signalled = socket.socketpair()
         # Before any thread exists: threads inherit what is blocked, and pass it on to the task.
         self._listen_for_signals()
@@ -150,6 +157,8 @@ class Daemon:
     def run(self) -> Finish:
         """Look after the task until it is over."""
         self._register_sockets()
+        if self._lock is not None:
+            self._lock.watch(lambda: self._signalled.send(b"\0"))
         self._take_up()
         while self._finish is None:
             self._turn()
@@ -226,6 +235,8 @@ class Daemon:
         self._watched = wanted
 
     def _turn(self) -> None:
+        if self._lock is not None and self._lock.lost:
+            guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         for call in (*self._worker.results(), *self._asker.results()):
             call()
         with contextlib.suppress(BlockingIOError):
@@ -335,7 +346,12 @@ class Daemon:
             taskdir.replace(self._directory.paused, text.encode())
 
     def _write(self, records: list[Journal], now: float) -> None:
-        """Write records down before anything else is done; where there is no room, try again soon."""
+        """Write records down before anything else is done; where there is no room, try again soon.
+
+        Raises LockLostError when the task is another isolator's by now.
+        """
+        if self._lock is not None and records and self._lock.look():
+            guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         if not self._records.write(records, now):
             self._alarm = min(self._alarm or now + 1.0, now + 1.0)
         if self._records.trouble != self._told_trouble:
@@ -464,6 +480,8 @@ class Daemon:
         """
         finish = self._finish
         assert finish is not None
+        if self._lock is not None:
+            self._lock.close()
         if self._records.waiting:
             self._write([], self._clock())
         # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.

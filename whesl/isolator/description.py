@@ -11,8 +11,9 @@ import sys
 import time
 from types import SimpleNamespace
 
-from whesl.isolator import files, keeper, runner
+from whesl.isolator import keeper, runner
 from whesl.isolator.leader import leader
+from whesl.locking import procfs
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.submission import requeue_allowed, spares_granted
 from whesl.rjms import clusters
@@ -121,6 +122,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "active": _active(request, given, spares),
         "own_node": given.batch_host,
         "use_own_node": not request.no_own_node,
+        "restarts": given.restart_count,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
         "cluster": clusters.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
@@ -154,7 +156,7 @@ def _claim(request: Request, given: Given) -> str:
     if given.rjms != "host":
         return f"{given.job_id}.{given.restart_count}"
     parent = os.getppid()
-    return f"{given.batch_host}.{parent}.{files.started(parent)}"
+    return f"{given.batch_host}.{parent}.{procfs.started(parent)}"
 
 
 def task_dir(request: Request, task: str, here: str) -> str:

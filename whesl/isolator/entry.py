@@ -5,29 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from whesl.esl.spec import Spec
-from whesl.isolator import description, first, keeper, processes, taskdir
+from whesl.isolator import description, first, handover, keeper, taskdir
 from whesl.isolator.description import Request
 from whesl.isolator.leader import gone
 from whesl.isolator.rulesfile import load_rules
 from whesl.isolator.setup import Setup
-from whesl.isolator.taskdir import Job, LockedError, Owner, Result, TaskDir
+from whesl.isolator.taskdir import Job, Result, TaskDir
+from whesl.locking import locks
+from whesl.locking.locks import HeldError, Owner
 from whesl.model import retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
-
-# How long the isolator of a job's earlier start may take to hear that the job runs again, seconds: it is told
-# by the coordinator, or killed by the resource manager, and either may be away for a while.
-HANDOVER = 60.0
-_LOOK = 0.2
 
 
 class AlreadyRunError(WheslError):
@@ -94,8 +90,8 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
         job = msgspec.structs.replace(job, first=old.first)
     if first.possible(job, directory, info):
         # Held by an isolator: ours will find that out and say so.
-        with contextlib.suppress(LockedError):
-            lock = directory.lock()
+        with contextlib.suppress(HeldError):
+            lock = directory.lock(job.setup)
             job = msgspec.structs.replace(job, first=first.sizes(job, directory))
     taskdir.replace(directory.job_file, msgspec.json.encode(job))
     retry.remove(directory.result_file)
@@ -106,8 +102,8 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     with keeper.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
-        with contextlib.suppress(OSError):  # the isolator goes on without
-            taskdir.sign(lock, job.setup.claim, processes.read(pid))
+        with contextlib.suppress(OSError):  # the isolator signs it itself
+            locks.sign(lock, taskdir.holder_of(job.setup, pid))
         runner = first.begin(job, directory, allocation)
     for end in gate:
         os.close(end)
@@ -130,7 +126,7 @@ def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Pa
 def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
     """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
     old = taskdir.load(directory.job_file, Job)
-    owner = _present(directory, old, setup, info)
+    owner = handover.present(directory, setup, info)
     if owner is not None:
         found = _attach(directory, owner, old, info)
         _refuse_another(old, request, setup.task.id, "runs here")
@@ -172,24 +168,6 @@ def _earlier_run(old: Setup, setup: Setup, info: AllocationInfo) -> bool:
     """Whether a task was begun by an earlier run of the very job that now runs again."""
     same_job = bool(info.job_id) and (old.rjms, old.job_id) == (info.rjms, info.job_id)
     return same_job and info.restart_count > 0 and old.leader != setup.leader
-
-
-def _present(directory: TaskDir, old: Job | None, setup: Setup, info: AllocationInfo) -> Owner | None:
-    """Return who runs the task now; one of an earlier start of this job, on another node, is waited for."""
-    owner = directory.owner()
-    deadline = time.monotonic() + HANDOVER
-    waited = False
-    while owner is not None and time.monotonic() < deadline:
-        same_job = old is not None and bool(info.job_id) and old.setup.job_id == info.job_id
-        elsewhere = owner.host not in ("", os.uname().nodename)
-        if not (same_job and elsewhere and owner.claim != setup.claim):
-            break
-        if not waited:
-            waited = True
-            sys.stderr.write(f"whesl: waiting for the end of claim {owner.claim} on {owner.host}\n")
-        time.sleep(_LOOK)
-        owner = directory.owner()
-    return owner
 
 
 def _attach(directory: TaskDir, owner: Owner, old: Job | None, info: AllocationInfo) -> Owner:

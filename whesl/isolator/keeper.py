@@ -30,6 +30,8 @@ FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signa
 RESTARTS = 5
 RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
+EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
+LOST = 76  # the isolator's status when another one has taken its task over
 BLOCK = 1 << 20
 # Between two looks for output, seconds: while it comes, and the longest while none does. Each is some calls
 # to a file system that thousands of tasks may share.
@@ -72,6 +74,7 @@ class Keeper:
         self._claim = claim
         self._isolator = isolator
         self._child = child
+        self._status = 0  # the last isolator's, as far as it was a child
         self._runner = _pidfd(runner) if runner else None
         self._summary = summary
         self._quiet = quiet
@@ -101,11 +104,15 @@ class Keeper:
         while True:
             self._wait(read)
             result = self._result()
-            if result is not None or not self._start_again(read):
+            if result is not None or self._status == LOST or not self._start_again(read):
                 break
         self._over.set()
         for copier in self._copiers:
             copier.join()
+        if result is None and self._status == LOST:
+            with contextlib.suppress(OSError):
+                sys.stderr.write("whesl: another run of this task has taken it over: this one ends\n")
+            return EXIT_TEMPORARY
         if result is None:
             return self._without_isolator()
         self._tell(str(result.get("notice", "")))
@@ -171,7 +178,7 @@ class Keeper:
     def _reap(self) -> None:
         if self._child:
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(self._isolator, 0)
+                self._status = os.waitstatus_to_exitcode(os.waitpid(self._isolator, 0)[1])
 
     def _reap_runner(self) -> None:
         """Take note of the end of the runner, our child; its status is in a file, for the isolator."""

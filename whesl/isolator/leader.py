@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from whesl.isolator import files
+from whesl.locking import procfs
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _FARTHEST = 64  # ancestors
@@ -44,13 +44,13 @@ def gone(known: str) -> bool:
 
 
 def _name(pid: int) -> str:
-    started = files.started(pid) if pid else 0
+    started = procfs.started(pid) if pid else 0
     boot = _read(_BOOT).decode().strip()
     return f"{os.uname().nodename}/{boot}.{pid}.{started}" if started else ""
 
 
 def _parent(pid: int) -> int:
-    fields = files.status_fields(pid)
+    fields = procfs.status_fields(pid)
     return int(fields[1]) if fields else 0
 
 

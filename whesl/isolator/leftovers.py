@@ -18,7 +18,9 @@ from urllib.parse import unquote
 import msgspec
 
 from whesl.isolator import taskdir
-from whesl.isolator.taskdir import Job, LockedError, Result, TaskDir
+from whesl.isolator.taskdir import Job, Result, TaskDir
+from whesl.locking import locks
+from whesl.locking.locks import HeldError
 from whesl.model.states import TaskState
 
 _BLOCK = 512  # what st_blocks counts in (stat(2))
@@ -123,7 +125,7 @@ def remove(path: Path, state: TaskState | None) -> str:
     directory = TaskDir(path)
     try:
         lock = directory.lock()
-    except LockedError:
+    except HeldError:
         return _HELD
     try:
         why = _standing(directory, state, held=False)
@@ -138,7 +140,7 @@ def remove(path: Path, state: TaskState | None) -> str:
             file.unlink(missing_ok=True)
         path.rmdir()
     finally:
-        os.close(lock)
+        locks.release(lock)
     return ""
 
 

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 from whesl import rjms
 from whesl.isolator import description, files, identity, keeper, runner, verdicts
+from whesl.locking import locks
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.wire.home import HOME_VARIABLE, make_private
@@ -89,14 +90,17 @@ def _described(request: description.Request) -> SimpleNamespace | None:
         if not retry.retried(lambda: os.listdir(path)):  # noqa: PTH208
             retry.retried(lambda: os.chmod(path, 0o700))  # noqa: PTH101
     make_private(path)
-    with contextlib.suppress(OSError):
-        lock = files.lock(f"{path}/lock")
-        if lock is None:
-            return None
+    with contextlib.suppress(OSError, WheslError):
+        lock = locks.take(f"{path}/lock", _owner(setup))
         if not retry.exists(f"{path}/job.json"):
             return SimpleNamespace(request=request, given=given, setup=setup, path=path, lock=lock)
-        os.close(lock)
+        locks.release(lock)
     return None
+
+
+def _owner(setup: dict[str, Any], pid: int | None = None) -> locks.Owner:
+    job = f"{setup['rjms']}:{setup['job_id']}" if setup["job_id"] else ""
+    return locks.owned(setup["claim"], job, setup["restarts"], pid)
 
 
 def _home() -> str | None:
@@ -166,11 +170,8 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     with keeper.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
-        owner = {"pid": pid, "started": files.started(pid), "host": os.uname().nodename}
-        signed = json.dumps({**owner, "claim": task.setup["claim"]}).encode()
-        with contextlib.suppress(OSError):  # the isolator goes on without
-            retry.retried(lambda: os.ftruncate(task.lock, 0))
-            retry.retried(lambda: os.pwrite(task.lock, signed, 0))
+        with contextlib.suppress(OSError):  # the isolator signs it itself
+            locks.sign(task.lock, _owner(task.setup, pid))
         if begins:
             with contextlib.suppress(OSError):  # the isolator tries again, and says why
                 started = _begin(task, job, outputs)

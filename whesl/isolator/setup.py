@@ -20,8 +20,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` tells the job
     from another with its id. ``requeue_allowed``: the resource manager runs the job again by itself when it
     loses it, until the coordinator knows of it. ``cluster``: the variables that say which cluster the job
-    runs on. ``earlier``: attempts of earlier runs of the same job that ended with a result of their own;
-    those of one that was cut short are in the journal, which goes on.
+    runs on. ``restarts``: how often the job ran again. ``earlier``: attempts of earlier runs of the same job
+    that ended with a result of their own; those of one that was cut short are in the journal, which goes on.
     """
 
     task: Task
@@ -39,6 +39,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     use_own_node: bool = True
     requeue_allowed: bool = False
     cluster: dict[str, str] = {}
+    restarts: int = 0
     salt: str = ""
     earlier: int = 0
     welcome_wait: float = 10.0

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from whesl.isolator import files, runner
-from whesl.isolator.processes import Process
 from whesl.isolator.setup import Setup
+from whesl.locking import locks
+from whesl.locking.locks import Owner
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
@@ -24,10 +24,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 class TaskDirError(WheslError):
     """The task's directory cannot be used."""
-
-
-class LockedError(WheslError):
-    """Another isolator already looks after this task."""
 
 
 class Stream(msgspec.Struct, frozen=True):
@@ -69,15 +65,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     json_summary: str = ""
     inner: str = "auto"
     first: First | None = None
-
-
-class Owner(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds the lock: for people, and for a keeper that attaches."""
-
-    pid: int
-    started: int
-    host: str
-    claim: str
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,45 +136,62 @@ class TaskDir:
         """Return the file that a stream of an attempt goes to."""
         return Path(stream.path) if stream.path else self.attempt(number) / name
 
-    def lock(self) -> int:
-        """Hold the task's lock, until its descriptor, which is returned, is closed everywhere.
+    def lock(self, setup: Setup | None = None) -> int:
+        """Hold the task's lock, and return its descriptor (``locks.take``).
 
-        Raises LockedError when another isolator holds it.
+        Args:
+            setup: whose claim and job it is held for.
+
+        Raises HeldError when another process holds it, TaskDirError when that cannot be told.
         """
-        descriptor = files.lock(str(self.lock_file))
-        if descriptor is None:
-            raise LockedError(f"another isolator holds {self.lock_file}")
-        return descriptor
+        with self._locking("taken"):
+            return locks.take(str(self.lock_file), holder_of(setup))
 
     def owner(self) -> Owner | None:
-        """Return who holds the lock now, None when nobody does."""
+        """Return who holds the lock now, None when nobody does. Raises TaskDirError."""
+        with self._locking("looked at"):
+            return locks.holder(str(self.lock_file))
+
+    def break_lock(self, owner: Owner, setup: Setup) -> bool:
+        """Take the lock from an owner that is known to be dead, and give it back; False when another one did.
+
+        What the dead one's host had locked of the journal is left behind with the old file.
+
+        Args:
+            owner: the dead one.
+            setup: of who breaks it.
+
+        Raises TaskDirError.
+        """
+        with self._locking("taken over"):
+            descriptor = locks.break_lock(str(self.lock_file), owner, holder_of(setup))
+            if descriptor is None:
+                return False
+            try:
+                from whesl.journal.files import renew  # SQLite is loaded by the few who need it
+
+                renew(self.journal)
+            finally:
+                locks.release(descriptor)
+        return True
+
+    @contextlib.contextmanager
+    def _locking(self, what: str) -> Iterator[None]:
         try:
-            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            return None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            with contextlib.suppress(OSError, *UNDECODABLE):
-                return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Owner)
-            return Owner(pid=0, started=0, host="", claim="")
-        finally:
-            os.close(descriptor)
-        return None
+            yield
+        except OSError as error:
+            raise TaskDirError(
+                f"the lock {self.lock_file} cannot be {what}: {error.strerror}",
+                hint="`whesl doctor` tells what its file system can do",
+            ) from error
 
 
-def sign(lock: int, claim: str, holder: Process | None) -> None:
-    """Write into a lock who holds it.
-
-    Args:
-        lock: its descriptor.
-        claim: the holder's.
-        holder: a process of this machine.
-    """
-    pid, started = (holder.pid, holder.started) if holder is not None else (0, 0)
-    owner = Owner(pid=pid, started=started, host=os.uname().nodename, claim=claim)
-    retry.retried(lambda: os.ftruncate(lock, 0))
-    retry.retried(lambda: os.pwrite(lock, msgspec.json.encode(owner), 0))
+def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
+    """Return a process of this host as the owner of a task's lock; this process by default."""
+    if setup is None:
+        return locks.owned(pid=pid)
+    job = f"{setup.rjms}:{setup.job_id}" if setup.job_id else ""
+    return locks.owned(setup.claim, job, setup.restarts, pid)
 
 
 def load(path: Path, kind: type[S]) -> S | None:

@@ -158,8 +158,10 @@ class Database:
 
         Raises JournalError for a damaged file, sqlite3.Error, OSError.
         """
+        local = files.local(self.path.parent)
+        unlocked = "&nolock=1" if not local and files.locks_refused(self.path.parent) else ""
         if not self.read_only:
-            self.wal = files.file_system_type(self.path.parent) in files.LOCAL_FILE_SYSTEMS
+            self.wal = local
             if not exists(self.path, 0.0):
                 files.create(self.path, SCHEMA, wal=self.wal, spare=self._reserve)
         wrong = files.flaw(self.path)
@@ -169,7 +171,7 @@ class Database:
             )
         mode = "ro" if self.read_only else "rw"
         db = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode={mode}",
+            f"{self.path.absolute().as_uri()}?mode={mode}{unlocked}",
             uri=True,
             timeout=_BUSY_TIMEOUT,
             isolation_level=None,

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
-import re
+import shutil
 import sqlite3
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from whesl.locking import locks, mounts
 from whesl.model import retry
 
-_MOUNTS = Path("/proc/self/mounts")
-# A blank, a tab, a line's end and a backslash inside a name.
-_ESCAPED = re.compile(rb"\\(040|011|012|134)")
 # https://sqlite.org/fileformat2.html, sections 1.3 and 4.1.
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
@@ -29,9 +28,6 @@ _WAL_HEADER, _FRAME_HEADER = 32, 24
 PAGE = 4096
 _ON_DISK = not hasattr(sqlite3.Connection, "serialize")  # before Python 3.11
 SIDES = ("-wal", "-shm", "-journal")
-# SQLite's write-ahead log needs memory shared by all processes that open the file, which only a file
-# system of this machine gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
-LOCAL_FILE_SYSTEMS = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"})
 
 
 def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
@@ -208,17 +204,46 @@ def mended(path: Path, whole: Path, into: Path) -> None:
     into.write_bytes(content)
 
 
-def file_system_type(directory: Path) -> str:
-    """Return the type of the file system that holds a directory, as the mount table names it (proc(5)).
+def renew(path: Path) -> None:
+    """Give a journal's content to new files: a server may keep locks on the old ones for a host that is dead.
 
-    Not by psutil: it takes as long to load as all of this room, and a task's program may wait for that.
+    Args:
+        path: the journal's; nothing is done without it, and where locks end with their processes.
+
+    Raises OSError; the journal is whole whenever this is cut short.
     """
-    place = retry.retried(lambda: directory.resolve(strict=True))
-    best, kind = -1, ""
-    for line in _MOUNTS.read_bytes().splitlines():
-        _, mounted, fstype, *_ = line.split(b" ")
-        point = Path(os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), mounted)))
-        # Later entries are mounted over earlier ones.
-        if (place == point or point in place.parents) and len(point.parts) >= best:
-            best, kind = len(point.parts), os.fsdecode(fstype)
-    return kind
+    if local(path.parent):
+        return
+    for suffix in ("", "-journal"):
+        old = path.with_name(path.name + suffix)
+        beside = path.with_name(f".{old.name}.{os.getpid()}.renewed")
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy2(old, beside)
+            descriptor = os.open(beside, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            beside.replace(old)
+
+
+def local(directory: Path) -> bool:
+    """Whether a directory is on a file system of this machine alone.
+
+    SQLite's write-ahead log needs memory shared by all processes that open the file, which only such a file
+    system gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
+    """
+    return mounts.mount_of(os.fspath(directory.absolute())).kind in mounts.LOCAL
+
+
+def locks_refused(directory: Path) -> bool:
+    """Whether a file system has no locks of fcntl(2), which SQLite relies on: tried on a file beside it.
+
+    A journal has one writer, which holds its daemon's lock (``whesl.locking``): there it does without.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in locks.UNSUPPORTED
+    return False
