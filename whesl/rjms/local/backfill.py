@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from whesl.model.states import JobState
@@ -59,7 +59,7 @@ class _Reservation:
 
 
 def schedule(
-    queue: Sequence[Job],
+    queue: Iterable[Job],
     releases: Sequence[Release],
     machine: Machine,
     *,
@@ -70,7 +70,7 @@ def schedule(
     """Decide which jobs start now.
 
     Args:
-        queue: jobs that may start, in the order of their submission.
+        queue: jobs that may start, in the order of their submission; read no further than some may.
         releases: what running jobs give back, at the latest (time limit and the wait for KILL included).
         machine: nodes and free CPUs.
         easy: whether later jobs may overtake.
@@ -88,7 +88,10 @@ def schedule(
         whole = machine.whole_nodes or job.spec.exclusive
         return choose(job.spec, machine.order[job.partition], available, machine.total, whole)
 
+    left = sum(free.values())
     for job in queue:
+        if left <= 0 and blocked.issuperset(machine.order):
+            break
         if job.partition in blocked and not easy:
             decision.reasons[job.id] = "Priority"
             continue
@@ -121,6 +124,7 @@ def schedule(
         held.append(Release(end, shares))
         for share in shares:
             free[share.node] -= share.cpus
+            left -= share.cpus
             for reservation in late:
                 reservation.free[share.node] -= share.cpus
     return decision

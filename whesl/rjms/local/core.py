@@ -12,7 +12,7 @@ its script for ever when the lost node is its batch host, and then stays RUNNING
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -57,12 +57,15 @@ class Core(Lifecycle):
             if not self.select(dependency.job):
                 raise RefusedError("Job dependency problem")
         first = max(self.jobs, default=0) + 1
+        array = (len(spec.array), min(spec.array), max(spec.array)) if spec.array else (0, 0, 0)
+        own = replace(spec, array=())
         for offset, task in enumerate(spec.array or (None,)):
             job = Job(
                 id=first + offset,
-                spec=spec,
+                spec=own,
                 array_job=first if spec.array else 0,
                 array_task=task,
+                array=array,
                 submitted=now,
                 eligible=now + wait,
                 begin=spec.begin,
@@ -343,36 +346,10 @@ class Core(Lifecycle):
             self._put(replace(job, warned=True))
 
     def _schedule(self, now: float) -> None:
+        """Start what can start. Of a long queue, only the front is looked at while nothing is free."""
         self._look, self._wake = False, math.inf
-        ready: list[Job] = []
         hopeless: list[Job] = []
-        running_tasks: dict[int, int] = {}
-        for job_id in self._active:
-            array = self.jobs[job_id].array_job
-            running_tasks[array] = running_tasks.get(array, 0) + 1
-        for job_id in self._pending:
-            job = self.jobs[job_id]
-            reason, wake = not_ready(job, now, self.select)
-            self._wake = min(self._wake, wake)
-            if (
-                reason is None
-                and job.spec.array_limit
-                and running_tasks.get(job.array_job, 0) >= job.spec.array_limit
-            ):
-                reason = "JobArrayTaskLimit"
-            if reason is None:
-                ready.append(job)
-                if job.spec.array_limit:
-                    running_tasks[job.array_job] = running_tasks.get(job.array_job, 0) + 1
-            elif reason == "DependencyNeverSatisfied" and job.spec.kill_invalid_dependency:
-                hopeless.append(job)
-            elif reason != job.reason:
-                self._put(replace(job, reason=reason))
-        for job in hopeless:
-            self._pending.remove(job.id)
-            # Its own dependents are looked at in the next pass.
-            self._look = True
-            self._put(replace(job, state=JobState.CANCELLED, reason="DependencyNeverSatisfied", ended=now))
+        looked: set[int] = set()
         usable = {
             name
             for name, node in self.nodes.items()
@@ -386,7 +363,7 @@ class Core(Lifecycle):
             self.settings.whole_nodes,
         )
         decision = schedule(
-            ready,
+            self._ready(now, looked, hopeless),
             [release_of(self.jobs[job_id], now, self.settings.kill_wait) for job_id in self._active],
             machine,
             easy=self.settings.policy == "easy",
@@ -399,3 +376,52 @@ class Core(Lifecycle):
         for job_id, reason in decision.reasons.items():
             if self.jobs[job_id].reason != reason:
                 self._put(replace(self.jobs[job_id], reason=reason))
+        self._look_at_others(now, looked, hopeless)
+        for job in hopeless:
+            self._pending.remove(job.id)
+            # Its own dependents are looked at in the next pass.
+            self._look = True
+            self._put(replace(job, state=JobState.CANCELLED, reason="DependencyNeverSatisfied", ended=now))
+
+    def _ready(self, now: float, looked: set[int], hopeless: list[Job]) -> Iterator[Job]:
+        """Yield the pending jobs that may start, in their order; note which were looked at."""
+        running_tasks: dict[int, int] = {}
+        for job_id in self._active:
+            array = self.jobs[job_id].array_job
+            running_tasks[array] = running_tasks.get(array, 0) + 1
+        for job_id in self._pending:
+            job = self.jobs[job_id]
+            reason = self._reason_to_wait(job, now, hopeless)
+            if (
+                reason is None
+                and job.spec.array_limit
+                and running_tasks.get(job.array_job, 0) >= job.spec.array_limit
+            ):
+                reason = "JobArrayTaskLimit"
+            if reason is None:
+                if job.spec.array_limit:
+                    running_tasks[job.array_job] = running_tasks.get(job.array_job, 0) + 1
+                yield job
+            elif reason != job.reason:
+                self._put(replace(job, reason=reason))
+            # Not the one at which the reader stops.
+            looked.add(job_id)
+
+    def _look_at_others(self, now: float, looked: set[int], hopeless: list[Job]) -> None:
+        """Give reasons to jobs behind the front that are new or changed, and to all with dependencies."""
+        others = [job_id for job_id in self._unseen | self._dependent if job_id not in looked]
+        self._unseen.clear()
+        for job_id in others:
+            job = self.jobs[job_id]
+            if job.state is not JobState.PENDING:
+                continue
+            reason = self._reason_to_wait(job, now, hopeless) or "Priority"
+            if reason != job.reason:
+                self._put(replace(job, reason=reason))
+
+    def _reason_to_wait(self, job: Job, now: float, hopeless: list[Job]) -> str | None:
+        reason, wake = not_ready(job, now, self.select)
+        self._wake = min(self._wake, wake)
+        if reason == "DependencyNeverSatisfied" and job.spec.kill_invalid_dependency:
+            hopeless.append(job)
+        return reason

@@ -116,9 +116,9 @@ def of_job(settings: Settings, directory: str, job: Job, base: Mapping[str, str]
         result |= {
             "SLURM_ARRAY_JOB_ID": str(job.array_job),
             "SLURM_ARRAY_TASK_ID": str(job.array_task),
-            "SLURM_ARRAY_TASK_COUNT": str(len(spec.array)),
-            "SLURM_ARRAY_TASK_MIN": str(min(spec.array)),
-            "SLURM_ARRAY_TASK_MAX": str(max(spec.array)),
+            "SLURM_ARRAY_TASK_COUNT": str(job.array[0]),
+            "SLURM_ARRAY_TASK_MIN": str(job.array[1]),
+            "SLURM_ARRAY_TASK_MAX": str(job.array[2]),
         }
     commands = os.path.join(directory, "bin")  # noqa: PTH118  # pathlib costs every command's start
     path = result.get("PATH", os.defpath)

@@ -57,8 +57,14 @@ class Ledger:
         self._changed_jobs: dict[int, None] = {}
         self._changed_nodes: dict[str, None] = {}
         self._tokens = {job.spec.token: job.id for job in reversed(self.jobs.values()) if job.spec.token}
+        self._arrays: dict[int, list[int]] = {}  # the tasks of each array, in their order
+        for job in self.jobs.values():
+            if job.array_job:
+                self._arrays.setdefault(job.array_job, []).append(job.id)
         self._pending = [job.id for job in self.jobs.values() if job.state is JobState.PENDING]
         self._active = {job.id for job in self.jobs.values() if job.state in _ACTIVE}
+        self._unseen = set(self._pending)  # put into the queue, or changed in it, since it was last looked at
+        self._dependent = {job_id for job_id in self._pending if self.jobs[job_id].spec.dependencies}
         self._look = True
         self._wake = now
         self._fit_to_settings(now)
@@ -81,7 +87,7 @@ class Ledger:
 
     def select(self, job_id: int, task: int | None = None) -> list[Job]:
         """Return the job of an id, one array task, or all tasks of an array; empty when there is none."""
-        array = [job for job in self.jobs.values() if job.array_job == job_id]
+        array = [self.jobs[member] for member in self._arrays.get(job_id, ())]
         if task is not None:
             return [job for job in array if job.array_task == task]
         return array or [job for job in (self.jobs.get(job_id),) if job is not None]
@@ -130,7 +136,16 @@ class Ledger:
         if before == job:
             return
         self.jobs[job.id] = job
+        if before is None and job.array_job:
+            self._arrays.setdefault(job.array_job, []).append(job.id)
         self._changed_jobs[job.id] = None
+        if job.state is JobState.PENDING:
+            self._unseen.add(job.id)
+            if job.spec.dependencies:
+                self._dependent.add(job.id)
+        else:
+            self._unseen.discard(job.id)
+            self._dependent.discard(job.id)
         if before is None or (before.state, before.shares, before.restarts) != (
             job.state,
             job.shares,

@@ -119,13 +119,15 @@ class Job(Record, frozen=True, kw_only=True):
 
     ``shares`` is the allocation without lost nodes. ``open_nodes`` are those where something may still run
     while it completes. ``outcome`` is the state that follows COMPLETING; with ``again`` it is PENDING
-    once more. ``exit_code`` and ``exit_signal`` are the script's.
+    once more. ``exit_code`` and ``exit_signal`` are the script's. ``array`` is how many tasks its array has,
+    the lowest and the highest index: the indices themselves, in each of a thousand tasks, would be a million.
     """
 
     id: int
     spec: JobSpec
     array_job: int = 0
     array_task: int | None = None
+    array: tuple[int, int, int] = (0, 0, 0)
     state: JobState = JobState.PENDING
     reason: str = "None"
     submitted: float = 0.0
