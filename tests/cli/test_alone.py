@@ -54,7 +54,7 @@ class Desk:
     def until_paused(self) -> None:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if "paused" in self.call("report", "exec")[1]:
+            if '"state": "paused"' in self.call("report", "exec", "--json")[1]:
                 return
         raise AssertionError("it did not pause")
 

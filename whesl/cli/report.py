@@ -8,10 +8,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from whesl.cli import candidates
+from whesl.cli import candidates, listing
 from whesl.cli.display import Screen
 from whesl.model.errors import UsageError
+from whesl.model.signs import visible
 from whesl.report import render
+from whesl.report.directories import task_directories
+from whesl.report.groups import ALONE, Wanted, grouped
 from whesl.report.happenings import Gathered, gather, known_workflows, latest
 from whesl.report.summary import POLL_INTERVAL, summarise
 from whesl.wire import keys
@@ -19,10 +22,15 @@ from whesl.wire import keys
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _PRINT = Path("-")
 _HINTED = 5  # workflows that a hint names
+_LISTED = 10
 
 
 @click.command()
 @click.argument("workflow", required=False, shell_complete=candidates.workflows)
+@click.option("--list", "only_list", is_flag=True, help="List all workflows, the newest first.")
+@click.option("--day", default="", metavar="DATE", help="Of `exec`: only what began on it (2026-11-23).")
+@click.option("--job", default="", metavar="ID", help="Of `exec`: only what ran in this job.")
+@click.option("--directory", default="", metavar="DIR", help="Of `exec`: only what ran in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page; - prints it.")
 @click.option("--markdown", type=_FILE, metavar="FILE", help="Write Markdown; - prints it.")
@@ -42,17 +50,40 @@ _HINTED = 5  # workflows that a hint names
 )
 def report(
     workflow: str | None,
+    only_list: bool,
+    day: str,
+    job: str,
+    directory: str,
     as_json: bool,
     html: Path | None,
     markdown: Path | None,
     queue_wait: float | None,
     poll: float,
 ) -> None:
-    """Sum up WORKFLOW (the last one without it): what was raised, why, what was done, what it saved."""
+    """Sum up WORKFLOW (the newest one without it): what was raised, why, what was done, what it saved.
+
+    Commands that `whesl exec` ran without a workflow are the workflow `exec`, in groups by day, job and
+    directory. Without WORKFLOW, what else ran is listed with the command that reports it.
+    """
     if [as_json, html == _PRINT, markdown == _PRINT].count(True) > 1:
         raise UsageError("only one form can be printed", hint="write the others to files")
     home = keys.home()
-    found = _found(home, workflow or latest(home))
+    if only_list:
+        _list(home, as_json=as_json)
+        return
+    wanted = Wanted(day=day, job=job, directory=directory and str(Path(directory).resolve()))
+    if wanted != Wanted() and workflow not in (None, ALONE):
+        raise UsageError("--day, --job and --directory choose among the commands of `exec`")
+    name = workflow or (ALONE if wanted != Wanted() else latest(home))
+    newest = workflow is None and wanted == Wanted()
+    commands = task_directories(home, ALONE) if newest else []
+    shown = name
+    if newest and name == ALONE and commands:
+        group, members = next(iter(grouped(commands).items()))
+        paths = {member.path for member in members}
+        shown, found = listing.named(group), gather(home, ALONE, lambda item: item.path in paths)
+    else:
+        found = _found(home, name, wanted)
     result = summarise(found, queue_wait=queue_wait, poll_interval=poll)
     if html is not None:
         from whesl.report import page
@@ -64,10 +95,36 @@ def report(
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     elif html is None and markdown is None:
         render.show(result, Screen())
+        if newest:
+            _name_others([ran for ran in listing.workflows(home, commands) if ran.name != shown])
 
 
-def _found(home: Path, name: str) -> Gathered:
+def _name_others(others: list[listing.Ran]) -> None:
+    """Say what else could be reported, and how."""
+    if not others:
+        return
+    text = ["", "Before:", *listing.lines(ran.listed() for ran in others[:_LISTED])]
+    if len(others) > _LISTED:
+        text.append(f"and {len(others) - _LISTED} more: whesl report --list")
+    click.echo(visible("\n".join(text)))
+
+
+def _list(home: Path, *, as_json: bool) -> None:
+    found = [ran.listed() for ran in listing.workflows(home, task_directories(home, ALONE))]
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    elif found:
+        click.echo(visible("\n".join(listing.lines(found))))
+    else:
+        click.echo("nothing was run yet", err=True)
+
+
+def _found(home: Path, name: str, wanted: Wanted) -> Gathered:
     """Return what is known of a workflow, whose name may be its beginning as long as that means one."""
+    if wanted != Wanted():
+        if not any(wanted.has(item) for item in task_directories(home, name)):
+            raise UsageError("no command fits", hint="`whesl report --list` names what ran")
+        return gather(home, name, wanted.has)
     try:
         return gather(home, name)
     except UsageError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -16,6 +16,7 @@ from whesl.journal.store import Journal, Record
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
+from whesl.report.directories import TaskDirectory, task_directories
 
 _REGISTERED = ("step", "instance", "workspace")
 
@@ -32,12 +33,13 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known of a workflow.
 
-    ``submitted`` says when each scheduler's job was asked for. ``damaged`` are sentences on what could not
-    be read.
+    ``directories``: of each task, its newest. ``submitted`` says when each scheduler's job was asked for.
+    ``damaged`` are sentences on what could not be read.
     """
 
     workflow: Workflow
     happenings: tuple[Happening, ...]
+    directories: dict[str, TaskDirectory] = {}
     submitted: dict[str, float] = {}
     damaged: tuple[str, ...] = ()
 
@@ -81,14 +83,24 @@ def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
     ]
 
 
-def gather(home: Path, workflow_id: str) -> Gathered:
-    """Return all that is known of a workflow. Raises UsageError for an unknown one."""
+def gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool] | None = None) -> Gathered:
+    """Return all that is known of a workflow. Raises UsageError for an unknown one.
+
+    Args:
+        home: the WHESL home.
+        workflow_id: the workflow's id.
+        wanted: which of its tasks; None for all.
+    """
     damaged: list[str] = []
-    directories = _task_directories(home, workflow_id)
+    directories = task_directories(home, workflow_id)
     told = [item for item in _from_coordinator(home, damaged) if item.task.startswith(f"{workflow_id}/")]
-    workflow = _workflow(home, workflow_id, [task for task, _ in directories] or _tasks_of(told))
+    if wanted is not None:
+        directories = [item for item in directories if wanted(item)]
+        ids = {item.task.id for item in directories}
+        told = [item for item in told if item.task in ids]
+    workflow = _workflow(home, workflow_id, [item.task for item in directories] or _tasks_of(told))
     found: list[Happening] = []
-    reported: dict[str, list[Happening]] = {task.id: [] for task, _ in directories}
+    reported: dict[str, list[Happening]] = {item.task.id: [] for item in directories}
     clocks: dict[str, dict[str, float]] = {}  # by task and claim: how far its clock was behind
     for item in told:
         if item.kind == "coordinator:clock":
@@ -96,8 +108,8 @@ def gather(home: Path, workflow_id: str) -> Gathered:
         relayed = not item.kind.startswith("coordinator:")
         (reported.setdefault(item.task, []) if relayed else found).append(item)
     own: dict[str, list[Happening]] = {}
-    for task, directory in directories:
-        own.setdefault(task.id, []).extend(_from_isolator(task.id, directory, damaged))
+    for place in directories:
+        own.setdefault(place.task.id, []).extend(_from_isolator(place.task.id, place.path, damaged))
     # A coordinator that was away has missed some; an isolator's own record may be gone or damaged.
     sources = [found]
     for name, relayed_items in reported.items():
@@ -107,6 +119,7 @@ def gather(home: Path, workflow_id: str) -> Gathered:
     return Gathered(
         workflow=workflow,
         happenings=_merged(sources),
+        directories={item.task.id: item for item in directories},
         submitted=_submissions(home / "workflows" / workflow_id / "submissions"),
         damaged=tuple(damaged),
     )
@@ -183,32 +196,6 @@ def _known_to_coordinator(home: Path) -> dict[str, float]:
     """Return the workflows of the coordinator's journal, and when a task of theirs registered last."""
     told = (item for item in _from_coordinator(home, []) if item.kind == "coordinator:registered")
     return {item.task.partition("/")[0]: item.time for item in told}
-
-
-class _Setup(msgspec.Struct):
-    task: Task
-
-
-class _Job(msgspec.Struct):
-    setup: _Setup
-
-
-def _task_directories(home: Path, workflow_id: str) -> list[tuple[Task, Path]]:
-    """Return each task's directories in the order of their runs: earlier ones were put aside, numbered."""
-    found: list[tuple[Task, Path]] = []
-    for path in sorted((home / "tasks" / quote(workflow_id, safe="")).glob("*/job.json")):
-        with contextlib.suppress(OSError, *UNDECODABLE):
-            found.append((msgspec.json.decode(path.read_bytes(), type=_Job).setup.task, path.parent))
-    # ``<name>.1`` is the oldest, ``<name>`` the present one, whose name is the shortest.
-    present: dict[str, str] = {}
-    for task, place in found:
-        present[task.id] = min(present.get(task.id, place.name), place.name, key=len)
-    return sorted(found, key=lambda item: _age(item[1].name, present[item[0].id]))
-
-
-def _age(name: str, present: str) -> tuple[str, float]:
-    number = name.removeprefix(f"{present}.")
-    return present, float(number) if number.isascii() and number.isdigit() else math.inf
 
 
 def _from_coordinator(home: Path, damaged: list[str]) -> Iterator[Happening]:

@@ -69,7 +69,8 @@ def _parts(report: Report) -> Iterable[Child]:
         yield _section("Jobs that ran again", _list(again))
     if report.bad_nodes:
         yield _section("Nodes to report", *_bad_nodes(report))
-    yield _section("Tasks", _tasks(report))
+    for title, tasks in render.by_group(report):
+        yield _section(f"Tasks: {title}" if title else "Tasks", _tasks(report, tasks))
     if report.totals.recovered:
         yield _section("How the savings are computed", *_method(report))
     if report.damaged:
@@ -214,15 +215,15 @@ def _bad_nodes(report: Report) -> Iterable[Element]:
     yield _table("nodes to report", ("node", "task", "seen", "why"), rows)
 
 
-def _tasks(report: Report) -> Element:
+def _tasks(report: Report, tasks: Sequence[TaskRow]) -> Element:
     columns = ("task", "state", "attempts", "exceptions", "nodes", "jobs", "queue wait", "ran", "reason")
     raised: dict[str, list[int]] = {}
     for number, row in enumerate(report.exceptions, 1):
         raised.setdefault(row.task, []).append(number)
-    table = _table("tasks", columns, (_task(row, raised.get(row.task, [])) for row in report.tasks))
-    if len(report.tasks) <= FOLD:
+    table = _table("tasks", columns, (_task(row, raised.get(row.task, [])) for row in tasks))
+    if len(tasks) <= FOLD:
         return table
-    return el("details", el("summary", f"All {len(report.tasks):,} tasks"), table, class_="all")
+    return el("details", el("summary", f"All {len(tasks):,} tasks"), table, class_="all")
 
 
 def _task(row: TaskRow, raised: list[int]) -> list[Child]:
@@ -239,8 +240,15 @@ def _task(row: TaskRow, raised: list[int]) -> list[Child]:
         ", ".join(row.jobs) or "-",
         seconds(row.queue_wait),
         seconds(ran),
-        row.reason or "-",
+        el("span", row.reason or "-", _printed_last(row)),
     ]
+
+
+def _printed_last(row: TaskRow) -> Element | None:
+    lines = render.last_lines(render.printed_last(row))
+    if not lines:
+        return None
+    return el("details", el("summary", "printed last"), el("pre", el("code", "\n".join(lines)), tabindex="0"))
 
 
 def _table(name: str, columns: Sequence[str], rows: Iterable[Sequence[Child]]) -> Element:

@@ -172,11 +172,21 @@ def again_lines(report: Report) -> list[str]:
 
 def reason_lines(report: Report) -> list[str]:
     """Return why tasks have not completed, a line for each reason: ``a, b: failed (1): the reason``."""
-    told: dict[tuple[str, str], list[str]] = {}
+    told: dict[tuple[str, str], list[TaskRow]] = {}
     for row in report.tasks:
         if row.state in _BAD and row.reason:
-            told.setdefault((_state(row), row.reason), []).append(row.task.partition("/")[2])
-    return [visible(f"{_names(names)}: {state}: {reason}") for (state, reason), names in told.items()]
+            told.setdefault((_state(row), row.reason), []).append(row)
+    lines = []
+    for (state, reason), rows in told.items():
+        names = _names([row.task.partition("/")[2] for row in rows])
+        lines.append(visible(f"{names}: {state}: {reason}"))
+        lines += [visible(f"  {line}") for line in last_lines(printed_last(rows[0]))]
+    return lines
+
+
+def printed_last(row: TaskRow) -> LastLines:
+    """Return what the last attempt of a task that failed had printed last."""
+    return row.runs[-1].last if row.runs and row.state in _BAD else LastLines()
 
 
 def _names(names: Sequence[str]) -> str:
@@ -190,16 +200,32 @@ def terminal(report: Report) -> RenderableType:
         Text(f"{report.workflow}: {headline(report)}", style="bold"),
         *(Text(line) for line in worth(report)),
     ]
-    for row in report.exceptions:
-        parts += _block(row)
     parts += [Text(f"\n{line}") for line in again_lines(report)]
-    parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, report.tasks)))
+    raised: dict[str, list[ExceptionRow]] = {}
+    for row in report.exceptions:
+        raised.setdefault(row.task, []).append(row)
+    for title, tasks in by_group(report):
+        if title:
+            parts.append(Text(f"\n{visible(title)}", style="bold"))
+        of = (row for task in tasks for row in raised.get(task.task, ()))
+        for row in sorted(of, key=lambda row: row.time):
+            parts += _block(row)
+        parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, tasks)))
     if reasons := reason_lines(report):
         parts += [Text("\nNot completed", style="bold"), *(Text(line) for line in reasons)]
     if report.bad_nodes:
         parts += [Text("\nNodes to report", style="bold"), *(Text(line) for line in bad_node_lines(report))]
     parts += [Text(f"not read: {line}", style="red") for line in report.damaged]
     return Group(*parts)
+
+
+def by_group(report: Report) -> list[tuple[str, list[TaskRow]]]:
+    """Return the tasks by their groups, each with its title; those of a workflow are one group without."""
+    found: dict[str, list[TaskRow]] = {}
+    for row in report.tasks:
+        found.setdefault(str(row.group) if row.group is not None else "", []).append(row)
+    newest_first = sorted(found.items(), key=lambda item: -max(row.started or 0.0 for row in item[1]))
+    return newest_first or [("", [])]
 
 
 def during(row: ExceptionRow) -> str:
@@ -260,8 +286,10 @@ def markdown(report: Report) -> str:
         lines += ["", "## Exceptions", ""]
         lines += _markdown_table(_EXCEPTION_COLUMNS, map(_exception_cells, report.exceptions))
     lines += [f"\n{_plain(line)}" for line in again_lines(report)]
-    tasks = (map(_plain, _task_cells(row)) for row in report.tasks)
-    lines += ["", "## Tasks", "", *_markdown_table(_TASK_COLUMNS, tasks)]
+    for title, tasks in by_group(report):
+        heading = f"Tasks: {_plain(title)}" if title else "Tasks"
+        cells = (map(_plain, _task_cells(row)) for row in tasks)
+        lines += ["", f"## {heading}", "", *_markdown_table(_TASK_COLUMNS, cells)]
     if reasons := reason_lines(report):
         lines += ["", "## Not completed", "", *(f"- {_plain(line)}" for line in reasons)]
     if report.bad_nodes:

@@ -17,7 +17,7 @@ hours are the saved seconds times the task's nodes: the delay of results avoided
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -26,7 +26,9 @@ from whesl.model.decoding import FOREIGN
 from whesl.model.evidence import Evidence, LastLines, Raised, kept
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
+from whesl.report.directories import TaskDirectory
 from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
+from whesl.report.groups import ALONE, Group, grouped
 from whesl.report.happenings import Gathered, Happening
 
 POLL_INTERVAL = 60.0
@@ -60,7 +62,7 @@ class RunAgain(msgspec.Struct, kw_only=True):
 class TaskRow(msgspec.Struct, kw_only=True):
     """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
 
-    ``observed``: it was only observed.
+    ``observed``: it was only observed. ``group``: of commands without a workflow (``whesl.report.groups``).
     """
 
     task: str
@@ -75,6 +77,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     run_again: list[RunAgain] = []
     runs: list[Run] = []
     observed: bool = False
+    group: Group | None = None
     submitted: float | None = None
     queue_wait: float | None = None
     started: float | None = None
@@ -139,6 +142,8 @@ def summarise(
         poll_interval: seconds until the workflow manager sees a job's end.
     """
     summary = Summary(gathered.workflow, gathered.submitted)
+    if gathered.workflow.id == ALONE:
+        summary.group(grouped(gathered.directories.values()))
     for item in gathered.happenings:
         summary.take(item)
     return summary.report(queue_wait=queue_wait, poll_interval=poll_interval, damaged=gathered.damaged)
@@ -158,6 +163,13 @@ class Summary:
         self._until: float | None = None
         self._folds = {task.id: _Fold(task, submitted) for task in workflow.tasks}
         self._not_understood: list[str] = []
+
+    def group(self, groups: Mapping[Group, Iterable[TaskDirectory]]) -> None:
+        """Note which tasks belong together."""
+        for group, members in groups.items():
+            for member in members:
+                if (fold := self._folds.get(member.task.id)) is not None:
+                    fold.row.group = group
 
     def take(self, item: Happening) -> None:
         """Take one record, in the order of time."""

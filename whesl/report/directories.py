@@ -1,0 +1,77 @@
+"""Tasks' own directories, by the small files in them: nothing here opens a journal."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.states import TaskState
+from whesl.model.workflow import Task
+
+
+class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a task. ``began`` is seconds since the epoch; ``job`` is the scheduler's, if any."""
+
+    task: Task
+    path: Path
+    began: float
+    job: str = ""
+    claim: str = ""
+
+    def state(self) -> TaskState:
+        """Return how it ended; RUNNING when it has not, or nobody was left to write that down."""
+        with contextlib.suppress(OSError, *UNDECODABLE):
+            ended = msgspec.json.decode((self.path / "result.json").read_bytes(), type=_Result)
+            if ended.claim == self.claim:
+                return ended.state
+        return TaskState.RUNNING
+
+
+class _Setup(msgspec.Struct):
+    task: Task
+    job_id: str = ""
+    claim: str = ""
+
+
+class _Job(msgspec.Struct):
+    setup: _Setup
+
+
+class _Result(msgspec.Struct):
+    state: TaskState
+    claim: str
+
+
+def task_directories(home: Path, workflow: str) -> list[TaskDirectory]:
+    """Return each task's directories in the order of their runs: earlier ones were put aside, numbered.
+
+    Args:
+        home: the WHESL home.
+        workflow: the workflow's id.
+    """
+    found: list[TaskDirectory] = []
+    for path in sorted((home / "tasks" / quote(workflow, safe="")).glob("*/job.json")):
+        with contextlib.suppress(OSError, *UNDECODABLE):
+            setup = msgspec.json.decode(path.read_bytes(), type=_Job).setup
+            began = path.stat().st_mtime
+            found.append(
+                TaskDirectory(
+                    task=setup.task, path=path.parent, began=began, job=setup.job_id, claim=setup.claim
+                )
+            )
+    # ``<name>.1`` is the oldest, ``<name>`` the present one, whose name is the shortest.
+    present: dict[str, str] = {}
+    for item in found:
+        name = item.path.name
+        present[item.task.id] = min(present.get(item.task.id, name), name, key=len)
+    return sorted(found, key=lambda item: _age(item.path.name, present[item.task.id]))
+
+
+def _age(name: str, present: str) -> tuple[str, float]:
+    number = name.removeprefix(f"{present}.")
+    return present, float(number) if number.isascii() and number.isdigit() else math.inf

@@ -1,0 +1,68 @@
+"""Commands that ``whesl exec`` ran without a workflow, in groups: by day, job and directory.
+
+They all belong to one workflow of no end, called ``exec``. Day, job and directory are known from the tasks'
+own files, so a group is reported without opening the journals of the others.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from whesl.report.directories import TaskDirectory
+
+ALONE = "exec"
+
+
+class Group(msgspec.Struct, frozen=True, order=True):
+    """What commands have in common. ``job``: of the scheduler; empty for jobs that ran one command each."""
+
+    day: str
+    directory: str
+    job: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.day, self.job and f"job {self.job}", self.directory)))
+
+    @property
+    def command(self) -> str:
+        """The command that reports the group."""
+        words = ["whesl", "report", ALONE, "--day", self.day, "--directory", self.directory]
+        return shlex.join([*words, "--job", self.job] if self.job else words)
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which commands to report; what is empty leaves none out."""
+
+    day: str = ""
+    directory: str = ""
+    job: str = ""
+
+    def has(self, found: TaskDirectory) -> bool:
+        """Whether a command is among them."""
+        return (
+            self.day in ("", day(found.began))
+            and self.directory in ("", found.task.workspace)
+            and self.job in ("", found.job)
+        )
+
+
+def day(when: float) -> str:
+    """Return the date of a time, in the local zone."""
+    return time.strftime("%Y-%m-%d", time.localtime(when))
+
+
+def grouped(found: Iterable[TaskDirectory]) -> dict[Group, list[TaskDirectory]]:
+    """Return commands by their groups, the group of the newest command first."""
+    newest_first = sorted(found, key=lambda item: -item.began)
+    sizes = Counter((day(item.began), item.task.workspace, item.job) for item in newest_first)
+    groups: dict[Group, list[TaskDirectory]] = {}
+    for item in newest_first:
+        key = day(item.began), item.task.workspace, item.job
+        group = Group(*key if sizes[key] > 1 else key[:2])
+        groups.setdefault(group, []).append(item)
+    return groups
