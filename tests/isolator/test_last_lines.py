@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.isolator.bench import Bench, bench
 from whesl.isolator.output import Outputs, last_lines
-from whesl.model.evidence import LastLines
+from whesl.model.evidence import LastLines, shortened
 from whesl.model.signs import visible
 
 __all__ = ["bench"]
@@ -47,6 +47,13 @@ def test_what_stood_there_before_is_not_the_attempts(tmp_path: Path) -> None:
         file.write("own\n")
     assert of(path, begin=15) == ("own",)
     assert last_lines(Outputs(stdout=str(path), stderr=str(path)), {}, "/elsewhere") == LastLines()
+
+
+@given(st.text(), st.integers(8, 50))
+def test_a_long_line_keeps_its_end(text: str, most: int) -> None:
+    short = shortened(text, most)
+    assert len(short) <= most and (short == text or len(short) == most)
+    assert short[-most // 2 :] == text[-most // 2 :]
 
 
 def test_what_is_no_regular_file_is_left_alone(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from whesl.erm.plan import Context, RecoveryError, make_plan
 from whesl.esl.spec import Entity, ExceptionSpec, NodeCondition, NodeDetection
 from whesl.isolator.events import Found
 from whesl.isolator.state import State
-from whesl.model.evidence import Evidence, Raised, explain
+from whesl.model.evidence import Evidence, Raised, explain, shortened
 from whesl.model.reach import Reach
 from whesl.model.workflow import job_matches
+
+_LINE = 160
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +161,7 @@ def why(raised: Raised) -> str:
     if not raised.evidence:
         return "no evidence"
     last = raised.evidence[-1]
-    what = explain(last.kind, last.line, last.detail)[:160] or last.pattern
+    what = shortened(explain(last.kind, last.line, last.detail), _LINE) or last.pattern
     return f"{last.kind}: {what}" if what else last.kind
 
 

@@ -10,7 +10,7 @@ import msgspec
 from whesl.esl.spec import Spec
 from whesl.isolator.outcomes import Ended
 from whesl.isolator.setup import Setup
-from whesl.model.evidence import LastLines, Raised, explain, kept
+from whesl.model.evidence import LastLines, Raised, explain, kept, shortened
 from whesl.model.signs import visible
 from whesl.model.workflow import Task, job_matches
 
@@ -137,7 +137,7 @@ def _handled(raised: Raised) -> Handled:
     where = f"{seen.file}:{seen.offset}" if seen.file and seen.offset >= 0 else ""
     return Handled(
         exception=raised.exception,
-        why=f"{seen.kind}: {why}"[:_LONGEST],
+        why=shortened(f"{seen.kind}: {why}", _LONGEST),
         where=where,
         transformed_from=raised.transformed_from,
     )

@@ -60,6 +60,19 @@ def explain(kind: str, line: str, detail: str) -> str:
     return seen or told
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most ``most`` characters: the middle goes, since the end tells what is wrong.
+
+    Args:
+        text: one line.
+        most: characters, 8 or more.
+    """
+    if len(text) <= most:
+        return text
+    begin = most // 3
+    return f"{text[:begin]}…{text[begin + 1 - most :]}"
+
+
 class Raised(msgspec.Struct, frozen=True, kw_only=True):
     """An exception that was raised for a task, after counting and transformation.
 

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whesl.model.evidence import Raised, explain
+from whesl.model.evidence import Raised, explain, shortened
 from whesl.model.signs import visible
 from whesl.model.states import TaskState
 from whesl.report.happenings import Happening
@@ -79,7 +79,7 @@ def _raised(data: Mapping[str, Any]) -> str:
     evidence = raised.evidence
     main = next((item for item in evidence if item.line), evidence[0] if evidence else None)
     why = explain(main.kind, main.line, main.detail) if main else ""
-    return f"raised {raised.exception}: {why[:_LINE]}" if why else f"raised {raised.exception}"
+    return f"raised {raised.exception}: {shortened(why, _LINE)}" if why else f"raised {raised.exception}"
 
 
 def table(

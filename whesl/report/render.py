@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whesl.model.evidence import LastLines, explain
+from whesl.model.evidence import LastLines, explain, shortened
 from whesl.model.signs import visible
 from whesl.report.exceptions import ExceptionRow
 from whesl.report.summary import Report, TaskRow
@@ -44,7 +44,7 @@ def stamp(when: float) -> str:
 def why(row: ExceptionRow) -> str:
     """Return in one line why an exception was raised, cut to what a table holds."""
     text = visible(explain(row.kind, row.line, row.detail) or row.kind)
-    return text if len(text) <= _LINE else text[: _LINE - 1] + "…"
+    return shortened(text, _LINE)
 
 
 def where(row: ExceptionRow) -> str:
