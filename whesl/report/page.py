@@ -14,6 +14,7 @@ from importlib import resources
 from xml.etree.ElementTree import Element
 
 from whesl import __version__
+from whesl.model.evidence import LastLines
 from whesl.model.states import TaskState
 from whesl.report import render
 from whesl.report.exceptions import ExceptionRow
@@ -174,7 +175,9 @@ def _badge(word: str, code: int | None = None) -> Element:
 
 
 def _evidence(row: ExceptionRow) -> Iterable[Child]:
-    if row.line:
+    printed = _printed(row.last)
+    # The line of an exit is the last one that was printed.
+    if row.line and (row.kind != "exit" or printed is None):
         yield el("pre", el("code", row.line), tabindex="0", aria_label="the line that was seen")
     place = f"{row.file}, byte {row.offset}" if row.file and row.offset >= 0 else row.file
     known: list[tuple[str, Child]] = [
@@ -185,7 +188,7 @@ def _evidence(row: ExceptionRow) -> Iterable[Child]:
         ("when", f"{stamp(row.time)}, {render.during(row)}"),
         ("instead of", ", ".join(row.transformed_from)),
         ("also seen", _list(row.others) if row.others else ""),
-        ("printed last", _list(render.last_lines(row.last)) if row.last.telling else ""),
+        ("printed last", printed if printed is not None else ""),
         ("stacks", row.stacks),
         ("done", el("ol", *(el("li", step) for step in row.steps)) if row.steps else row.action),
         ("because", row.reason),
@@ -245,10 +248,16 @@ def _task(row: TaskRow, raised: list[int]) -> list[Child]:
 
 
 def _printed_last(row: TaskRow) -> Element | None:
-    lines = render.last_lines(render.printed_last(row))
-    if not lines:
+    printed = _printed(render.printed_last(row))
+    return el("details", el("summary", "printed last"), printed) if printed is not None else None
+
+
+def _printed(last: LastLines) -> Element | None:
+    """Return the last lines of a failed attempt, None when there are none."""
+    if not last.telling:
         return None
-    return el("details", el("summary", "printed last"), el("pre", el("code", "\n".join(lines)), tabindex="0"))
+    code = el("code", "\n".join(render.last_lines(last)))
+    return el("pre", code, tabindex="0", aria_label="what was printed last")
 
 
 def _table(name: str, columns: Sequence[str], rows: Iterable[Sequence[Child]]) -> Element:
