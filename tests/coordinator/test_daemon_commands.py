@@ -19,11 +19,14 @@ import msgspec
 import pytest
 
 from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
+from tests.waiting import until
 from whesl.coordinator import start
-from whesl.model.errors import WheslError
+from whesl.locking import locks
+from whesl.locking.locks import Owner
 from whesl.model.states import TaskState
 from whesl.testing.faults import tmpfs
 from whesl.wire.endpoint import write_endpoint
+from whesl.wire.keys import private_directory
 from whesl.wire.messages import (
     Control,
     Finished,
@@ -71,15 +74,38 @@ class TestCommandLine:
             os.kill(found.pid, signal.SIGCONT)
         assert start.stop(home)
 
-    def test_a_file_system_without_locks_is_named(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_system_without_locks_has_one_coordinator_all_the_same(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def refuse(*_: object) -> None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))  # Lustre without -o flock
 
-        monkeypatch.setattr(fcntl, "lockf", refuse)
-        with pytest.raises(WheslError, match="cannot be locked") as told:
+        monkeypatch.setattr(fcntl, "flock", refuse)
+        held = start.lock(home)
+        with pytest.raises(start.AlreadyRunningError):
             start.lock(home)
-        assert not isinstance(told.value, start.AlreadyRunningError)
-        assert "flock" in told.value.hint
+        locks.release(held)
+        locks.release(start.lock(home))
+
+    def test_a_dead_host_s_coordinator_is_followed_by_one_that_a_person_asks_for(self, home: Path) -> None:
+        """Where locks hold on one host alone, or a server keeps them, nobody else knows that it is dead."""
+        private_directory(home / "coordinator")
+        dead = Owner(host="elsewhere", boot="b", pid=1, started=1)
+        kept = locks.take(str(start.lock_file(home)), dead)
+        told = whesl("coordinator", "start")
+        assert told.returncode != 0 and "process 1 on elsewhere" in told.stderr
+        assert whesl("coordinator", "start", "--take-over").returncode == 0
+        assert locks.lost(str(start.lock_file(home)), dead.epoch)
+        os.close(kept)
+
+    def test_one_that_was_taken_over_ends(self, home: Path) -> None:
+        found = start.ensure_running(home)
+        owner = locks.holder(str(start.lock_file(home)))
+        assert owner is not None
+        taken = locks.break_lock(str(start.lock_file(home)), owner, locks.owned())
+        assert taken is not None
+        until(lambda: start._surely_gone(found), "the old one's end", 30)
+        locks.release(taken)
 
     def test_it_listens_where_it_may_or_says_why_not(
         self, home: Path, monkeypatch: pytest.MonkeyPatch

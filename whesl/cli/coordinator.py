@@ -35,12 +35,16 @@ def coordinator() -> None:
     help="Serve figures for Prometheus at /metrics; without HOST on 127.0.0.1 only.",
 )
 @click.option("--metrics-open", is_flag=True, help="Allow a HOST that other machines reach.")
-def start(foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool) -> None:
+@click.option("--take-over", is_flag=True, help="From one on another host that is dead: you say so.")
+def start(
+    foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool, take_over: bool
+) -> None:
     """Start the coordinator, unless it runs."""
     from whesl.coordinator.start import ensure_running, log_file, running
 
     home = keys.home()
     options = ["--idle", str(idle)] if idle is not None else []
+    options += ["--take-over"] if take_over else []
     wanted = ""
     if metrics is not None:
         wanted = _metrics(metrics, metrics_open)

@@ -6,12 +6,15 @@ import argparse
 import logging
 import os
 import sys
+from typing import NoReturn
 
 from whesl.coordinator.daemon import Daemon
 from whesl.coordinator.metrics import address
 from whesl.coordinator.ports import InstalledPorts
-from whesl.coordinator.start import BIND_VARIABLE, lock
+from whesl.coordinator.start import ALREADY_RUNNING, BIND_VARIABLE, lock, lock_file
 from whesl.coordinator.state import Settings
+from whesl.locking import locks
+from whesl.locking.guard import Guard
 from whesl.model.errors import WheslError
 from whesl.wire.keys import home
 from whesl.wire.ports import allowed
@@ -26,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--idle", type=float, help="end after so many seconds without work")
     parser.add_argument("--metrics", help="serve figures for Prometheus on [HOST:]PORT")
     parser.add_argument("--metrics-open", action="store_true", help="also where other machines reach it")
+    parser.add_argument("--take-over", action="store_true", help="from one whose host is dead")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
@@ -33,7 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
         where = address(said, open_to_others=options.metrics_open) if said else None
         ports = allowed(os.environ)
         place = home()
-        held = lock(place)
+        held = lock(place, take_over=options.take_over)
+        guard = Guard(lock_file(place), held)
+        guard.watch(_taken_over)
         try:
             heartbeat = float(os.environ.get(HEARTBEAT_VARIABLE, Settings().heartbeat))
             daemon = Daemon(
@@ -48,11 +54,18 @@ def main(arguments: list[str] | None = None) -> int:
             )
             daemon.run()
         finally:
-            os.close(held)
+            guard.close()
+            locks.release(held)
     except WheslError as error:
         logging.error("%s", error)
         return error.exit_code
     return 0
+
+
+def _taken_over() -> NoReturn:
+    """End at once: another coordinator writes this home's journal now."""
+    logging.error("the lock of this home was taken over by another coordinator: this one ends")
+    os._exit(ALREADY_RUNNING)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ One per WHESL home: a lock that the living one holds. Who needs it calls ``ensur
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import socket
 import subprocess
@@ -20,6 +18,8 @@ from typing import Any
 import msgspec
 import psutil
 
+from whesl.locking import locks
+from whesl.locking.locks import HeldError
 from whesl.model.errors import TransientError, WheslError
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint
@@ -44,30 +44,41 @@ class AlreadyRunningError(WheslError):
     exit_code = ALREADY_RUNNING
 
 
-def lock(home: Path) -> int:
+def lock(home: Path, *, take_over: bool = False) -> int:
     """Take the coordinator's lock and return its descriptor, to be kept open.
 
-    Raises AlreadyRunningError when another process holds it, WheslError where files cannot be locked.
+    Args:
+        home: the WHESL home.
+        take_over: somebody says that the coordinator on another host, which seems to hold it, is dead.
+
+    Raises AlreadyRunningError when another process holds it, WheslError when that cannot be told.
     """
-    directory = private_directory(home / "coordinator")
-    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = lock_file(home)
+    private_directory(path.parent)
     try:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise WheslError(
-                f"files in {directory} cannot be locked: {error.strerror}",
-                hint="its file system has no locks (Lustre: mount option flock; NFS: lockd or version 4); "
-                f"set {HOME_VARIABLE} to a directory of your own on another one that nodes share",
+        try:
+            return locks.take(str(path), locks.owned())
+        except HeldError as error:
+            if take_over and not error.owner.here:
+                descriptor = locks.break_lock(str(path), error.owner, locks.owned())
+                if descriptor is not None:
+                    return descriptor
+            raise AlreadyRunningError(
+                f"another coordinator has {home} ({error.owner})",
+                hint="see `whesl coordinator status`; end it with `whesl coordinator stop`; "
+                "if its host is dead: `whesl coordinator start --take-over`",
             ) from error
-        found = read_endpoint(home)
-        where = f" (process {found.pid} on {found.host})" if found else ""
-        raise AlreadyRunningError(
-            f"another coordinator has {home}{where}",
-            hint="see `whesl coordinator status`; end it with `whesl coordinator stop`",
+    except OSError as error:
+        raise WheslError(
+            f"the lock {path} cannot be taken: {error.strerror}",
+            hint="`whesl doctor` tells what its file system can do; "
+            f"{HOME_VARIABLE} may be any directory of your own that nodes share",
         ) from error
-    return descriptor
+
+
+def lock_file(home: Path) -> Path:
+    """Return the path of the coordinator's lock."""
+    return home / "coordinator" / "lock"
 
 
 def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
@@ -177,12 +188,11 @@ def stop(home: Path, timeout: float = START_LIMIT) -> bool:
 
 
 def _held(home: Path) -> bool:
-    """Whether a living coordinator has the lock, as far as the file system tells."""
+    """Whether a living coordinator has the lock, as far as can be told."""
     try:
-        os.close(lock(home))
-    except AlreadyRunningError:
+        return locks.holder(str(lock_file(home))) is not None
+    except OSError:
         return True
-    return False
 
 
 def _unheard(found: Endpoint) -> TransientError:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from whesl.isolator import taskdir
 from whesl.isolator.daemon import Daemon
-from whesl.isolator.guard import Guard, LockLostError
+from whesl.isolator.guard import LockLostError
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.locking import locks
+from whesl.locking.guard import Guard
 from whesl.locking.locks import HeldError
 from whesl.model import retry
 from whesl.model.errors import WheslError

@@ -70,6 +70,7 @@ from whesl.isolator.worker import Worker
 from whesl.isolator.writing import Records
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
+from whesl.locking.guard import Guard
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
@@ -114,7 +115,7 @@ class Daemon:
         job: Job,
         allocation: Allocation,
         client: CoordinatorClient | None,
-        lock: guard.Guard | None = None,
+        lock: Guard | None = None,
     ):
         self._lock = lock
         self._signals, self._signalled = socket.socketpair()

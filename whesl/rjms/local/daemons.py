@@ -174,20 +174,10 @@ def node_pid(cluster: Cluster, name: str) -> int | None:
 
 def server_pid(cluster: Cluster) -> int | None:
     """Return the process id of the server, None when none holds the lock."""
-    import fcntl
+    from whesl.locking import locks
 
-    try:
-        descriptor = os.open(cluster.join("lock"), os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        text = os.pread(descriptor, 32, 0).strip()
-        return int(text) if text.isdigit() else None
-    finally:
-        os.close(descriptor)
-    return None
+    owner = locks.holder(cluster.join("lock"))
+    return owner.pid if owner is not None else None
 
 
 def exports(cluster: Cluster) -> str:

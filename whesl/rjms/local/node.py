@@ -8,7 +8,6 @@ is the reaper of all orphans below it, so that nothing that it runs escapes its 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
 import os
 import resource
@@ -22,6 +21,7 @@ import traceback
 import uuid
 from collections.abc import Callable
 
+from whesl.locking import locks
 from whesl.rjms.local import processes, protocol
 from whesl.rjms.local.channel import Channel, ChannelClosedError
 from whesl.rjms.local.cluster import SERVER, Cluster
@@ -380,11 +380,10 @@ def _step_note(step: LocalStep, node: str, note: str) -> str:
 
 
 def _claim(cluster: Cluster, name: str) -> None:
-    """Take the node's lock for the life of this process. Raises BlockingIOError when another has it."""
+    """Take the node's lock for the life of this process. Raises HeldError when another has it."""
     directory = cluster.join("nodes", name)
     os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103  # as everywhere in this room
-    path = os.path.join(directory, "lock")  # noqa: PTH118
-    fcntl.flock(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    locks.take(os.path.join(directory, "lock"), locks.owned())  # noqa: PTH118
 
 
 def _become_node(cluster: Cluster, name: str, limit: int) -> None:

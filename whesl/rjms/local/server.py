@@ -8,13 +8,14 @@ nodes and running steps do not need it meanwhile.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import selectors
 import signal
 import sys
 import time
 
+from whesl.locking import locks
+from whesl.locking.locks import HeldError
 from whesl.model.errors import RefusedError, WheslError
 from whesl.rjms.local.channel import Channel, ChannelClosedError
 from whesl.rjms.local.cluster import SERVER, Cluster
@@ -34,10 +35,9 @@ class Server:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        self._lock = os.open(cluster.join("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            self._lock = locks.take(cluster.join("lock"), locks.owned())
+        except HeldError:
             raise RefusedError(f"a server for {cluster.path} runs already") from None
         self._store = Store(cluster.join("state.db"))
         self._service = Service(cluster, self._store, self._close)
@@ -46,8 +46,6 @@ class Server:
         self._listener = cluster.sockets.listen(SERVER)
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._channels: set[Channel] = set()
-        os.truncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
 
     def run(self) -> None:
         """Serve until told to stop."""

@@ -16,10 +16,10 @@ and the same number is used until it is known what became of it:
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -27,6 +27,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from whesl.locking import locks
+from whesl.locking.locks import HeldError
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
@@ -34,6 +36,9 @@ from whesl.rjms.port import JobRecord
 
 # Seconds between looks for a job whose submission got no clear answer: a busy scheduler may accept a
 # request after its client has given up.
+# Seconds for which a submission waits for another one of the same task, and between two looks at it.
+PATIENCE = 300.0
+_LOOK = 0.05
 LOOKS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -78,11 +83,25 @@ class Ledger:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the task: a second submission of it waits."""
+        """Hold the task: a second submission of it waits. Raises CouldNotObserveError in the end."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._path.with_suffix(".lock").open("ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        path = str(self._path.with_suffix(".lock"))
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                lock = locks.take(path, locks.owned())
+                break
+            except HeldError as error:
+                if time.monotonic() >= deadline:
+                    raise CouldNotObserveError(
+                        f"another submission of this task does not end: {error}",
+                        hint=f"if its host is dead, remove {path} and what begins with that name",
+                    ) from error
+            time.sleep(_LOOK)
+        try:
             yield
+        finally:
+            locks.release(lock)
 
     def read(self) -> Submission | None:
         """Return what was written last, None when nothing was.
