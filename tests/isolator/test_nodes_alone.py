@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,12 @@ import pytest
 from tests import waiting
 from tests.isolator.conftest import make_setup
 from tests.isolator.started import Start, start, token
-from whesl.isolator import fencing, nodes
-from whesl.isolator.events import Event, KillAttempt, KillConfirmed
+from whesl.isolator import fencing, localnode, nodes
+from whesl.isolator.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed
 from whesl.isolator.nodes import Nodes
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
-from whesl.model.errors import RefusedError
+from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.port import NodeEvent, Step, StepRequest
 
@@ -39,11 +39,27 @@ class Asked:
         return {"n1": NodeState.UP, "n2": NodeState.UP}
 
 
+class Books(Asked):
+    """One whose manager knows who started a step, or does not answer."""
+
+    def __init__(self, *answers: frozenset[str] | WheslError) -> None:
+        super().__init__()
+        self.answers = list(answers)
+        self.asked: list[set[int]] = []
+
+    def end_steps_of(self, launchers: Collection[int]) -> frozenset[str]:
+        self.asked.append(set(launchers))
+        answer = self.answers.pop(0)
+        if isinstance(answer, WheslError):
+            raise answer
+        return answer
+
+
 class Shell:
     """As much of an isolator as looks after nodes."""
 
-    def __init__(self, place: Path, half_ended: int = 0) -> None:
-        self.allocation = Asked()
+    def __init__(self, place: Path, half_ended: int = 0, allocation: Asked | None = None) -> None:
+        self.allocation = allocation or Asked()
         self.events: list[Event] = []
         self.worker, self.asker = Worker(), Worker()
         job = Job(setup=make_setup(nodes=("n1", "n2")), command=("true",))
@@ -77,6 +93,17 @@ class Shell:
 
         found: list[KillConfirmed] = waiting.until(confirmed, "the end of the attempt", PATIENCE)
         return found[0]
+
+    def unfenced(self, token: str) -> KillUnconfirmed:
+        """Try to end the first attempt, and return why that is not known to have succeeded."""
+        self.nodes.fence(KillAttempt(attempt=1, nodes=("n1",)), token, None)
+
+        def refused() -> list[KillUnconfirmed]:
+            self.turn()
+            return [event for event in self.events if isinstance(event, KillUnconfirmed)]
+
+        found: list[KillUnconfirmed] = waiting.until(refused, "that the end is not known", PATIENCE)
+        return found[-1]
 
     def explained(self, attempt: int) -> bool:
         self.turn()
@@ -133,3 +160,73 @@ def test_a_fence_that_an_earlier_isolator_had_begun_may_have_killed_launchers(
         assert other.fenced("none.1", "n1").lingering == ("n1",)
     finally:
         other.close()
+
+
+class Killer:
+    """What is left on this node at each kill: steps that nothing tells the owner of, until they are named."""
+
+    def __init__(self, *strange: str, launchers: tuple[int, ...] = (5,)) -> None:
+        self.steps: list[tuple[str, ...]] = []
+        self._strange = strange
+        self._launchers = launchers
+
+    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> localnode.Killed:
+        self.steps.append(steps)
+        return localnode.Killed(
+            count=1,
+            left=[],
+            open_files=(),
+            spared=False,
+            forced=True,
+            launchers=self._launchers if len(self.steps) == 1 else (),
+            strange=tuple(step for step in self._strange if step not in steps),
+        )
+
+
+Make = Callable[..., Shell]
+
+
+@pytest.fixture
+def make(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    made: list[Shell] = []
+
+    def begin(killer: Killer, allocation: Asked) -> Shell:
+        monkeypatch.setattr(localnode, "kill", killer)
+        made.append(Shell(tmp_path / f"shell-{len(made)}", allocation=allocation))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.close()
+
+
+def test_a_step_that_the_attempt_s_launcher_has_started_is_ended(make: Make) -> None:
+    killer, books = Killer("1.0", "1.7"), Books(frozenset({"1.0", "1.3"}))
+    assert make(killer, books).fenced("t.1", "n1").killed == 2
+    assert killer.steps == [(), ("1.0",)]
+    assert books.asked == [{5}], "once: what is left then is another's"
+
+
+def test_somebody_else_s_step_is_asked_about_and_left_alone(make: Make) -> None:
+    killer, books = Killer("1.7"), Books(frozenset({"1.0"}))
+    make(killer, books).fenced("t.1", "n1")
+    assert killer.steps == [()]
+
+
+def test_without_an_answer_the_attempt_is_not_fenced(make: Make) -> None:
+    """The launcher is dead by the second try, and still known."""
+    killer = Killer("1.0")
+    books = Books(CouldNotObserveError("slurmctld did not answer"), frozenset({"1.0"}))
+    shell = make(killer, books)
+    reason = shell.unfenced("t.1").reason
+    assert "1.0" in reason and "did not answer" in reason
+    shell.fenced("t.1", "n1")
+    assert books.asked == [{5}, {5}]
+    assert killer.steps[-1] == ("1.0",)
+
+
+def test_nobody_is_asked_where_nothing_is_strange_or_no_launcher_was(make: Make) -> None:
+    for killer in (Killer(), Killer("1.0", launchers=())):
+        books = Books()
+        make(killer, books).fenced("t.1", "n1")
+        assert books.asked == []

@@ -68,6 +68,7 @@ class Fence:
         self.strange: set[str] = set()
         self.steps: tuple[str, ...] = ()
         self.asking = False  # the resource manager, whose the strange ones are
+        self._asked_about: set[str] = set()
         self._patience = max(START_PATIENCE, limit)
         self.failed: list[str] = []
         self.here = False
@@ -92,7 +93,7 @@ class Fence:
     ) -> None:
         """Note what was done on the isolator's own node."""
         self.here = True
-        self.strange.update(strange)
+        self.strange |= {*strange} - self._asked_about
         self.forced = self.forced or forced
         self.killed += killed
         self.open_files = open_files
@@ -111,8 +112,9 @@ class Fence:
 
     def explained(self, steps: Iterable[str]) -> bool:
         """Note which steps the attempt's launchers have started; whether a strange one is among them."""
-        mine = self.strange.intersection(steps) - {*self.steps}
+        mine = self.strange.intersection(steps)
         self.asking = False
+        self._asked_about |= self.strange
         self.strange.clear()
         self.steps += tuple(sorted(mine))
         return bool(mine)
@@ -122,7 +124,7 @@ class Fence:
     ) -> None:
         """Note an agent's answer to a numbered request."""
         if node in self._waiting and number == self.number:
-            self.strange.update(strange)
+            self.strange |= {*strange} - self._asked_about
             del self._waiting[node]
             self.killed += count
             if left:
