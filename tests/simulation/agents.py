@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.simulation.isolator import Isolator
 
 RETRY = 0.25
+STEP = "7.0"  # of the ranks, by the resource manager's books
 
 
 class Agents:
@@ -111,6 +112,9 @@ class Agents:
         if fence is None or self.isolator.dead:
             return
         fence.check(self.silence, self.down, self.host.monotonic())
+        if fence.over and fence.strange:
+            fence.asking = True
+            self.world.after(0.05 * self._chance.random(), self._learn_whose, fence)
         if not fence.over:
             self.world.after(RETRY, self.check)
             return
@@ -177,12 +181,31 @@ class Agents:
         if not self._reachable(node) or node not in self._connected:
             return
         run = self.isolator.site.run_of(fence.token)
+        strange: tuple[str, ...] = ()
         if run is not None and node in run.ranks:
-            run.vanish(node)
-        self.world.after(0.05 * self._chance.random(), self._answered, node, fence)
+            if not fence.steps and self._sheds(node, fence.token):
+                strange = (STEP,)
+            else:
+                run.vanish(node)
+        self.world.after(0.05 * self._chance.random(), self._answered, node, fence, strange)
 
-    def _answered(self, node: str, fence: Fence) -> None:
+    def _sheds(self, node: str, token: str) -> bool:
+        return self.world.chance(f"shedding {token} {node}").random() < self.world.scenario.shedding
+
+    def _learn_whose(self, fence: Fence) -> None:
+        """Ask the resource manager which steps the attempt's launchers have started; it may not say."""
+        if self.isolator.dead or fence is not self._fence:
+            return
+        if self._chance.random() < self.world.scenario.busy_manager:
+            fence.failed.append(f"nobody says whose {STEP} is")
+            fence.explained(())
+        elif fence.explained((STEP,)):
+            for node in fence.again(self.host.monotonic()):
+                self._ask(node, fence)
+        self.check()
+
+    def _answered(self, node: str, fence: Fence, strange: tuple[str, ...]) -> None:
         if not self.isolator.dead and self._reachable(node):
-            fence.answered(node, 1, 0, fence.number)
+            fence.answered(node, 1, 0, fence.number, strange)
             if fence is self._fence:
                 self.check()

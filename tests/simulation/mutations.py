@@ -27,6 +27,7 @@ from whesl.isolator import placing
 from whesl.isolator import recovery as isolator_recovery
 from whesl.isolator import state as isolator_state
 from whesl.isolator.events import RunStep
+from whesl.isolator.fencing import Fence
 from whesl.isolator.silence import Silence
 from whesl.journal import Clock
 from whesl.wire.delivery import Outbox
@@ -134,6 +135,16 @@ def grant_not_awaited() -> Any:
 def lease_ignored() -> Any:
     """A node that is cut off counts as rid of its processes at once."""
     return patch.object(Silence, "lease_over", lambda _self, _node, _now: True)
+
+
+def strange_steps_ignored() -> Any:
+    """What nothing tells the owner of counts as nobody's."""
+    real = Fence.answered
+
+    def answered(self: Fence, node: str, count: int, left: int, number: int = 0, _strange: Any = ()) -> None:
+        real(self, node, count, left, number)
+
+    return patch.object(Fence, "answered", answered)
 
 
 def fence_not_awaited() -> Any:
@@ -305,6 +316,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     request_done_twice,
     grant_not_awaited,
     lease_ignored,
+    strange_steps_ignored,
     fence_not_awaited,
     late_dependents_forgotten,
     news_not_repeated,

@@ -139,7 +139,8 @@ class Network(msgspec.Struct, frozen=True):
 
 class Scenario(msgspec.Struct, frozen=True):
     """One seed's world. ``unanswered``, ``deaf``: chances that the scheduler does what it is asked and does
-    not say so, or does nothing. ``stuck``: how often a kill does not succeed at first.
+    not say so, or does nothing. ``stuck``: how often a kill does not succeed at first. ``shedding``: how
+    many ranks have nothing left that a kill finds them by, so that only their manager knows whose they are.
     """
 
     seed: int
@@ -156,6 +157,7 @@ class Scenario(msgspec.Struct, frozen=True):
     busy_manager: float = 0.0
     failing_steps: float = 0.0
     stuck: float = 0.0
+    shedding: float = 0.0
     heartbeat: float = 15.0
     lease: float = 3.0
     coordinator_wait: float = 120.0
@@ -228,6 +230,7 @@ def draw(seed: int) -> Scenario:
         busy_manager=rng.choice((0.0, 0.4)),
         failing_steps=rng.choice((0.0, 0.0, 0.15)),
         stuck=rng.choice((0.0, 0.0, 0.2)),
+        shedding=random.Random(f"{seed}/shedding").choice((0.0, 0.0, 0.3)),
         heartbeat=rng.choice((10.0, 15.0, 30.0)),
         lease=rng.choice((1.0, 3.0)),
         coordinator_wait=rng.choice((60.0, 120.0)),

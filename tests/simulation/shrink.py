@@ -71,7 +71,7 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
                 yield change(scenario, clocks=clocks)
     if scenario.network != Network():
         yield change(scenario, network=Network())
-    for field in ("unanswered", "deaf", "busy_manager", "failing_steps", "stuck", "restless"):
+    for field in ("unanswered", "deaf", "busy_manager", "failing_steps", "stuck", "shedding", "restless"):
         if getattr(scenario, field):
             yield change(scenario, **{field: 0.0})
     used = {act.word for plan in scenario.tasks for act in plan.acts}
@@ -110,6 +110,7 @@ def told(scenario: Scenario) -> str:
             "busy_manager",
             "failing_steps",
             "stuck",
+            "shedding",
             "lease",
             "clocks",
         )
