@@ -183,6 +183,32 @@ HINTS = [
     ("DECLARE ENTITY WMS,", "leave out ,"),
     ('{"count": 1}', "backslash"),
     ("RECOVERY STEP E JOB NODE.ADD", "write: EXCEPTION RECOVERY STEP E JOB NODE.ADD"),
+    (f'{DETECT}DISK "/a" ABOVE 0.9', f'write: {DETECT}DISK "/a" ABOVE 90%'),
+    (f'{DETECT}LOG "x" stdout TIMEOUT 10 minutes', "times are seconds, written without a unit: 600"),
+    (f'{DETECT}LOG "x" stdout TIMEOUT 00:10:00', "times are seconds, written without a unit: 600"),
+    (f'{DETECT}LOG "x" stdout TIMEOUT 10:00', "times are seconds, written without a unit"),
+    (f'{DETECT}LOG "a" OR "b" stdout', 'for one of several texts write ANY ["a", "b"]'),
+    (f'{DETECT}MULTIPLE "a", "b" stdout', f'write: {DETECT}MULTIPLE ["a", "b"] stdout'),
+    (f"{DETECT}EXIT 1", "put CODE or SIGNAL before 1"),
+    (f"{DETECT}EXIT CODE != 0", "the form is: EXIT ANY [EXCEPT CODE n, ...]"),
+    (f"{DETECT}EXIT ANY EXCEPT 126, 127", f"write: {DETECT}EXIT ANY EXCEPT CODE 126, 127"),
+    (f"{DETECT}EXIT ANY BUT 2", "write EXIT ANY EXCEPT CODE"),
+    (f"{DETECT}HANG 300", "SILENCE TIMEOUT s watches all output"),
+    (f"{DETECT}SIGNAL SIGSEGV", f"write: {DETECT}EXIT SIGNAL SIGSEGV"),
+    ("DECLARE EXCEPTION A JOB_LEVEL JOB run", "write: DECLARE EXCEPTION A JOB_LEVEL JOB [run]"),
+    ("DECLARE EXCEPTION A JOB [run]", "the form is: DECLARE EXCEPTION name type JOB [job, ...]"),
+    ("DECLARE EXCEPTION A JOB_LEVEL JOB [a], LIMIT 3, ELSE FAIL", "no comma stands here"),
+    ("DECLARE EXCEPTION A JOB_LEVEL JOB [a] RETRY 3", "LIMIT says how often an exception is recovered"),
+    ("DECLARE EXCEPTION A JOB_LEVEL JOB [a] LIMIT=3", "values follow their word after a blank"),
+    ("EXCEPTION RECOVERY STEP E NODE.ADD", "the form is: EXCEPTION RECOVERY STEP exception entity"),
+    ("EXCEPTION RECOVERY STEP E JOB RESTART", "JOB.REPLACE does nothing else"),
+    ("EXCEPTION RECOVERY STEP E JOB NODE.ADD(count=1)", 'arguments stand in braces: {"name": value}'),
+    (
+        'EXCEPTION RECOVERY STEP E JOB NODE.REPLACE {"node": $node}',
+        'a placeholder stands in a text: "${name}"',
+    ),
+    ("// what is seen", "a comment begins with #"),
+    ("-- what is seen", "a comment begins with #"),
 ]
 
 
@@ -191,6 +217,14 @@ def test_what_was_meant(text: str, hint: str) -> None:
     (found, *others) = (d for d in findings(f"{HEADER}{text}\n") if d.line > HEADER.count("\n"))
     assert hint in found.hint
     assert {d.code for d in others} <= {"ESL040"}
+
+
+def test_what_is_no_entity_or_type_is_what_is_wrong() -> None:
+    """The grammar takes any word for one, and gives up behind it."""
+    (found, *_) = (d for d in findings("DECLARE EXCEPTION A JOB [run]\n"))
+    assert (found.column, found.expected) == (21, ("JOB_LEVEL", "WORKFLOW_LEVEL"))
+    (found, *_) = (d for d in findings("EXCEPTION RECOVERY STEP E NODE.ADD\n"))
+    assert (found.column, found.expected) == (27, ("SCHEDULER", "WMS", "JOB", "DEPENDENT_JOB"))
 
 
 def test_findings_of_meaning_stand_beside_those_of_form() -> None:

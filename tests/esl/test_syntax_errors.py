@@ -99,7 +99,7 @@ CASES = [
     (
         'EXCEPTION DETECTION A LOG "x" stdout TIMEOUT 3s',
         "ESL010",
-        "s",
+        "3s",
         ("WARMUP", "the end of the line"),
         "without a unit",
     ),

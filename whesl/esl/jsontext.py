@@ -46,6 +46,8 @@ def read(source: Source, word: Word) -> Arguments | None:
         values = json.loads(text, parse_int=_whole, parse_constant=lambda _: 0.0)
     except json.JSONDecodeError as error:
         hint = next((hint for start, hint in _HINTS.items() if error.msg.startswith(start)), "")
+        if text.startswith("$", error.pos):
+            hint = 'a placeholder stands in a text: "${name}"'
         at = min(word.start + error.pos, word.end - 1)
         source.findings.add(
             "ESL014",

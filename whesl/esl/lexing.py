@@ -31,6 +31,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 STATEMENT = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*(?:DECLARE|EXCEPTION|INCLUDE)(?![A-Za-z0-9_-])")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 _BRACES = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*"|[{}\[\]"]')
+UNUSUAL = "names with unusual characters stand in double quotes"
 _HINTS = {
     "\\": "a backslash stands at the end of a line, with nothing but blanks behind it",
     "'": 'a text stands in double quotes: "text"',
@@ -270,7 +271,7 @@ def _invalid(text: str, start: int, end: int) -> tuple[Problem, int]:
     while stop < end and text[stop] == character:
         stop += 1
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
-    hint = _HINTS.get(character, "names with unusual characters stand in double quotes")
+    hint = _HINTS.get(character, UNUSUAL)
     return Problem("ESL004", f"the character {shown} has no meaning here", start, stop, hint), stop
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -17,8 +17,9 @@ from antlr4.error.ErrorStrategy import BailErrorStrategy
 from whesl.esl._generated.ESLParser import ESLParser
 from whesl.esl.diagnostics import MAX_SUGGESTIONS
 from whesl.esl.expectation import expected
-from whesl.esl.lexing import Invalid, Lexeme, LexemeStream, statements
-from whesl.esl.repair import BEGINNINGS, Repair, accepts, reordered, repair
+from whesl.esl.forms import form, habit, seconds
+from whesl.esl.lexing import UNUSUAL, Invalid, Lexeme, LexemeStream, Problem, statements
+from whesl.esl.repair import BEGINNINGS, Repair, accepts, after_known, reordered, repair
 from whesl.esl.source import Part, Source
 from whesl.esl.spec import Entity, Level, Operation, ResourceKind
 from whesl.esl.syntax import Declared, Recovered, Statement
@@ -27,10 +28,6 @@ from whesl.esl.visitor import StatementVisitor
 # Words that begin statements of later versions.
 RESERVED = ("PREDICT",)
 
-_UNIT = re.compile(
-    r"(?:ms|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hour|hours|d)\Z", re.IGNORECASE
-)
-_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 OPERATIONS = frozenset(operation.value for operation in Operation)
 LEVELS = frozenset(level.value for level in Level)
@@ -225,6 +222,11 @@ class _Reader:
         at = max(offending.tokenIndex, first)
         end = _statement_end(lexemes, first, at)
         words = lexemes[first:end]
+        # What is wrong is the word that is no entity, type or the like, not the one behind it.
+        known = after_known(words[: at - first])
+        if known < at - first and not isinstance(offending, Invalid):
+            at = first + known
+            offending = lexemes[at]
         if at == first and above and accepts([*above, *words]):
             _explain(self._source, lexemes, first, offending, None)
             joined = self._statement([*above, *words])
@@ -352,65 +354,59 @@ def _explain(
             hint="take the statement out; docs/esl-reference.md lists what there is",
         )
         return
-    wanted = expected([lexeme.type for lexeme in lexemes[first:at]])
-    if isinstance(offending, Invalid):
-        _explain_invalid(source, offending, change, wanted)
-        return
+    written, wanted = lexemes[first:at], expected([lexeme.type for lexeme in lexemes[first:at]])
+    before = written[-1] if written else None
     if offending.type in (ESLParser.NEWLINE, Token.EOF):
-        _explain_end(source, lexemes, first, at, wanted, change)
+        _explain_end(source, written, offending, wanted, change)
         return
-    # Only words that are written as they stand in the list can be what was meant.
-    fixed = [word for word in wanted if word.isidentifier()]
-    start, end = (offending.start, offending.end)
+    code, start, end = "ESL010" if written else "ESL011", offending.start, offending.end
+    hint = habit(source.text, start)
+    if before is not None and before.type == ESLParser.NUMBER:
+        value, stop = seconds(source.text, before)
+        if stop > before.end:
+            start, end = before.start, stop
+            hint = "times are seconds, written without a unit" + (f": {value}" if value else "")
     if change is not None and change.quoted:
         start, end = change.about[0].start, change.about[1].end
+    if isinstance(offending, Invalid) and start == offending.start and (change is None or not change.quoted):
+        problem = offending.problem
+        hint = hint or _invalid_hint(problem, written)
+        findings.add(problem.code, problem.message, problem.start, problem.end, hint=hint)
+        return
+    # Only words that are written as they stand in the list can be what was meant.
+    fixed = [word for word in wanted if word.isidentifier()] if len(offending.text) > 2 else []
+    hint = hint or findings.nearest(offending.text, fixed) or (change.hint if change is not None else "")
     # Arguments in braces may go over several lines; the message stays on one.
     said = " ".join(source.text[start:end].replace("\r", "").replace("\\\n", " ").split())
     shown = said if len(said) <= _MAX_SHOWN else said[:_MAX_SHOWN] + "..."
-    slip = _slip(offending, lexemes[at - 1] if at > first else None)
-    hint = slip or findings.nearest(offending.text, fixed) or (change.hint if change is not None else "")
-    if at == first:
-        findings.add(
-            "ESL011",
-            f"no statement begins with {shown}",
-            start,
-            end,
-            hint=hint or "if the line belongs to the statement above, that one's line ends in a backslash",
-            expected=wanted,
-        )
-        return
-    hint = hint or _hint(offending, wanted)
-    message = (
-        f"{shown} is not in double quotes" if change is not None and change.quoted else f"unexpected {shown}"
-    )
-    findings.add("ESL010", message, start, end, hint=hint, expected=wanted)
+    if code == "ESL011":
+        message = f"no statement begins with {shown}"
+        hint = hint or "if the line belongs to the statement above, that one's line ends in a backslash"
+    elif change is not None and change.quoted:
+        code = offending.problem.code if isinstance(offending, Invalid) else code
+        message = f"{shown} is not in double quotes"
+    else:
+        message = f"unexpected {shown}"
+        hint = hint or _hint(offending, wanted) or form(lexemes[first : at + 1])
+    findings.add(code, message, start, end, hint=hint, expected=wanted)
 
 
-def _explain_invalid(
-    source: Source, offending: Invalid, change: Repair | None, wanted: tuple[str, ...]
-) -> None:
-    """Record characters that are no token; where a text may stand, it is what was meant."""
-    problem = offending.problem
-    if change is None or not change.quoted:
-        source.findings.add(problem.code, problem.message, problem.start, problem.end, hint=problem.hint)
-        return
-    start, end = change.about[0].start, change.about[1].end
-    said = source.text[start : min(end, start + _MAX_SHOWN)]
-    message = f"{said} is not in double quotes"
-    source.findings.add(problem.code, message, start, end, hint=change.hint, expected=wanted)
+def _invalid_hint(problem: Problem, written: Sequence[Lexeme]) -> str:
+    """Return what is said of characters that are no token: of one apart from names, the statement's form."""
+    beside = bool(written) and written[-1].end == problem.start
+    return problem.hint if problem.hint != UNUSUAL or beside else form(written) or problem.hint
 
 
 def _explain_end(
     source: Source,
-    lexemes: list[Lexeme],
-    first: int,
-    at: int,
+    written: list[Lexeme],
+    offending: Lexeme,
     wanted: tuple[str, ...],
     change: Repair | None,
 ) -> None:
     """Record that a statement ends too early."""
-    opened = [lexeme for lexeme in lexemes[first:at] if lexeme.type == ESLParser.OPEN]
-    closed = [lexeme for lexeme in lexemes[first:at] if lexeme.type == ESLParser.CLOSE]
+    opened = [lexeme for lexeme in written if lexeme.type == ESLParser.OPEN]
+    closed = [lexeme for lexeme in written if lexeme.type == ESLParser.CLOSE]
     if len(opened) > len(closed):
         bracket = opened[-1]
         source.findings.add(
@@ -422,22 +418,16 @@ def _explain_end(
             expected=wanted,
         )
         return
-    end = lexemes[at - 1].end if at > first else lexemes[at].start
-    hint = change.hint if change is not None else _CONTINUE
-    source.findings.add("ESL010", "the statement ends too early", end, end + 1, hint=hint, expected=wanted)
-
-
-def _slip(offending: Lexeme, before: Lexeme | None) -> str:
-    """Return what a number with a unit calls for."""
-    number = before is not None and before.type == ESLParser.NUMBER and before.end == offending.start
-    unit = _UNIT.match(offending.text)
-    if not number or not unit or before is None:
-        return ""
-    value = (
-        float(before.text[:_MAX_SHOWN])
-        * _SECONDS[offending.text[0].lower() if offending.text != "ms" else "ms"]
+    last = written[-1] if written else offending
+    hint = habit(source.text, last.start) or (change.hint if change is not None else "")
+    source.findings.add(
+        "ESL010",
+        "the statement ends too early",
+        last.end,
+        last.end + 1,
+        hint=hint or _CONTINUE,
+        expected=wanted,
     )
-    return f"times are seconds, written without a unit: {value:.10g}"
 
 
 def _hint(offending: Lexeme, wanted: tuple[str, ...]) -> str:
@@ -448,4 +438,6 @@ def _hint(offending: Lexeme, wanted: tuple[str, ...]) -> str:
         return f'put the text in double quotes: "{offending.text[:_MAX_SHOWN]}"'
     if offending.type in (ESLParser.DECLARE, ESLParser.EXCEPTION):
         return "each statement begins on a line of its own"
+    if offending.type == ESLParser.COMMA:
+        return "no comma stands here"
     return ""

@@ -147,7 +147,7 @@ class RecoveryCheck:
                 self._value(known[name], arguments.values[name], *arguments.places[name])
         # Each of the others may be one that is missing, under a wrong name.
         missing = missing[len(unknown) :]
-        if missing:
+        if missing and not strange:
             place = statement.arguments or statement.operation
             several = "s" if len(missing) > 1 else ""
             self._findings.add(

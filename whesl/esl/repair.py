@@ -58,7 +58,13 @@ def repair(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
     """
     if len(words) > MAX_WORDS:
         return None
-    return _quoted(text, words, at) or reordered(words) or _inserted(words, at) or _left_out(words, at)
+    return (
+        _quoted(text, words, at)
+        or reordered(words)
+        or _inserted(words, at)
+        or _bracketed(words, at)
+        or _left_out(words, at)
+    )
 
 
 def reordered(words: Sequence[Lexeme]) -> Repair | None:
@@ -84,6 +90,17 @@ def accepts(words: Iterable[Lexeme], state: int | None = None) -> bool:
         if at == walk.DEAD:
             return False
     return walk.ends(at)
+
+
+def after_known(words: Sequence[Lexeme]) -> int:
+    """Return how many words can stand as they do, with entities and the like that there are."""
+    walk = automaton()
+    state = walk.start
+    for number, word in enumerate(words):
+        state = walk.step(state, word.type, word.text)
+        if state == walk.DEAD:
+            return number
+    return len(words)
 
 
 def _after(words: Iterable[Lexeme]) -> int:
@@ -153,11 +170,40 @@ def _inserted(words: Sequence[Lexeme], at: int) -> Repair | None:
             word = Lexeme(fitting[0], written, offset, 0)
             word.end = offset
             found = [*words[:place], word, *words[place:]]
+            if written == "%" and float(words[place - 1].text) < 1:
+                # Somebody thinks of a share.
+                percent = f"{float(words[place - 1].text) * 100:.10g}"
+                found[place - 1] = Lexeme(ESLParser.NUMBER, percent, words[place - 1].start, 0)
+                found[place - 1].end = words[place - 1].end
             here = words[min(place, len(words) - 1)]
             comma = "put a comma between two entries: " if written == "," else "write: "
             return Repair(found, f"{comma}{_shown(found, place)}", (here, here))
         if fitting:
+            if place >= len(words):
+                return None
+            some = one_of([keyword(kind).strip("'") for kind in fitting])
+            here = words[place]
+            return Repair(list(words), f"put {some} before {here.text[:40]}", (here, here), complete=False)
+    return None
+
+
+def _bracketed(words: Sequence[Lexeme], at: int) -> Repair | None:
+    """Put words into brackets: of a list."""
+    state = automaton().step(_after(words[:at]), ESLParser.OPEN, KEYWORD)
+    for end in range(at + 1, len(words) + 1):
+        if state == automaton().DEAD:
             return None
+        state = automaton().step(state, words[end - 1].type, words[end - 1].text)
+        closed = automaton().step(state, ESLParser.CLOSE, KEYWORD)
+        if closed != automaton().DEAD and accepts(words[end:], closed):
+            opening, closing = (
+                Lexeme(ESLParser.OPEN, "[", words[at].start, 0),
+                Lexeme(ESLParser.CLOSE, "]", 0, 0),
+            )
+            opening.end = opening.start
+            closing.start = closing.end = words[end - 1].end
+            found = [*words[:at], opening, *words[at:end], closing, *words[end:]]
+            return Repair(found, f"write: {_shown(found, at)}", (words[at], words[end - 1]))
     return None
 
 
@@ -173,7 +219,8 @@ def _left_out(words: Sequence[Lexeme], at: int) -> Repair | None:
         return None
     said = dict.fromkeys(" ".join(words[place].text.split())[:40] for place in reversed(places))
     word, found = words[places[0]], [*words[: places[0]], *words[places[0] + 1 :]]
-    return Repair(found, f"leave out {one_of(list(said))}", (word, word), complete=False)
+    complete = isinstance(word, Invalid) and word.problem.code == "ESL004"  # no name is lost with it
+    return Repair(found, f"leave out {one_of(list(said))}", (word, word), complete=complete)
 
 
 # The order ----------------------------------------------------------------------------------------
