@@ -15,7 +15,7 @@ import pytest
 
 from whesl.rjms.local import daemons, protocol
 from whesl.rjms.local.cluster import Cluster
-from whesl.rjms.local.records import Job, Partition, Settings
+from whesl.scheduling.records import Job, Partition, Settings
 
 DEADLINE = 40.0
 

@@ -24,11 +24,11 @@ from whesl.rjms.local.commands.show import node_state
 from whesl.rjms.local.daemons import command_prefix
 from whesl.rjms.local.environment import cleaned
 from whesl.rjms.local.protocol import NodeView
-from whesl.rjms.local.records import Dependency, Job, JobSpec
 from whesl.rjms.port import AllocationInfo, JobRecord, JobRequest, NodeRecord, Step, StepRequest
 from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.records import comment_for, remarked
 from whesl.rjms.slurm.states import reason_text
+from whesl.scheduling.records import Dependency, Job, JobSpec
 
 # How long a node may take to answer; one that hangs is treated as one that does not live, in seconds.
 NODE_TIMEOUT = 1.0

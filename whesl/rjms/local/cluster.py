@@ -12,7 +12,7 @@ from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.rjms.local.channel import Channel, Directory, ask
 from whesl.rjms.local.protocol import AnyMessage, Failed, Message
-from whesl.rjms.local.records import Settings
+from whesl.scheduling.records import Settings
 
 DEFAULT_NAME = "default"
 SERVER = "server"

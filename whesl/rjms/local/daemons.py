@@ -20,7 +20,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.rjms.local import processes, protocol
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.environment import cleaned
-from whesl.rjms.local.records import Settings
+from whesl.scheduling.records import Settings
 
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "sinfo", "sacct", "scontrol")
 START_TIMEOUT = 30.0

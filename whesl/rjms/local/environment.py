@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from whesl.rjms.hostlist import compress
-from whesl.rjms.local.records import Job, Settings, Step
+from whesl.scheduling.records import Job, Settings, Step
 
 CLUSTER = "WHESL_LOCAL_CLUSTER"
 NODE = "WHESL_LOCAL_NODE"

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from whesl.rjms.local.records import Job, JobSpec, Settings, SignalNumber, Step, StepWish
+from whesl.scheduling.records import Job, JobSpec, Settings, SignalNumber, Step, StepWish
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag=str.lower):

@@ -14,13 +14,14 @@ import msgspec
 
 from whesl.model.errors import RefusedError, WheslError
 from whesl.model.states import JobState
-from whesl.rjms.local import actions, environment, protocol
+from whesl.rjms.local import environment, protocol
 from whesl.rjms.local.channel import Channel
 from whesl.rjms.local.cluster import Cluster
-from whesl.rjms.local.core import Core
-from whesl.rjms.local.records import Job
 from whesl.rjms.local.store import Store
 from whesl.rjms.local.waits import QueueWait
+from whesl.scheduling import actions
+from whesl.scheduling.core import Core
+from whesl.scheduling.records import Job
 
 # After the server's restart, how long srun has to come back before its step or job counts as abandoned.
 OWNER_GRACE = 5.0

@@ -10,7 +10,7 @@ import msgspec
 
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
-from whesl.rjms.local.records import Job, Node, Step
+from whesl.scheduling.records import Job, Node, Step
 
 _Record = TypeVar("_Record", Job, Step, Node)
 _TABLES = """

@@ -15,7 +15,7 @@ from whesl.rjms.hostlist import compress
 from whesl.rjms.local.commands import show
 from whesl.rjms.local.environment import file_name
 from whesl.rjms.local.protocol import NodeView
-from whesl.rjms.local.records import Job, Settings
+from whesl.scheduling.records import Job, Settings
 
 VERSIONS = {"": 38, "list": 38, "v0.0.38": 38, "v0.0.39": 39, "v0.0.40": 40}
 

@@ -14,7 +14,7 @@ from typing import Any
 from whesl.model.errors import UsageError
 from whesl.rjms.local.commands import options
 from whesl.rjms.local.environment import cleaned
-from whesl.rjms.local.records import Dependency, JobSpec
+from whesl.scheduling.records import Dependency, JobSpec
 
 # Understood by both, and either carried out or without meaning on virtual nodes (memory, GPUs, mail, ...).
 COMMON = """

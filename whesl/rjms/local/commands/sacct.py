@@ -13,7 +13,7 @@ from whesl.rjms.hostlist import compress
 from whesl.rjms.local import protocol
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, show
-from whesl.rjms.local.records import Job, Step
+from whesl.scheduling.records import Job, Step
 
 OPTIONS = options.table("""
 accounts/A= allocations/X allclusters/L allusers/a array brief/b clusters/M= completion/c

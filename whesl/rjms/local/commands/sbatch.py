@@ -13,7 +13,7 @@ from whesl.rjms.local import protocol
 from whesl.rjms.local.channel import ChannelClosedError
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, request
-from whesl.rjms.local.records import Job
+from whesl.scheduling.records import Job
 
 OPTIONS = options.table(
     request.COMMON

@@ -11,7 +11,7 @@ from whesl.rjms.local import protocol
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, show
 from whesl.rjms.local.commands.request import signal_number
-from whesl.rjms.local.records import Job
+from whesl.scheduling.records import Job
 
 OPTIONS = options.table("""
 account/A= batch/b clusters/M= ctld full/f help hurry/H interactive/i jobname/n= me name/n= nodelist/w=

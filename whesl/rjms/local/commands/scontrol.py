@@ -13,7 +13,7 @@ from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, show
 from whesl.rjms.local.environment import file_name, node_set
 from whesl.rjms.local.protocol import NodeView
-from whesl.rjms.local.records import Job, Settings
+from whesl.scheduling.records import Job, Settings
 
 OPTIONS = options.table(
     "all/a clusters/M= details/d federation/F future help/h hide local oneliner/o quiet/Q usage "

@@ -11,7 +11,7 @@ from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 from whesl.rjms.hostlist import compress
 from whesl.rjms.local.protocol import NodeView
-from whesl.rjms.local.records import Job
+from whesl.scheduling.records import Job
 
 COMPACT = {
     JobState.PENDING: "PD",

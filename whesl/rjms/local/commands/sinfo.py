@@ -13,7 +13,7 @@ from whesl.rjms.local import protocol
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, show
 from whesl.rjms.local.protocol import NodeView
-from whesl.rjms.local.records import Partition
+from whesl.scheduling.records import Partition
 
 OPTIONS = options.table("""
 Format/O= Node/N all/a clusters/M= dead/d exact/e federation format/o= help hide iterate/i= json?

@@ -6,7 +6,7 @@ import os
 
 from whesl.model.errors import RefusedError
 from whesl.rjms.local.environment import file_name
-from whesl.rjms.local.records import Job, Step
+from whesl.scheduling.records import Job, Step
 
 PER_TASK = ("%t", "%n", "%N")
 

@@ -13,7 +13,7 @@ from whesl.rjms.hostlist import compress
 from whesl.rjms.local import protocol
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, show
-from whesl.rjms.local.records import Job
+from whesl.scheduling.records import Job
 
 OPTIONS = options.table("""
 account/A= all/a array/r array-unique clusters/M= federation Format/O= format/o= help hide iterate/i= job/j=

@@ -15,7 +15,7 @@ from whesl.rjms.local.commands import options, request
 from whesl.rjms.local.commands.sinks import Sinks
 from whesl.rjms.local.commands.step_client import StepClient, input_wanted, say
 from whesl.rjms.local.environment import of_step
-from whesl.rjms.local.records import Job, Step, StepWish
+from whesl.scheduling.records import Job, Step, StepWish
 
 OPTIONS = options.table(
     request.COMMON

@@ -19,8 +19,8 @@ from whesl.rjms.local import protocol
 from whesl.rjms.local.channel import Channel, ChannelClosedError
 from whesl.rjms.local.cluster import SERVER, Cluster
 from whesl.rjms.local.commands.sinks import Sinks
-from whesl.rjms.local.records import Job, Step, StepWish
-from whesl.rjms.local.steps import KILLED
+from whesl.scheduling.records import Job, Step, StepWish
+from whesl.scheduling.steps import KILLED
 
 RECONNECT = 0.2
 INPUT_CHUNK = 64 * 1024

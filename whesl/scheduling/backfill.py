@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from whesl.model.states import JobState
-from whesl.rjms.local.fitting import choose
-from whesl.rjms.local.records import Job, Share
+from whesl.scheduling.fitting import choose
+from whesl.scheduling.records import Job, Share
 
 
 class Release(NamedTuple):

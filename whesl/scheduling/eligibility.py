@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from whesl.model.states import JobState
-from whesl.rjms.local.records import Dependency, Job
+from whesl.scheduling.records import Dependency, Job
 
 Select = Callable[[int], list[Job]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from whesl.rjms.local.records import JobSpec, Share
+from whesl.scheduling.records import JobSpec, Share
 
 
 def needed_tasks(spec: JobSpec) -> int:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rjms.local.simulation import START, Simulation
+from tests.scheduling.simulation import START, Simulation
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
-from whesl.rjms.local.actions import (
+from whesl.scheduling.actions import (
     Signal,
     StartBatch,
     StepRefused,
     Terminate,
 )
-from whesl.rjms.local.core import Core
-from whesl.rjms.local.records import Dependency, Partition, StepWish
+from whesl.scheduling.core import Core
+from whesl.scheduling.records import Dependency, Partition, StepWish
 
 
 def started(simulation: Simulation, job: int) -> float:

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.rjms.local.simulation import START, Simulation
+from tests.scheduling.simulation import START, Simulation
 from whesl.model.states import JobState
-from whesl.rjms.local.fitting import spread
 from whesl.rjms.local.waits import QueueWait
+from whesl.scheduling.fitting import spread
 
 NODES = 4
 LONG_ENOUGH = 4000.0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rjms.local.simulation import Simulation
+from tests.scheduling.simulation import Simulation
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
-from whesl.rjms.local.actions import (
+from whesl.scheduling.actions import (
     DropNode,
     Terminate,
 )
-from whesl.rjms.local.core import Core
-from whesl.rjms.local.records import Partition
+from whesl.scheduling.core import Core
+from whesl.scheduling.records import Partition
 
 
 def test_a_lost_node_is_noticed_only_after_the_timeout() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from whesl.rjms.local.records import Step
+from whesl.scheduling.records import Step
 
 
 class StartBatch(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.rjms.local.simulation import Simulation
-from whesl.rjms.local import core
-from whesl.rjms.local.eligibility import Select, not_ready
-from whesl.rjms.local.records import Dependency, Job, JobSpec
+from tests.scheduling.simulation import Simulation
+from whesl.scheduling import core
+from whesl.scheduling.eligibility import Select, not_ready
+from whesl.scheduling.records import Dependency, Job, JobSpec
 
 LONG = 2000
 

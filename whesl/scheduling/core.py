@@ -18,12 +18,12 @@ import msgspec
 
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
-from whesl.rjms.local.actions import Signal, StartBatch, Terminate
-from whesl.rjms.local.backfill import Machine, release_of, schedule
-from whesl.rjms.local.eligibility import not_ready
-from whesl.rjms.local.fitting import choose
-from whesl.rjms.local.lifecycle import Lifecycle
-from whesl.rjms.local.records import Job, JobSpec, StepWish
+from whesl.scheduling.actions import Signal, StartBatch, Terminate
+from whesl.scheduling.backfill import Machine, release_of, schedule
+from whesl.scheduling.eligibility import not_ready
+from whesl.scheduling.fitting import choose
+from whesl.scheduling.lifecycle import Lifecycle
+from whesl.scheduling.records import Job, JobSpec, StepWish
 
 replace = msgspec.structs.replace
 

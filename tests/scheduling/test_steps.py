@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rjms.local.simulation import Simulation
+from tests.scheduling.simulation import Simulation
 from whesl.model.errors import RefusedError
-from whesl.rjms.local.actions import (
+from whesl.scheduling.actions import (
     Signal,
     StepChanged,
     StepDelayed,
     StepRefused,
 )
-from whesl.rjms.local.records import StepWish
+from whesl.scheduling.records import StepWish
 
 
 def test_steps_share_the_job_s_cpus() -> None:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import msgspec
 
 from whesl.model.states import JobState
-from whesl.rjms.local.actions import Action, JobChanged
-from whesl.rjms.local.records import Job, Node, Settings, Step
-from whesl.rjms.local.steps import StepTable
+from whesl.scheduling.actions import Action, JobChanged
+from whesl.scheduling.records import Job, Node, Settings, Step
+from whesl.scheduling.steps import StepTable
 
 replace = msgspec.structs.replace
 _ACTIVE = (JobState.RUNNING, JobState.COMPLETING)

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whesl.rjms.local.actions import Action, Signal, StepChanged, StepDelayed, StepGranted, StepRefused
-from whesl.rjms.local.fitting import spread
-from whesl.rjms.local.records import Job, Step, StepShare, StepWish
+from whesl.scheduling.actions import Action, Signal, StepChanged, StepDelayed, StepGranted, StepRefused
+from whesl.scheduling.fitting import spread
+from whesl.scheduling.records import Job, Step, StepShare, StepWish
 
 replace = msgspec.structs.replace
 KILLED = 128 + signal.SIGKILL

@@ -6,9 +6,9 @@ import heapq
 import itertools
 from collections.abc import Callable
 
-from whesl.rjms.local.actions import Action, StartBatch, StepGranted, Terminate
-from whesl.rjms.local.core import Core
-from whesl.rjms.local.records import Job, JobSpec, Partition, Settings
+from whesl.scheduling.actions import Action, StartBatch, StepGranted, Terminate
+from whesl.scheduling.core import Core
+from whesl.scheduling.records import Job, JobSpec, Partition, Settings
 
 START = 1000.0
 

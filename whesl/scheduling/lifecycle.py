@@ -10,9 +10,9 @@ import msgspec
 
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
-from whesl.rjms.local.actions import DropNode, StartBatch, Terminate
-from whesl.rjms.local.ledger import Ledger
-from whesl.rjms.local.records import Job, Share
+from whesl.scheduling.actions import DropNode, StartBatch, Terminate
+from whesl.scheduling.ledger import Ledger
+from whesl.scheduling.records import Job, Share
 
 replace = msgspec.structs.replace
 
