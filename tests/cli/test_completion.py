@@ -68,7 +68,7 @@ def test_what_is_offered() -> None:
     assert offered("cancel study/") == ["study/solve_CASE.1", "study/solve_CASE.2"]
     assert offered("cancel solve") == ["solve_CASE.0", "solve_CASE.1", "solve_CASE.2"], "by name alone"
     assert offered("status --w") == ["--watch"]
-    assert offered("nodes forget n") == ["n07"]
+    assert offered("nodes clear n") == ["n07"]
     assert offered("coordinator sta") == ["start", "status"]
 
 

@@ -169,9 +169,27 @@ class TestCommandLine:
         (node,) = json.loads(whesl("nodes", "--json").stdout)["nodes"]
         assert (node["node"], node["reason"], node["source"]) == ("n7", "flaky", "user")
         assert "flaky" in whesl("nodes").stdout
-        wrong = whesl("nodes", "forget", "n8")
+        wrong = whesl("nodes", "clear", "n8")
         assert wrong.returncode == 1 and "n7" in wrong.stderr
-        assert whesl("nodes", "forget", "n7").returncode == 0
+        assert whesl("nodes", "clear", "n7").returncode == 0
+
+    def test_nodes_are_cleared_as_people_type_it(self, home: Path) -> None:
+        def avoided() -> list[str]:
+            return [row["node"] for row in json.loads(whesl("nodes", "--json").stdout)["nodes"]]
+
+        for node in ("n01", "n02", "n03", "n04", "n05", "n06"):
+            assert whesl("nodes", "add", node).returncode == 0
+        wrong = whesl("nodes", "clear", "n01", "n7")
+        assert wrong.returncode == 1 and "nothing was cleared" in wrong.stderr
+        assert len(avoided()) == 6
+        assert whesl("nodes", "clear", "n01", "n[02-03]").returncode == 0
+        assert avoided() == ["n04", "n05", "n06"]
+        assert whesl("nodes", "--clear", "n04").returncode == 0
+        assert whesl("nodes", "clear").returncode == 2
+        assert whesl("nodes", "clear", "n[").returncode == 2
+        assert whesl("nodes", "clear", "--all").returncode == 0
+        assert avoided() == []
+        assert whesl("nodes", "clear", "--all").returncode == 0
 
     def test_resume_waits_and_explains(self, home: Path, isolator: Callable[..., Isolator]) -> None:
         start.ensure_running(home)

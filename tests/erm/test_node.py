@@ -53,7 +53,7 @@ def test_a_bad_node_s_memory_expires() -> None:
 
 
 def test_without_a_usable_spare_the_exception_s_else_applies_and_the_node_is_remembered() -> None:
-    given = context(nodes=NodeSet(active=("n01", "n02"), spares=("n04",)), bad_nodes=(bad("n04"),))
+    given = context(nodes=NodeSet(active=("n01", "n02"), spares=("n04",)), silent=("n04",))
     result = run("NODE.REPLACE", {}, FAILED, given=given)
     assert (result.outcome, result.reason) == (Outcome.FAIL, "spares-exhausted")
     assert result.nodes is None
@@ -124,4 +124,7 @@ def test_add_takes_good_spares() -> None:
     assert result.nodes.active == ("n01", "n02", "n03", "n05")
     assert result.nodes.spares == ("n04",)
     result = run("NODE.ADD", {"count": 2}, given=context(bad_nodes=(bad("n04"),)))
+    assert result.nodes is not None and result.nodes.spares == ()
+    assert result.note == "n05, n04 taken into use, as no other spare is left: n04 (r; 2 min more)"
+    result = run("NODE.ADD", {"count": 2}, given=context(silent=("n04",)))
     assert (result.outcome, result.reason) == (Outcome.FAIL, "spares-exhausted")

@@ -86,7 +86,7 @@ def test_detections(detection: str, sentence: str) -> None:
             ' "mode": "move", "min_free": 5}',
             ("below /c is moved below the first with room of /a or /b", "5 bytes free"),
         ),
-        ('NODE.REPLACE {"node": "${host}"}', ("the node ${host}", "for 1 day", "restarts on the same nodes")),
+        ('NODE.REPLACE {"node": "${host}"}', ("the node ${host}", "1 h to 24 h", "on the same nodes")),
         ('NODE.REMOVE {"unknown": "fail", "expires": 60, "min_nodes": 2}', ("1 min", "fails", "2 or more")),
         ('NODE.ADD {"count": 2}', ("2 spares of the allocation are taken into use",)),
         ("NODE.ADD", ("a spare of the allocation is taken into use",)),

@@ -27,6 +27,7 @@ from whesl.coordinator.state import (
 )
 from whesl.detect.transform import History
 from whesl.esl.spec import Spec
+from whesl.model.avoidance import repeated
 from whesl.model.evidence import Raised
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration, Workflow
@@ -429,11 +430,7 @@ def _job_cancelled(state: State, data: Data, _time: float) -> State:
 
 def _bad_node(state: State, data: Data, _time: float) -> State:
     bad = msgspec.convert(data["bad_node"], BadNode)
-    known = state.bad_nodes.get(bad.node)
-    if known is not None:
-        # Several steps of one recovery may say it, each with the time of the exception.
-        again = bad.time > known.time
-        bad = msgspec.structs.replace(bad, count=known.count + again, first=known.first or known.time)
+    bad = repeated(state.bad_nodes.get(bad.node), bad)
     return msgspec.structs.replace(state, bad_nodes={**state.bad_nodes, bad.node: bad})
 
 

@@ -166,6 +166,7 @@ def _add_node(turn: Turn, message: Command) -> dict[str, Any]:
         time=turn.now,
         expires=turn.now + hours * 3600.0,
         source="user",
+        chosen=True,
     )
     turn.record("bad-node", bad_node=bad)
     body: dict[str, Any] = msgspec.to_builtins(bad)

@@ -23,13 +23,13 @@ from whesl.coordinator.planning import exception_of
 from whesl.coordinator.state import Recovery, RequeueEntry, TaskEntry
 from whesl.coordinator.turn import Turn
 from whesl.esl.spec import Otherwise
+from whesl.model.avoidance import SECONDS
 from whesl.model.states import JobState, TaskState
-from whesl.model.workflow import BadNode
+from whesl.model.workflow import BadNode, Grade
 from whesl.rjms.port import JobRecord
 from whesl.wire.messages import EscalationDecision
 
 SPENT = "the job was run again already, and is not run a third time"
-BAD_NODE_HOURS = 24
 # Reasons that mean another set of nodes would do.
 _ALLOCATION = frozenset({"spares-exhausted", "allocation-lost"})
 _STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
@@ -121,7 +121,7 @@ def pursue(turn: Turn, order: RequeueEntry) -> None:
     if order.status == "decided":
         turn.do(AskRequeue(token=order.token, rjms=order.rjms, job_id=order.job_id))
     elif order.status == "begun":
-        exclude = tuple(bad.node for bad in turn.bad_nodes())
+        exclude = tuple(bad.node for bad in turn.bad_nodes() if bad.excluded)
         turn.do(
             Requeue(
                 token=order.token,
@@ -327,7 +327,7 @@ def _batch_host_lost(turn: Turn, entry: TaskEntry, record: JobRecord) -> None:
             reason="lost under a job, by the scheduler's word",
             task=entry.id,
             time=turn.now,
-            expires=turn.now + BAD_NODE_HOURS * 3600.0,
+            expires=turn.now + SECONDS[Grade.LOST],
             source="scheduler",
         )
         turn.record("bad-node", bad_node=bad, task=entry.id)

@@ -27,11 +27,13 @@ from whesl.erm import arguments as args
 from whesl.erm import filesystem
 from whesl.erm.handlers import run_handler
 from whesl.erm.plan import Outcome, StepResult
+from whesl.erm.suspect import grade_of
 from whesl.esl.spec import Entity, Operation, ResourceKind
+from whesl.model.avoidance import SECONDS
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
-from whesl.model.workflow import BadNode, Configuration
+from whesl.model.workflow import BadNode, Configuration, Grade
 from whesl.rjms.port import JobRecord, Scheduler
 
 _LATER = (TransientError, CouldNotObserveError)
@@ -180,16 +182,19 @@ def _job_replaces_node(job: _Job) -> bool:
     )
 
 
-def _bad_node(job: _Job, node: str, expires: float) -> BadNode:
+def _bad_node(job: _Job, node: str, expires: float | None) -> BadNode:
     raised = job.recovery.raised
+    grade = grade_of(job.own.level) if node == job.own.suspect else Grade.BLAMED
     why = f" ({job.own.because})" if job.own.because else ""
     return BadNode(
         node=node,
         reason=f"{raised.exception} of {job.entry.id}{why}",
         task=job.entry.id,
         time=raised.time,
-        expires=raised.time + expires,
+        expires=raised.time + (SECONDS[grade] if expires is None else expires),
         source="coordinator",
+        grade=grade,
+        chosen=expires is not None,
     )
 
 

@@ -104,6 +104,7 @@ def _own_step(
         handler=handler,
         suspect=suspect.node if about_node else "",
         because=suspect.because if about_node else "",
+        level=suspect.level if about_node else 0,
     )
 
 

@@ -138,6 +138,7 @@ class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
     handler: str | None = None
     suspect: str = ""
     because: str = ""
+    level: int = 0
 
     @property
     def name(self) -> str:

@@ -17,7 +17,6 @@ from whesl.esl.arguments import signal_number
 from whesl.esl.spec import Operation, ResourceKind
 
 HANDLER_TIMEOUT = 60.0
-BAD_NODE_EXPIRY = 86_400.0
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,11 +52,14 @@ class FilesystemChange(Arguments, frozen=True, kw_only=True):
 
 
 class NodeReplace(Arguments, frozen=True, kw_only=True):
-    """``node``: overrules the evidence; ``unknown``: what to do without a suspect; ``expires``: seconds."""
+    """``node``: overrules the evidence; ``unknown``: what to do without a suspect.
+
+    ``expires``: seconds; None for what the evidence is worth (``whesl.model.avoidance``).
+    """
 
     node: str = ""
     unknown: Literal["restart", "fail", "pause"] = "restart"
-    expires: float = BAD_NODE_EXPIRY
+    expires: float | None = None
 
 
 class NodeRemove(NodeReplace, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from whesl.erm.arguments import JobAdd, JobRemove, JobReplace
-from whesl.erm.node import SPARES_EXHAUSTED, avoided
+from whesl.erm.node import SPARES_EXHAUSTED, in_order, silent
 from whesl.erm.plan import Context, Outcome, PlanStep, RecoveryError, StepResult, capture_values
 from whesl.model.allocation import NodeSet
 
@@ -69,16 +69,15 @@ def _resized(wanted: int, now: float, context: Context) -> NodeSet:
         return msgspec.structs.replace(
             nodes, active=nodes.active[:wanted], spares=(*nodes.spares, *nodes.active[wanted:])
         )
-    avoid = avoided(context, now)
-    usable = tuple(spare for spare in nodes.spares if spare not in avoid)
+    spares, gone = in_order(context, now), silent(context)
+    usable = tuple(spare for spare in spares if spare not in gone)
     if len(usable) < missing:
         raise RecoveryError(
             f"JOB.REPLACE: {wanted} nodes are wanted, {len(nodes.active) + len(usable)} are usable",
             hint="reserve more spares",
             reason=SPARES_EXHAUSTED,
         )
-    rest = tuple(spare for spare in nodes.spares if spare not in usable)
-    return msgspec.structs.replace(nodes, spares=(*usable, *rest)).add(missing)
+    return msgspec.structs.replace(nodes, spares=spares).add(missing)
 
 
 def add(step: PlanStep, arguments: JobAdd, context: Context, runner: RunsCommands) -> StepResult:

@@ -7,13 +7,16 @@ under suspicion but alive leaves the launcher's node set like any other; the scr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import msgspec
 
 from whesl.erm.arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.erm.plan import Context, Outcome, PlanStep, RecoveryError, StepResult
-from whesl.erm.suspect import match_node
+from whesl.erm.suspect import grade_of, match_node
 from whesl.model.allocation import NodeSet
-from whesl.model.workflow import BadNode, Configuration
+from whesl.model.avoidance import SECONDS, told
+from whesl.model.workflow import BadNode, Configuration, Grade
 
 SPARES_EXHAUSTED = "spares-exhausted"
 _UNKNOWN = {"restart": Outcome.CONTINUE, "fail": Outcome.FAIL, "pause": Outcome.PAUSE}
@@ -29,17 +32,22 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
     bad = _bad_node(step, arguments, node)
     if node in context.nodes.spares:
         return _changed(context, context.nodes.remove(node), bad, f"spare {node} is no longer considered")
+    now = step.raised.time
+    nodes = msgspec.structs.replace(context.nodes, spares=in_order(context, now))
     try:
-        nodes = context.nodes.replace(node, avoid=avoided(context, step.raised.time))
+        nodes = nodes.replace(node, avoid=silent(context))
     except LookupError:
+        there = ", ".join(f"{spare} is silent" for spare in context.nodes.spares) or "there is none"
         return StepResult(
             outcome=Outcome.FAIL,
             reason=SPARES_EXHAUSTED,
-            note=f"{node} is to be replaced ({step.because or 'as specified'}), but no usable spare is left",
+            note=f"{node} is to be replaced ({step.because or 'as specified'}), but no usable spare is left: "
+            f"{there}",
             bad_nodes=(bad,),
         )
+    took = nodes.swapped[node]
     stays = "; the script itself stays on it" if node == context.batch_host else ""
-    return _changed(context, nodes, bad, f"{node} replaced by {nodes.swapped[node]}{stays}")
+    return _changed(context, nodes, bad, f"{node} replaced by {took}{_although(context, [took], now)}{stays}")
 
 
 def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResult:
@@ -63,32 +71,60 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
 
 def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
     """Take spares into use, those not known as bad."""
-    avoid = avoided(context, step.raised.time)
-    good = tuple(node for node in context.nodes.spares if node not in avoid)
-    if len(good) < arguments.count:
+    now = step.raised.time
+    spares = in_order(context, now)
+    usable = len(spares) - len(silent(context) & set(spares))
+    if usable < arguments.count:
         return StepResult(
             outcome=Outcome.FAIL,
             reason=SPARES_EXHAUSTED,
-            note=f"{arguments.count} more nodes are wanted, {len(good)} usable spares are left",
+            note=f"{arguments.count} more nodes are wanted, {usable} usable spares are left",
         )
-    rest = tuple(node for node in context.nodes.spares if node in avoid)
-    nodes = msgspec.structs.replace(context.nodes, spares=(*good, *rest)).add(arguments.count)
+    nodes = msgspec.structs.replace(context.nodes, spares=spares).add(arguments.count)
+    took = spares[: arguments.count]
     return StepResult(
         nodes=nodes,
         configuration=_configuration(context, nodes),
-        note=f"{', '.join(good[: arguments.count])} taken into use",
+        note=f"{', '.join(took)} taken into use{_although(context, took, now)}",
     )
 
 
-def avoided(context: Context, now: float) -> frozenset[str]:
-    """Return the nodes not to be used: silent ones, and those that the memory calls bad at ``now`` (s)."""
+def in_order(context: Context, now: float) -> tuple[str, ...]:
+    """Return the spares, the best first: those that are avoided after all others, silent ones last.
+
+    Args:
+        context: the task.
+        now: seconds since the epoch; what the memory of bad nodes has forgotten by then is as good as any.
+    """
+    gone, worse = silent(context), _avoided(context, now)
+    return tuple(sorted(context.nodes.spares, key=lambda node: (node in gone, node in worse)))
+
+
+def silent(context: Context) -> frozenset[str]:
+    """Return the nodes of the allocation that cannot be used at all."""
+    return _named(context, context.silent)
+
+
+def _avoided(context: Context, now: float) -> frozenset[str]:
     bad = {entry.node for entry in context.bad_nodes if entry.expires > now}
-    excluded = set(context.configuration.excluded_nodes)
-    return frozenset(
-        node
-        for node in context.nodes.all
-        if any(match_node(name, [node]) for name in {*bad, *context.silent, *excluded})
-    )
+    return _named(context, {*bad, *context.configuration.excluded_nodes})
+
+
+def _named(context: Context, names: Iterable[str]) -> frozenset[str]:
+    wanted = tuple(names)
+    return frozenset(node for node in context.nodes.all if any(match_node(name, [node]) for name in wanted))
+
+
+def _although(context: Context, took: Sequence[str], now: float) -> str:
+    """Return which of the nodes that were taken are avoided, and why; an empty string for none."""
+    said = []
+    for node in took:
+        known = [bad for bad in context.bad_nodes if bad.expires > now and match_node(bad.node, [node])]
+        if known:
+            said.append(told(known[-1], now))
+        elif node in _avoided(context, now):
+            said.append(f"{node} (excluded by an earlier recovery)")
+    return f", as no other spare is left: {', '.join(said)}" if said else ""
 
 
 def _suspect(step: PlanStep, arguments: NodeReplace, context: Context) -> str:
@@ -114,12 +150,16 @@ def _unknown(step: PlanStep, arguments: NodeReplace) -> StepResult:
 
 def _bad_node(step: PlanStep, arguments: NodeReplace, node: str) -> BadNode:
     because = step.because if not arguments.node else "named by the specification"
+    grade = grade_of(step.level) if not arguments.node else Grade.BLAMED
+    lasts = SECONDS[grade] if arguments.expires is None else arguments.expires
     return BadNode(
         node=node,
         reason=f"{step.raised.exception}: {because or 'suspected'}",
         task=step.raised.task,
         time=step.raised.time,
-        expires=step.raised.time + arguments.expires,
+        expires=step.raised.time + lasts,
+        grade=grade,
+        chosen=arguments.expires is not None,
     )
 
 

@@ -80,7 +80,8 @@ class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step. ``id`` is the same however often it is carried out.
 
     ``handler`` is the custom handler that carries it out (an executable's path or an entry point's name).
-    ``suspect`` and ``because`` are filled in for NODE steps. ``raised`` is the exception's own record.
+    ``suspect``, ``because`` and ``level`` (``suspect.Suspect``) are filled in for NODE steps. ``raised`` is
+    the exception's own record.
     """
 
     id: str
@@ -90,6 +91,7 @@ class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
     handler: str | None = None
     suspect: str = ""
     because: str = ""
+    level: int = 0
     raised: Raised
 
     @property
@@ -186,6 +188,7 @@ def _plan_step(
         handler=handler,
         suspect=suspect.node if node_step else "",
         because=suspect.because if node_step else "",
+        level=suspect.level if node_step else 0,
         raised=raised,
     )
 

@@ -16,6 +16,7 @@ import msgspec
 
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence
+from whesl.model.workflow import Grade
 
 # How much a kind of evidence says about which node is at fault; a higher one overrules all lower ones.
 LOST = 90  # the runtime's agents, or the resource manager: the node is gone
@@ -148,10 +149,21 @@ _NAMES = ("node", "host", "hostname", "nodename")
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True):
-    """The node to blame, or "" when it is unknown; ``because`` says why in either case."""
+    """The node to blame, or "" when it is unknown; ``because`` says why in either case.
+
+    ``level`` is that of the evidence that counted.
+    """
 
     node: str = ""
     because: str
+    level: int = 0
+
+
+def grade_of(level: int) -> Grade:
+    """Return what evidence of a level is worth."""
+    if level >= LOST:
+        return Grade.LOST
+    return Grade.BLAMED if level >= FAILED else Grade.SUSPECTED
 
 
 def find_suspect(
@@ -212,7 +224,7 @@ def find_suspect(
         names = ", ".join(sorted(found[level]))
         return Suspect(because=f"unknown: the evidence names several nodes ({names})")
     node, because = next(iter(found[level].items()))
-    return Suspect(node=node, because=because)
+    return Suspect(node=node, because=because, level=level)
 
 
 def _line_of(match: re.Match[str]) -> str:

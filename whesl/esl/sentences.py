@@ -37,7 +37,6 @@ from whesl.esl.spec import (
 
 _LONGEST = 160  # characters of a pattern or an argument that are shown
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60
-_BAD_NODE_DAYS = 86400.0  # seconds for which a bad node is remembered, if nothing else is said
 _UNKNOWN = {
     "restart": "the task restarts on the same nodes",
     "fail": "the recovery fails",
@@ -233,7 +232,8 @@ def _node_remove(arguments: dict[str, Any]) -> str:
 def _suspect(arguments: dict[str, Any]) -> str:
     node = arguments.get("node")
     who = f"the node {node}" if node else "the node that the evidence blames"
-    kept = _seconds(float(arguments.get("expires", _BAD_NODE_DAYS)))
+    given = arguments.get("expires")
+    kept = _seconds(float(given)) if given is not None else "1 h to 24 h, by the evidence"
     unknown = _UNKNOWN[arguments.get("unknown", "restart")]
     return f"{who}, which is kept in mind as bad for {kept} (if it is not known: {unknown})"
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from whesl.erm.arguments import BAD_NODE_EXPIRY
 from whesl.isolator.setup import split
 from whesl.isolator.state import State
 from whesl.isolator.turn import Turn
-from whesl.model.workflow import BadNode
+from whesl.model.avoidance import SECONDS, told
+from whesl.model.workflow import BadNode, Grade
 from whesl.wire.messages import NodeSuspect
 
 
@@ -22,10 +24,18 @@ def choose_first(turn: Turn) -> None:
     avoided = sorted(avoid & set(nodes.spares))
     turn.record("nodes", nodes=nodes, avoided=avoided)
     if avoided:
-        turn.say(f"not used, because of what is known of them: {', '.join(avoided)}")
+        turn.say(f"not used while others are free: {_why(state, avoided, turn.now)}")
     used = sorted(avoid & set(nodes.active))
     if used:
-        turn.say(f"used although suspected, because there are no others: {', '.join(used)}")
+        turn.say(f"used although avoided, because there are no others: {_why(state, used, turn.now)}")
+
+
+def _why(state: State, nodes: Sequence[str], now: float) -> str:
+    known = {bad.node: told(bad, now) for bad in state.bad_nodes if bad.expires > now}
+    others = {node: f"{node} (down)" for node in state.down}
+    return ", ".join(
+        known.get(node) or others.get(node) or f"{node} (excluded by a recovery)" for node in nodes
+    )
 
 
 def dead(state: State) -> tuple[str, ...]:
@@ -69,5 +79,9 @@ def _lost(turn: Turn, node: str) -> BadNode:
     """Return what other tasks are told of a node that no exception of its own was raised for."""
     task = turn.state.setup.task.id
     return BadNode(
-        node=node, reason="lost under a task", task=task, time=turn.now, expires=turn.now + BAD_NODE_EXPIRY
+        node=node,
+        reason="lost under a task",
+        task=task,
+        time=turn.now,
+        expires=turn.now + SECONDS[Grade.LOST],
     )

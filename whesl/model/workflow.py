@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
+from enum import Enum
 
 import msgspec
 
@@ -94,11 +95,19 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     skip: bool = False
 
 
+class Grade(str, Enum):
+    """What the evidence against a node is worth, the least first (``whesl.model.avoidance``)."""
+
+    SUSPECTED = "suspected"
+    BLAMED = "blamed"
+    LOST = "lost"
+
+
 class BadNode(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of the memory of bad nodes: shared by all of a user's tasks until it expires.
 
     ``count``: how often it was called bad since it was last forgotten; ``time`` is the last of these times,
-    ``first`` the first (0: the same).
+    ``first`` the first (0: the same). ``chosen``: a person or a specification chose how long.
     """
 
     node: str
@@ -109,3 +118,10 @@ class BadNode(msgspec.Struct, frozen=True, kw_only=True):
     source: str = "isolator"  # isolator, scheduler, user
     count: int = 1
     first: float = 0.0
+    grade: Grade = Grade.LOST
+    chosen: bool = False
+
+    @property
+    def excluded(self) -> bool:
+        """Whether new jobs are kept off it; else it is only the last choice."""
+        return self.grade is not Grade.SUSPECTED

@@ -39,7 +39,7 @@ def read(home: Path, now: float) -> tuple[str, ...]:
 
     Args:
         home: WHESL_HOME.
-        now: seconds since the epoch; what has expired is left out.
+        now: seconds since the epoch; what has expired is left out, and what is only suspected.
     """
     try:
         file = os.open(bad_nodes_file(home), os.O_RDONLY | os.O_NOFOLLOW)
@@ -47,6 +47,6 @@ def read(home: Path, now: float) -> tuple[str, ...]:
             known = msgspec.json.decode(source.read(), type=list[BadNode])
     except (OSError, *UNDECODABLE):
         return ()
-    lasting = [bad for bad in known if bad.expires > now]
+    lasting = [bad for bad in known if bad.expires > now and bad.excluded]
     lasting.sort(key=lambda bad: bad.time, reverse=True)
     return tuple(bad.node for bad in lasting[:LONGEST])

@@ -1,0 +1,50 @@
+"""How long and how strongly a node is avoided: by what the evidence is worth. Pure.
+
+One stopped process may be the program's own fault; a node that is gone is not. The rule, as
+docs/administration.md has it: a node that is lost is avoided for a day, one that a scheduler, a launcher or a
+rule names for six hours, one that is only suspected for an hour, and then only as the last choice:
+submissions do not exclude it. What comes again while the node is still avoided counts as the next worse.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.model.workflow import BadNode, Grade
+
+SECONDS = {Grade.SUSPECTED: 3600.0, Grade.BLAMED: 6 * 3600.0, Grade.LOST: 24 * 3600.0}
+_WORSE = {Grade.SUSPECTED: Grade.BLAMED, Grade.BLAMED: Grade.LOST, Grade.LOST: Grade.LOST}
+
+
+def repeated(known: BadNode | None, bad: BadNode) -> BadNode:
+    """Return the entry for a node of which there may be one already.
+
+    Several steps of one recovery may say the same, each with the time of the exception: that counts once. A
+    time that a person or a specification has chosen stays as it is.
+
+    Args:
+        known: what is remembered of it.
+        bad: the news.
+    """
+    if known is None:
+        return bad
+    again = bad.time > known.time
+    bad = msgspec.structs.replace(bad, count=known.count + again, first=known.first or known.time)
+    if bad.time >= known.expires or bad.chosen:
+        return bad
+    worst = max(known.grade, bad.grade, key=list(Grade).index)
+    grade = _WORSE[worst] if again else worst
+    expires = max(bad.expires, known.expires, bad.time + SECONDS[grade] if again else 0.0)
+    return msgspec.structs.replace(bad, grade=grade, expires=expires)
+
+
+def told(bad: BadNode, now: float) -> str:
+    """Return a node with why and for how long it is avoided.
+
+    Args:
+        bad: the entry.
+        now: seconds since the epoch.
+    """
+    minutes = max(bad.expires - now, 0.0) / 60
+    left = f"{minutes / 60:.0f} h" if minutes >= 90 else f"{minutes:.0f} min"
+    return f"{bad.node} ({bad.reason}; {left} more)"
