@@ -51,6 +51,7 @@ class Scan:
 
     def __init__(self, home: Path) -> None:
         self._mark = f"WHESL_HOME={home}".encode()
+        self._root = f"{home.parent}/"
         self._known: dict[tuple[int, int], Process | None] = {}
 
     def living(self, spaces: Mapping[str, str]) -> list[Process]:
@@ -78,7 +79,8 @@ class Scan:
         if not role:
             return None
         variables = (place / "environ").read_bytes().split(b"\0")
-        if self._mark not in variables:
+        # A rank may have written over its environment.
+        if self._mark not in variables and not (role == "rank" and self._root in _value(words, b"--ledger")):
             return None
         environment = dict(item.decode(errors="replace").partition("=")[::2] for item in variables)
         node = spaces.get(str((place / "ns" / "pid").readlink()), "")
@@ -87,10 +89,14 @@ class Scan:
             since=key[1],
             role=role,
             task=task,
-            job=environment.get("SLURM_JOB_ID", ""),
+            job=environment.get("SLURM_JOB_ID", "") or _value(words, b"--job"),
             node=node,
             rank=int(environment.get("SLURM_PROCID", "0")),
         )
+
+
+def _value(words: list[bytes], option: bytes) -> str:
+    return words[words.index(option) + 1].decode() if option in words[:-1] else ""
 
 
 def _role(words: list[bytes]) -> tuple[str, str]:

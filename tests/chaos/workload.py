@@ -53,7 +53,7 @@ SCRIPT = """\
 #SBATCH --open-mode=append
 #SBATCH --output={logs}/{name}.out
 {launch}{python} {program} --task {name} --cycles {cycles} --pace {pace} --out {out} \\
-    --ledger {ledger} --hub "$CHAOS_HUB" {more}
+    --ledger {ledger} --hub "$CHAOS_HUB" --job "$SLURM_JOB_ID" {more}
 """
 
 
@@ -69,6 +69,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def fragile(self) -> bool:
         """Whether its specification asks for a visible failure at its second loss of a node."""
         return self.name.startswith("fragile-")
+
+    @property
+    def sheds(self) -> bool:
+        """Whether its ranks write over their environment: each second of those with several ranks."""
+        return self.ranks > 1 and int(self.name.rpartition("-")[2]) % 2 == 1
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +170,7 @@ def write(jobs: tuple[Job, ...], places: Places, pace: float) -> tuple[list[str]
                 python=sys.executable, program=PROGRAM, ledger=places.ledger,
                 out=places.scratch / places.relative(job.name),
                 launch="" if direct else "srun ",
-                more=f"{'--alone ' if direct else ''}{inputs}".strip(),
+                more=f"{'--alone ' if direct else ''}{'--shed ' if job.sheds else ''}{inputs}".strip(),
             )
         )  # fmt: skip
         sources.append(f"{path}:after={','.join(job.after)}" if job.after else str(path))

@@ -9,6 +9,7 @@ process proves whether two runs were alive at once.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import fcntl
 import hashlib
 import json
@@ -182,6 +183,15 @@ def follow(options: argparse.Namespace, rank: int, root: socket.socket) -> None:
         cycle = LENGTH.unpack(exactly(root, 4))[0]
 
 
+def shed_environment() -> None:
+    """Write over the environment that others see, as setproctitle does; ours was read at the start."""
+    environment = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
+    index = 0
+    while (text := environment[index]) is not None:
+        ctypes.memset(text, 0, len(ctypes.string_at(text)))
+        index += 1
+
+
 def main() -> int:
     """Run one rank."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -194,7 +204,11 @@ def main() -> int:
     parser.add_argument("--ledger", type=Path, required=True)
     parser.add_argument("--hub", required=True)
     parser.add_argument("--alone", action="store_true", help="not started by srun: one rank")
+    parser.add_argument("--job", default="", help="of Slurm: the environment may not tell it")
+    parser.add_argument("--shed", action="store_true", help="be found by nothing in the environment")
     options = parser.parse_args()
+    if options.shed:
+        shed_environment()
     rank = 0 if options.alone else int(os.environ["SLURM_PROCID"])
     ranks = 1 if options.alone else int(os.environ["SLURM_NTASKS"])
     ledger = Ledger(options.ledger, options.task, rank, socket.gethostname())
