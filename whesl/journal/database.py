@@ -159,7 +159,7 @@ class Database:
         Raises JournalError for a damaged file, sqlite3.Error, OSError.
         """
         local = files.local(self.path.parent)
-        unlocked = "&nolock=1" if not local and files.locks_refused(self.path.parent) else ""
+        unlocked = "&vfs=unix-none" if not local and files.locks_refused(self.path.parent) else ""
         if not self.read_only:
             self.wal = local
             if not exists(self.path, 0.0):
