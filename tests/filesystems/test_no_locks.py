@@ -47,14 +47,20 @@ def whesl(home: Path, *words: str, **options: str) -> subprocess.CompletedProces
     )
 
 
+RULES = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION CALLED JOB_LEVEL JOB [app]
+EXCEPTION DETECTION CALLED MATCH "^called" stdout
+EXCEPTION RECOVERY STEP CALLED JOB JOB.REPLACE
+"""
+
+
 def test_a_task_runs_and_recovers(home: Path, tmp_path: Path) -> None:
     """It had said seven times that another isolator holds the lock, and ended with 70."""
     rules = tmp_path / "rules.esl"
-    rules.write_text(
-        "DECLARE ENTITY JOB\nDECLARE EXCEPTION_TYPE JOB_LEVEL\nDECLARE RESOURCE JOB[REPLACE]\n"
-        "DECLARE EXCEPTION CALLED JOB_LEVEL JOB [app]\n"
-        'EXCEPTION DETECTION CALLED MATCH "^called" stdout\nEXCEPTION RECOVERY STEP CALLED JOB JOB.REPLACE\n'
-    )
+    rules.write_text(RULES)
     program = 'if [ "$WHESL_RESTART_COUNT" = 0 ]; then echo called; sleep 600; fi; echo fine'
     done = whesl(home, "exec", "--name", "app", "-e", str(rules), "--", "sh", "-c", program)
     assert (done.returncode, done.stdout.split()) == (0, ["called", "fine"]), done.stderr
@@ -62,6 +68,20 @@ def test_a_task_runs_and_recovers(home: Path, tmp_path: Path) -> None:
     with Journal(task / "journal.db", read_only=True) as journal:
         assert "confirmed" in [record.kind for record in journal.read()]
     assert TaskDir(task).owner() is None
+
+
+def test_a_workflow_runs(home: Path, tmp_path: Path) -> None:
+    """It had shown a traceback."""
+    (tmp_path / "rules.esl").write_text(RULES)
+    (tmp_path / "app.sh").write_text("#!/bin/sh\necho fine\n")
+    told = whesl(
+        home, "run", "--rjms", "local", "-e", f"{tmp_path}/rules.esl", f"{tmp_path}/app.sh", USER="me"
+    )
+    try:
+        assert told.returncode == 0, told.stderr
+        assert "1 of 1 task completed" in told.stdout
+    finally:
+        whesl(home, "coordinator", "stop")
 
 
 def test_the_coordinator_runs_once(home: Path) -> None:

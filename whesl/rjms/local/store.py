@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from typing import TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -36,7 +37,10 @@ class Store:
     def __init__(self, path: str) -> None:
         self._encode = msgspec.json.Encoder().encode
         try:
-            self._connection = sqlite3.connect(path, isolation_level=None)
+            # Held by the server's lock alone: a cluster may lie where SQLite's own locks do not work.
+            place = f"file:{quote(path)}?vfs=unix-none"
+            self._connection = sqlite3.connect(place, uri=True, isolation_level=None)
+            self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_TABLES)
