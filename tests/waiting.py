@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+
+def written(path: Path) -> str:
+    """Return the lines of a file, or nothing yet: a shell makes a file first and writes it then."""
+    text = path.read_text() if path.exists() else ""
+    return text if text.endswith("\n") else ""
 
 
 def until(

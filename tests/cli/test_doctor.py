@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_flux
+from tests.waiting import until
 from whesl.cli.probes import findings, flux, machine, managers, settings, software, workflows
-from whesl.cli.probes.findings import Finding, State, ask, examine, version_tuple
+from whesl.cli.probes.findings import Answer, Finding, State, ask, examine, version_tuple
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed
 
@@ -125,11 +126,17 @@ def test_a_hanging_sinfo_does_not_hang_the_doctor(place: Path) -> None:
 def test_what_hangs_is_killed_with_all_that_it_started(place: Path, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     command(place, "slow", f"sleep 100 & echo $! > {pid}", "wait")
-    answer = ask("slow", limit=3.0)
-    assert answer is not None
+
+    def ended() -> Answer | None:
+        """Ask once more if it was ended before it had come to anything, as on a busy machine."""
+        answer = ask("slow", limit=3.0)
+        return answer if pid.exists() and pid.read_text().endswith("\n") else None
+
+    answer = until(ended, "it hangs", 60)
     assert answer.status is None
     assert "within 3 s" in answer.why
-    assert not is_alive(int(pid.read_text()))
+    # It was sent its signal before the answer came; when it is gone is up to the system.
+    until(lambda: not is_alive(int(pid.read_text())), "the end of what it started", 30)
 
 
 def is_alive(pid: int) -> bool:

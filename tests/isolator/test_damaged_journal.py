@@ -12,6 +12,7 @@ import pytest
 
 from tests.isolator.bench import Bench, bench, exists, until
 from tests.isolator.conftest import exception, make_setup
+from tests.waiting import written
 from whesl.isolator import core
 from whesl.isolator.setup import Setup
 from whesl.isolator.state import Phase
@@ -59,7 +60,7 @@ def _header(journal: Path) -> None:
 def test_a_task_runs_on_when_its_journal_is_damaged(bench: Bench, damage: Callable[[Path], None]) -> None:
     keeper = bench.exec(*bench.script(APP), options=("-e", bench.rules(), "--name", "app"), stdout=-3)
     running = bench.place / "running"
-    until(lambda: running.exists() and "confirmed" in bench.kinds(), "the second run")
+    until(lambda: written(running) and "confirmed" in bench.kinds(), "the second run")
     program = int(running.read_text())
     isolator = bench.isolator()
     os.kill(keeper.pid, signal.SIGSTOP)

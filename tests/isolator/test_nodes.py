@@ -235,7 +235,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 RANKS = """\
 echo "start $WHESL_RESTART_COUNT on $SLURM_JOB_NODELIST"
-srun bash -c 'echo "rank on $SLURMD_NODENAME"; echo $$ > pid-$WHESL_RESTART_COUNT-$SLURMD_NODENAME
+srun bash -c 'echo $$ > pid-$WHESL_RESTART_COUNT-$SLURMD_NODENAME; echo "rank on $SLURMD_NODENAME"
 for i in $(seq 3000); do [ -e done ] && exit 0; sleep 0.02; done; exit 1'
 """
 

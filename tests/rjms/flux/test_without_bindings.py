@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.rjms.flux import test_contract, test_news
+from tests.waiting import written
 from whesl.journal import Journal, JournalError
 from whesl.model.errors import RefusedError
 from whesl.model.states import NodeState
@@ -287,7 +288,7 @@ def test_a_lost_node_and_a_crash_are_recovered_by_commands_alone(small: FluxBed,
     (tmp_path / "go1").write_text("3")
     until(lambda: text().count("attempt 2 on") == 2, "the attempt after the crash")
     (tmp_path / "go2").write_text("0")
-    until((tmp_path / "status").exists, "the end")
+    until(lambda: written(tmp_path / "status"), "the end")
     assert (tmp_path / "status").read_text().strip() == "0", text()
     assert {"attempt 1 on n01", "attempt 1 on n03", "attempt 2 on n01"} <= set(text().splitlines())
     raised = [data["raised"]["exception"] for kind, data in records() if kind == "raised"]

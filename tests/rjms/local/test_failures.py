@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from tests.rjms.local.conftest import Bed, MakeBed, alive, wait_until
+from tests.waiting import written
 from whesl.model.errors import RefusedError
 from whesl.rjms.local import daemons
 
@@ -92,7 +93,7 @@ def test_a_job_without_no_kill_ends_with_its_node(make_bed: MakeBed, tmp_path: P
     daemons.start_nodes(bed.cluster, ["n02"])
     script = "echo run >> runs; test $SLURM_RESTART_COUNT || sleep 300"
     again = bed.submit(tmp_path, script, "-N1", "-w", "n03")
-    wait_until((tmp_path / "runs").exists, "it runs")
+    wait_until(lambda: written(tmp_path / "runs"), "it runs")
     daemons.kill_node(bed.cluster, "n03")
     wait_until(lambda: bed.job(again).restarts == 1, "it is requeued")
     daemons.start_nodes(bed.cluster, ["n03"])
@@ -140,7 +141,7 @@ while :; do sleep 1; done
     wait_until((tmp_path / "up").exists, "it runs")
     pids = [int((tmp_path / name).read_text()) for name in ("pid1", "pid2", "pid3")]
     daemons.kill_node(bed.cluster, "n01")
-    assert not any(alive(pid) for pid in pids)
+    wait_until(lambda: not any(alive(pid) for pid in pids), "their end")
 
 
 def test_the_batch_host_dies(make_bed: MakeBed, tmp_path: Path) -> None:
@@ -375,7 +376,7 @@ def test_a_stopped_server_blames_no_node(make_bed: MakeBed, tmp_path: Path) -> N
 def test_stopping_without_a_server_cancels_all_the_same(make_bed: MakeBed, tmp_path: Path) -> None:
     bed = make_bed(1)
     job = bed.submit(tmp_path, "echo run >> runs; sleep 300")
-    wait_until((tmp_path / "runs").exists, "it runs")
+    wait_until(lambda: written(tmp_path / "runs"), "it runs")
     bed.kill_server()
     daemons.stop(bed.cluster)
     assert not processes_of(bed, "n01")

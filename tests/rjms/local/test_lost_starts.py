@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.rjms.local.conftest import MakeBed, wait_until
+from tests.waiting import written
 from whesl.model.states import JobState
 from whesl.rjms.local import daemons
 from whesl.rjms.local.adapter import LocalAllocation, LocalScheduler
@@ -16,7 +17,7 @@ def test_a_lost_job_runs_again_until_that_is_withdrawn(make_bed: MakeBed, tmp_pa
     runs = tmp_path / "runs"
     script = f"env -0 > {tmp_path}/environment; echo $SLURMD_NODENAME >> {runs}; sleep 300"
     job = bed.submit(tmp_path, script, "--requeue", "--no-kill", "-N1", "--exclusive")
-    wait_until(runs.exists, "the job runs")
+    wait_until(lambda: written(runs), "the job runs")
     daemons.kill_node(bed.cluster, runs.read_text().split()[0])
 
     def again() -> bool:
@@ -37,7 +38,7 @@ def test_a_job_of_several_nodes_is_run_again_when_told(make_bed: MakeBed, tmp_pa
     runs = tmp_path / "runs"
     script = f"echo $SLURMD_NODENAME >> {runs}; sleep 300"
     job = bed.submit(tmp_path, script, "--requeue", "--no-kill", "-N2", "--exclusive")
-    wait_until(runs.exists, "the job runs")
+    wait_until(lambda: written(runs), "the job runs")
     daemons.kill_node(bed.cluster, runs.read_text().split()[0])
     wait_until(lambda: scheduler.jobs([job])[job].batch_host_lost, "the batch host is lost")
     assert scheduler.requeue_lost(job)

@@ -24,9 +24,9 @@ def lines(path: Path) -> list[str]:
 
 
 def submit(bed: SlurmBed, directory: Path, *options: str) -> str:
-    """Submit as the command in front of sbatch does; each run writes a line down."""
+    """Submit as the command in front of sbatch does; each run writes its environment, and then a line."""
     script = (
-        f"echo $SLURMD_NODENAME >> {directory}/runs; env -0 > {directory}/environment; "
+        f"env -0 > {directory}/environment; echo $SLURMD_NODENAME >> {directory}/runs; "
         "while :; do sleep 0.2; done"
     )
     return bed.submit(script, "--no-kill", "--exclusive", *options)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.rjms.slurm.conftest import job_environment
+from tests.waiting import written
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms import shims
@@ -340,7 +341,7 @@ def test_a_lost_batch_host(slurm_bed: Maker, tmp_path: Path) -> None:
     scheduler = SlurmScheduler(bed.environment, settle=4)
     script = f"echo $SLURMD_NODENAME $SLURM_RESTART_COUNT >> {tmp_path}/runs; sleep 600"
     job = bed.submit(script, "--nodes=2", "--no-kill", "--no-requeue", "--comment=whesl:batch")
-    wait_until((tmp_path / "runs").exists, "the job runs")
+    wait_until(lambda: written(tmp_path / "runs"), "the job runs")
     bed.kill_node("n01")
     begun = time.monotonic()
     scheduler.requeue(job)
