@@ -200,6 +200,7 @@ def test_an_srun_becomes_a_flux_run(line: str, expected: str) -> None:
         "-n4 -N3 --ntasks-per-node=2 ./app",
         "--jobid=9 ./app",
         "-N1 orted --daemonize",
+        "-n1 ./app : -n2 ./other",
         "echo {{taskid}}",
         "-t 0 ./app",
         "--nonsense ./app",

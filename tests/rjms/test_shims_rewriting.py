@@ -157,7 +157,6 @@ def test_node_files() -> None:
         ("-V", AFTER),
         ("--mpi=list", AFTER),
         ("-Z -w n09 ./app", AFTER),
-        ("-N2 ./a : -N1 ./b", {**AFTER, "SLURM_HET_SIZE": "2"}),
         ("-N many ./app", AFTER),
         ("-w n[1- ./app", AFTER),
         ("-w /no/such/file ./app", AFTER),
@@ -245,11 +244,31 @@ FORMS = (
 WORDS = st.lists(st.one_of(st.sampled_from(FORMS.split()), st.text(max_size=8)), max_size=8)
 
 
+def test_components_of_a_call_have_nodes_of_their_own() -> None:
+    spare = {**NO_SPARES, "WHESL_NODELIST": "n01,n02", "WHESL_HIDDEN_NODES": "n03"}
+    spare |= {"SLURM_NNODES": "2", "SLURM_JOB_NUM_NODES": "2"}
+    made = srun("-N1 ./a : -N1 ./b : -N1 ./c", spare)
+    chosen = [word for word in made.split() if word.startswith("--nodelist")]
+    assert chosen[:2] == ["--nodelist=n01", "--nodelist=n02"] and len(chosen) == 3
+    assert "n03" not in made
+
+
+def components(words: list[str]) -> list[list[str]]:
+    """Return what is between the words ``:``."""
+    ends = [place for place, word in enumerate(words) if word == ":"]
+    return [
+        words[first:last] for first, last in zip([0, *(end + 1 for end in ends)], [*ends, None], strict=True)
+    ]
+
+
 @given(WORDS, st.sampled_from([AFTER, FIRST, NO_SPARES]))
 def test_no_words_are_lost(words: list[str], environ: dict[str, str]) -> None:
     """The command and its arguments stay, whatever stands before them, and nothing is raised."""
-    result = rewrite("srun", words, environ, read=nothing)
-    rest = list(parse_srun(words).rest)
-    assert result[len(result) - len(rest) :] == rest
+    result = components(rewrite("srun", words, environ, read=nothing))
+    given = components(words)
+    assert len(result) == len(given)
+    for made, before in zip(result, given, strict=True):
+        rest = list(parse_srun(before).rest)
+        assert made[len(made) - len(rest) :] == rest
     rewrite("mpirun", words, environ, read=nothing)
     rewrite("mpirun", words, environ, read=nothing, flavour=lambda: "hydra")

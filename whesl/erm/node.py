@@ -58,6 +58,13 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
     if node in context.nodes.lost:
         return StepResult(note=f"{node} is out of use already")
     bad = _bad_node(step, arguments, node)
+    if context.heterogeneous:
+        return StepResult(
+            outcome=Outcome.FAIL,
+            reason=SPARES_EXHAUSTED,
+            note=f"{node} is to be removed, but the components of a heterogeneous job keep their nodes",
+            bad_nodes=(bad,),
+        )
     nodes = context.nodes.remove(node)
     if len(nodes.active) < max(arguments.min_nodes, 1):
         return StepResult(

@@ -63,6 +63,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     script: str = ""
     environment: dict[str, str] = {}
     nodes: NodeSet = NodeSet(active=())
+    heterogeneous: bool = False  # components of a job, whose nodes do not stand for each other
     batch_host: str = ""
     silent: tuple[str, ...] = ()
     rank_hosts: tuple[str, ...] = ()

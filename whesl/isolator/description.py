@@ -17,6 +17,7 @@ from whesl.locking import procfs
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.submission import requeue_allowed, spares_granted
 from whesl.rjms import clusters
+from whesl.rjms.shims.nodes import HET_SIZE
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -95,6 +96,15 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     granted = spares_granted(os.environ, request.workflow, request.step)
     # There may have been none to give.
     spares = request.spares if granted is None else granted
+    heterogeneous = given.rjms == "slurm" and bool(os.environ.get(HET_SIZE))
+    if heterogeneous and not request.workflow and (spares or request.nodes or request.no_own_node):
+        raise UsageError(
+            "this is a heterogeneous job: a task uses all nodes of all its components, and has no spare",
+            hint="leave out --nodes, --spares and --no-own-node",
+        )
+    if heterogeneous:
+        request = Request(**{**vars(request), "nodes": "", "no_own_node": False})
+        spares = 0
     workflow = request.workflow or WITHOUT_WORKFLOW
     step = request.step or request.name or _step_name(request)
     name = f"{step}_{request.instance}" if request.instance else step
@@ -124,6 +134,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "use_own_node": not request.no_own_node,
         "restarts": given.restart_count,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
+        "heterogeneous": heterogeneous,
         "cluster": clusters.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
         # What earlier runs did is found by the task's name; without one, only that there were some.

@@ -192,6 +192,8 @@ def _wants_instance(task: SimpleNamespace) -> bool:
     """Whether a Flux instance is to be started inside the job (``whesl.rjms.flux.inner.wanted``)."""
     if task.given.rjms != "slurm" or task.request.inner != "auto" or len(task.given.nodes) < 2:
         return False
+    if task.setup["heterogeneous"]:
+        return False
     from shutil import which
 
     return which("flux", path=os.environ.get("PATH", os.defpath)) is not None

@@ -85,6 +85,7 @@ def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
     """Return what planning has to know of the task; the shell adds what only it can see."""
     setup = state.setup
     return Context(
+        heterogeneous=state.setup.heterogeneous,
         task=setup.task,
         workspace=setup.task.workspace,
         nodes=state.nodes,

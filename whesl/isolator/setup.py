@@ -38,6 +38,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     own_node: str = ""
     use_own_node: bool = True
     requeue_allowed: bool = False
+    heterogeneous: bool = False  # of several components, whose nodes do not stand for each other
     cluster: dict[str, str] = {}
     restarts: int = 0
     salt: str = ""

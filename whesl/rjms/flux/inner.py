@@ -34,6 +34,7 @@ from whesl.rjms.port import (
 )
 from whesl.rjms.shims.flux_rewriting import INSTANCE
 from whesl.rjms.shims.instance import DIRECTORY
+from whesl.rjms.shims.nodes import HET_SIZE
 
 LOG = logging.getLogger(__name__)
 MODES = ("auto", "flux", "slurm")
@@ -273,12 +274,17 @@ def wanted(mode: str, info: AllocationInfo, environ: Mapping[str, str]) -> bool:
             raise UsageError(
                 f"--inner flux needs a job of Slurm, and this is one of {info.rjms}", hint="leave it out"
             )
+        if environ.get(HET_SIZE):
+            raise UsageError(
+                "--inner flux: a heterogeneous job has no Flux instance inside", hint="leave it out"
+            )
         if find_flux(environ) is None:
             raise UsageError(
                 "--inner flux: there is no flux on PATH here", hint="load Flux's module, or use --inner auto"
             )
         return True
-    return info.rjms == "slurm" and len(info.nodes) > 1 and find_flux(environ) is not None
+    several = info.rjms == "slurm" and len(info.nodes) > 1 and not environ.get(HET_SIZE)
+    return several and find_flux(environ) is not None
 
 
 def _witness(environ: Mapping[str, str], uri: str) -> Witness:

@@ -19,6 +19,7 @@ _PATTERN = re.compile(r"%(\d*)([%AaJjNnstux])")
 # What belongs to the job that a submission was made from, and not to the new one.
 _OWN = (
     "SLURM_JOB",
+    "SLURM_HET",
     "SLURM_STEP",
     "SLURM_ARRAY",
     "SLURM_NODE",

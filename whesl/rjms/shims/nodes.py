@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
 # Nodes of the allocation that no step may use; set by the resource managers' side.
 HIDDEN_NODES = "WHESL_HIDDEN_NODES"
+HET_SIZE = "SLURM_HET_SIZE"  # components of a heterogeneous job; not set in any other
 
 
 class Nodes:

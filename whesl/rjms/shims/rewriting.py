@@ -12,7 +12,7 @@ Reads of the environment:
 from __future__ import annotations
 
 from whesl.rjms.hostlist import compress, expand
-from whesl.rjms.shims.nodes import TOKEN, Nodes
+from whesl.rjms.shims.nodes import HET_SIZE, TOKEN, Nodes
 from whesl.rjms.shims.options import MPI_HOSTFILES, MPI_HOSTS, Line, parse_mpi, parse_srun
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 # With these, srun starts no step in this job, or prints something and ends.
-UNTOUCHED = ("help", "usage", "version", "no-allocate", "het-group", "pack-group")
+UNTOUCHED = ("help", "usage", "version", "no-allocate")
 MARKED = "RSS"  # the limit that carries the mark, as srun calls it
 _NODE_OPTIONS = ("nodes", "nodelist", "nodefile", "exclude", "relative")
 
@@ -68,12 +68,45 @@ def rewrite(
 def _srun(
     argv: list[str], nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
 ) -> list[str]:
-    line = parse_srun(argv)
+    parts = _components(argv)
     job = environ.get("SLURM_JOB_ID", "")
-    if not job or line.has(*UNTOUCHED) or line.value("jobid") not in (None, job):
-        return argv
-    if line.value("mpi") == "list" or environ.get("SLURM_HET_SIZE"):
-        return argv
+    for line in parts:
+        if not job or line.has(*UNTOUCHED) or line.value("jobid") not in (None, job):
+            return argv
+        if line.value("mpi") == "list":
+            return argv
+    words: list[str] = []
+    used: list[str] = []
+    for number, line in enumerate(parts):
+        words += [":"] if number else []
+        words += _component(line, nodes, environ, read, ordinal, used)
+    return words
+
+
+def _components(argv: list[str]) -> list[Line]:
+    """Return what is between the words ``:`` of a call, each a component with a command (srun(1))."""
+    found: list[list[str]] = [[]]
+    for word in argv:
+        if word == ":":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [parse_srun(words) for words in found]
+
+
+def _component(
+    line: Line,
+    nodes: Nodes,
+    environ: Mapping[str, str],
+    read: Callable[[str], str],
+    ordinal: int,
+    used: list[str],
+) -> list[str]:
+    """Return one component's words.
+
+    In a heterogeneous job a component uses its nodes as its user says: none of them is spare. In any other,
+    each has nodes of its own, as far as there are any: ``used`` are those of the components before, added to.
+    """
     added = ["--overlap"] if nodes.overlap and not line.has("overlap") else []
     dropped = {"exclusive"} if added else set()  # srun refuses both together
     if nodes.overlap and _memory_per_cpu(line, environ):
@@ -87,7 +120,7 @@ def _srun(
     if propagate is not None:
         added.append(f"--propagate={propagate}")
         dropped.add("propagate")
-    placed = placement(line, nodes, environ, read, ordinal)
+    placed = None if environ.get(HET_SIZE) else placement(line, nodes, environ, read, ordinal, used)
     if placed is not None:
         added += placed
         dropped.update(_NODE_OPTIONS)
@@ -106,13 +139,22 @@ def _memory_per_cpu(line: Line, environ: Mapping[str, str]) -> bool:
 
 
 def placement(
-    line: Line, nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
+    line: Line,
+    nodes: Nodes,
+    environ: Mapping[str, str],
+    read: Callable[[str], str],
+    ordinal: int,
+    used: list[str] | None = None,
 ) -> list[str] | None:
-    """Return the options that name the step's nodes exactly, None where Slurm's own choice is as good."""
+    """Return the options that name the step's nodes exactly, None where Slurm's own choice is as good.
+
+    ``used``: nodes of the same step's components before this one; those that are chosen are added.
+    """
     named = named_nodes(line, environ, read)
     exclude = line.value("exclude")
     excluded = nodes.translate(_host_list(exclude, read)) if exclude is not None else []
     available = [node for node in nodes.active if node not in excluded]
+    available = [node for node in available if node not in (used or ())] or available
     if not available:
         return None
     arbitrary = (line.value("distribution") or environ.get("SLURM_DISTRIBUTION", "")).startswith("arbitrary")
@@ -132,6 +174,8 @@ def placement(
         start = ordinal * wanted % len(available)
         available = available[start:] + available[:start]
     chosen += [node for node in available if node not in chosen][: wanted - len(chosen)]
+    if used is not None:
+        used += chosen
     return [f"--nodes={wanted}", f"--nodelist={compress(chosen)}"]
 
 

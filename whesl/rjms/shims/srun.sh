@@ -21,6 +21,7 @@ whesl_lost=$whesl_overlap whesl_memory=
 [ -z "$whesl_lost" ] || [ -z "${SLURM_MEM_PER_CPU-}" ] || whesl_memory=--mem=0
 [ -n "${SLURM_JOB_ID-}" ] && [ -z "${SLURM_HET_SIZE-}${SLURM_HOSTFILE-}${WHESL_FLUX_INSTANCE-}" ] || slow "$@"
 [ $# -le 100 ] || slow "$@"
+case " $* " in *' : '*) slow "$@" ;; esac
 
 # How many words are srun's own, how many of them were kept, and what is asked for. Words that are kept are
 # put behind the others, until the command's own words follow them there.

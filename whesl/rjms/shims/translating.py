@@ -119,6 +119,8 @@ def _run(
 def _understood(line: Line, environ: Mapping[str, str], nodes: Nodes) -> None:
     if not nodes.active or not line.rest or any("{{" in word for word in line.rest):
         raise _Other
+    if ":" in line.rest:  # components of one step, each with a command
+        raise _Other
     if line.has(*UNTOUCHED) or any(option.name not in _UNDERSTOOD for option in line.options):
         raise _Other
     if line.value("jobid") not in (None, environ.get("SLURM_JOB_ID", "")):

@@ -10,13 +10,15 @@ import subprocess
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
+import msgspec
+
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
-from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
+from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd import Slurmds
 
@@ -50,6 +52,7 @@ class SlurmAllocation:
         if not self._job_id.isdecimal():
             raise UsageError(f"SLURM_JOB_ID is not a job's id: {self._job_id!r}")
         self._nodes = nodes_of(environ)
+        self._components = components(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
         self._background: list[subprocess.Popen[bytes]] = []
         self.slurmds = Slurmds(self._listening)
@@ -73,7 +76,9 @@ class SlurmAllocation:
             with contextlib.suppress(
                 WheslError
             ):  # a slurmctld that is away must not keep a job from its work
-                known = _number(self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%e").strip())
+                # Of a heterogeneous job one line for each component, which all end together.
+                told = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%e").split()
+                known = min((end for end in map(_number, told) if end is not None), default=None)
         return None if known is None else float(known)
 
     def launch(self, request: StepRequest) -> SlurmStep:
@@ -87,7 +92,7 @@ class SlurmAllocation:
         environ = for_own_step({**self._environ, **request.environment})
         try:
             process = subprocess.Popen(
-                step_command(request, name),
+                step_command(request, name, self._components),
                 env={**environ, "SLURM_JOB_ID": self._job_id},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -195,16 +200,16 @@ class SlurmAllocation:
         # The id of an array's last element is the whole array's, too.
         array, element = (self._environ.get(f"SLURM_ARRAY_{name}_ID", "") for name in ("JOB", "TASK"))
         job = f"{array}_{element}" if array and element else self._job_id
-        told = self._commands.run("squeue", "-h", "-j", job, "-o", "%k").strip("\n")
+        told = self._commands.run("squeue", "-h", "-j", job, "-o", "%k").split("\n")[0]
         comment = records.remarked("" if told == "(null)" else told, task, text)
         if comment:
             self._commands.run("scontrol", "update", f"JobId={job}", f"Comment={comment}")
 
     def _kept(self) -> tuple[str, ...]:
         """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""
-        text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%N").strip()
+        text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%N")
         try:
-            kept = hostlist.expand(text)
+            kept = hostlist.expand(",".join(text.split()))
         except ValueError as error:
             raise CouldNotObserveError(f"squeue printed no node list: {error}") from None
         if not kept:
@@ -246,8 +251,10 @@ class SlurmAllocation:
 
         Only with slurmdbd: without it Slurm takes no change to a job after a resize, so that neither a
         comment nor a requeue would be possible any more. Never the batch host, which the job's script runs
-        on.
+        on, nor a node of a heterogeneous job.
         """
+        if self._components:
+            return False
         try:
             kept = self._kept()
             if node not in kept:
@@ -264,15 +271,30 @@ class SlurmAllocation:
         return True
 
 
-def step_command(request: StepRequest, name: str) -> list[str]:
-    """Return the srun command for a step.
+def step_command(request: StepRequest, name: str, components: Sequence[Sequence[str]] = ()) -> list[str]:
+    """Return the srun command for a step; over several components of a heterogeneous job it is one step too.
 
     The loss of a node or a task's failure ends nothing else, no MPI is prepared, and the environment is
     passed on even in a job that was submitted with --export=NONE. Raises UsageError for a step without nodes.
     """
     if not request.nodes or not request.command:
         raise UsageError("a step needs a command and at least one node")
+    parts = [
+        (str(number), [node for node in request.nodes if node in component])
+        for number, component in enumerate(components)
+    ]
+    words: list[str] = []
+    for group, nodes in parts or [("", list(request.nodes))]:
+        if nodes:
+            part = msgspec.structs.replace(request, nodes=tuple(nodes))
+            words += [*([":"] if words else []), *_part(part, name, group)]
+    return ["srun", *words]
+
+
+def _part(request: StepRequest, name: str, group: str) -> list[str]:
+    """Return the options and the command of a step on one component (``group``; '' in any other job)."""
     options = {
+        "het-group": group,
         "job-name": name,
         "nodelist": hostlist.compress(request.nodes),
         "nodes": len(request.nodes),
@@ -290,7 +312,7 @@ def step_command(request: StepRequest, name: str) -> list[str]:
         "chdir": request.workdir,
     }
     given = [f"--{option}={value}" for option, value in options.items() if value != ""]
-    return ["srun", "--overlap", "--overcommit", "--no-kill", "--quiet", *given, *request.command]
+    return ["--overlap", "--overcommit", "--no-kill", "--quiet", *given, *request.command]
 
 
 def _number(text: str | None) -> int | None:

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms import hostlist
-from whesl.rjms.shims.nodes import HIDDEN_NODES
+from whesl.rjms.shims.nodes import HET_SIZE, HIDDEN_NODES
 
 # Defaults for srun that a user or sbatch set for the job's own steps; none of them concerns a step of ours.
 _STEP_DEFAULTS = re.compile(
@@ -24,8 +24,31 @@ _STEP_DEFAULTS = re.compile(
 )
 
 
+def components(environ: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+    """Return the nodes of each component of a heterogeneous job, in order; nothing for any other job.
+
+    Source: sbatch(1), "HETEROGENEOUS JOBS". Raises CouldNotObserveError without a sound list.
+    """
+    size = environ.get(HET_SIZE, "")
+    if not size.isdecimal():
+        return ()
+    names = [f"SLURM_JOB_NODELIST_HET_GROUP_{number}" for number in range(int(size))]
+    try:
+        found = tuple(tuple(hostlist.expand(environ.get(name, ""))) for name in names)
+    except ValueError as error:
+        raise CouldNotObserveError(f"SLURM_JOB_NODELIST_HET_GROUP_* is damaged: {error}") from None
+    if not all(found):
+        raise CouldNotObserveError(f"{names[found.index(())]} is not set, with {HET_SIZE}={size}")
+    return found
+
+
 def nodes_of(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the job's nodes in order. Raises CouldNotObserveError without a sound list."""
+    """Return the job's nodes in order, those of all components; each once.
+
+    Raises CouldNotObserveError without a sound list.
+    """
+    if parts := components(environ):
+        return tuple(dict.fromkeys(node for part in parts for node in part))
     text = environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST") or ""
     try:
         nodes = hostlist.expand(text)
@@ -40,15 +63,19 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
     """Return the variables for the nodes in use, of a job with this environment.
 
     The number of tasks stays what the user asked for (MPI programs depend on it), except that tasks per node
-    (``--ntasks-per-node``) count on the nodes in use alone.
+    (``--ntasks-per-node``) count on the nodes in use alone. Those of a heterogeneous job are of its
+    components, each of which is used whole.
     """
     allocated = nodes_of(environ)
+    hidden = ",".join(node for node in allocated if node not in active)
+    if environ.get(HET_SIZE):
+        return {HIDDEN_NODES: hidden}
     result = {
         "SLURM_JOB_NODELIST": hostlist.compress(active),
         "SLURM_NODELIST": hostlist.compress(active),
         "SLURM_NNODES": str(len(active)),
         "SLURM_JOB_NUM_NODES": str(len(active)),
-        HIDDEN_NODES: ",".join(node for node in allocated if node not in active),
+        HIDDEN_NODES: hidden,
     }
     for name in ("SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"):
         if environ.get(name):

@@ -74,7 +74,9 @@ def rewrite(
     count = wrapped.spares if spares else 0
     if count:
         grown = _grow(asked, count)
-        if grown is None:
+        if "hetjob" in asked or "packjob" in asked or ":" in call.words:
+            why, grown = "a heterogeneous job's components keep their nodes", None
+        elif grown is None:
             why = "the script does not say how many nodes it needs (--nodes)"
         elif (asked.get("ntasks", ""), asked.get("gpus", "")) != (wrapped.tasks, wrapped.gpus):
             # Inside the job the script would see the larger numbers.
