@@ -15,11 +15,13 @@ from whesl.coordinator.start import ALREADY_RUNNING, BIND_VARIABLE, lock, lock_f
 from whesl.coordinator.state import Settings
 from whesl.locking import locks
 from whesl.locking.guard import Guard
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.wire.keys import home
 from whesl.wire.ports import allowed
 
 HEARTBEAT_VARIABLE = "WHESL_HEARTBEAT"
+EXIT_IO = 74  # EX_IOERR of sysexits.h
 METRICS_VARIABLE = "WHESL_METRICS"
 
 
@@ -32,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--take-over", action="store_true", help="from one whose host is dead")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.raiseExceptions = False  # a line that the log's file system does not take is no event
     try:
         said = options.metrics or os.environ.get(METRICS_VARIABLE)
         where = address(said, open_to_others=options.metrics_open) if said else None
@@ -59,6 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
     except WheslError as error:
         logging.error("%s", error)
         return error.exit_code
+    except OSError as error:
+        logging.error("the coordinator's files cannot be reached: %s", retry.told(error))
+        return EXIT_IO
     return 0
 
 

@@ -48,6 +48,7 @@ from whesl.coordinator.state import Settings
 from whesl.coordinator.telling import Untold
 from whesl.coordinator.workers import Workers
 from whesl.journal import Clock, Journal, JournalError, snapshot
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
@@ -271,7 +272,7 @@ class Daemon:
                 LOG.info("%s had left %d messages, %d of them new", left.peer, len(left.envelopes), len(new))
             self._server.forget(left.peer)
             with contextlib.suppress(OSError):
-                left.path.unlink()
+                retry.remove(left.path, retry.BRIEF)
 
     def _take(self, events: Sequence[_Taken]) -> bool:
         """Take events in, all or none; False when they could not be written down: nothing has happened then.
@@ -439,7 +440,8 @@ class Daemon:
             self._server.tick()
         found = read_endpoint(self._home)
         if found is not None and found.incarnation == self._incarnation:
-            endpoint_file(self._home).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                retry.remove(endpoint_file(self._home))
         with contextlib.suppress(JournalError):
             # Only a remark for people; the state does not need it.
             self._journal.append("coordinator-stopped", {}, self._clock())

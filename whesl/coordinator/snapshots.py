@@ -28,6 +28,7 @@ from whesl.detect.transform import History
 from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, Piece, SnapshotError
+from whesl.model import retry
 from whesl.model.decoding import FOREIGN
 from whesl.model.workflow import BadNode, Configuration, Task, Workflow
 from whesl.wire.delivery import Remembered
@@ -271,7 +272,7 @@ def begin(journal: Journal, settings: Settings = Settings()) -> Begun:  # noqa: 
             said.append(f"the snapshot {path} is of another journal")
             others.append(path)
             continue
-        size = path.stat().st_size if path.exists() else 0
+        size = retry.size(path)
         return Begun(
             kept=kept, seq=head.last.seq, path=path, size=size, said=tuple(said), others=tuple(others)
         )

@@ -20,6 +20,7 @@ import psutil
 
 from whesl.locking import locks
 from whesl.locking.locks import HeldError
+from whesl.model import retry
 from whesl.model.errors import TransientError, WheslError
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint
@@ -227,7 +228,8 @@ def log_file(home: Path) -> Path:
 def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     private_directory(home)
     private_directory(home / "coordinator")
-    log = os.open(log_file(home), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    log = retry.retried(lambda: os.open(log_file(home), append, 0o600))
     try:
         return subprocess.Popen(
             [sys.executable, "-m", "whesl.coordinator", *options],

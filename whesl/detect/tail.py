@@ -294,9 +294,7 @@ class Tailer:
             file = followed.file
             if file is None or file.identity != identity:
                 self._find_renamed(followed, identity, offset)
-            elif file.size() < offset or (
-                mark and os.pread(file.handle, len(mark), offset - len(mark)) != mark
-            ):
+            elif not file.holds(offset, mark):
                 followed.fresh = True
             else:
                 file.offset = offset

@@ -8,6 +8,7 @@ that are in both places, since a daemon was killed in between, are read once.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import zlib
@@ -19,6 +20,7 @@ import msgspec
 
 from whesl.journal.errors import FULL, JournalError
 from whesl.journal.files import sync_directory
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 
 _NAME = re.compile(r"history-([0-9a-f]{8})-(\d{12})-(\d{12})\.jsonl\.gz")
@@ -52,13 +54,22 @@ def segments(journal: Path, of: int) -> list[Segment]:
     Args:
         journal: the journal's file, beside which they lie.
         of: the checksum of the journal's first record; others' files are not looked at.
+
+    Raises JournalError when they could not be looked for.
     """
     found = []
-    with contextlib.suppress(OSError):
-        for path in journal.parent.iterdir():
-            match = _NAME.fullmatch(path.name)
-            if match and int(match[1], 16) == of:
-                found.append(Segment(int(match[2]), int(match[3]), path))
+    try:
+        names = retry.names(journal.parent)
+    except OSError as error:
+        raise JournalError(
+            f"the files of old records beside {journal} could not be looked for: {retry.told(error)}",
+            reason="input-output",
+            hint="check the file system that holds them",
+        ) from error
+    for name in names:
+        match = _NAME.fullmatch(name)
+        if match and int(match[1], 16) == of:
+            found.append(Segment(int(match[2]), int(match[3]), journal.parent / name))
     return sorted(found)
 
 
@@ -71,7 +82,9 @@ def read(segment: Segment) -> Iterator[Record]:
 
     last = segment.first - 1
     try:
-        with gzip.open(segment.path, "rb") as file:
+        # Read in one piece, some MiB at most, so that it can be read again.
+        content = retry.retried(segment.path.read_bytes)
+        with gzip.open(io.BytesIO(content), "rb") as file:
             for line in file:
                 record = _LINE.decode(line)
                 yield record
@@ -81,7 +94,12 @@ def read(segment: Segment) -> Iterator[Record]:
     except _BROKEN:
         damaged = "it is damaged"
     except OSError as error:
-        damaged = error.strerror or str(error)
+        raise JournalError(
+            f"the old records after {last} could not be read from {segment.path}: {retry.told(error)}",
+            reason="input-output",
+            hint="check the file system that holds them",
+            readable_after=segment.last,
+        ) from error
     else:
         if last == segment.last:
             return
@@ -151,7 +169,7 @@ def put_away(
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        why = "the file system is full" if error.errno in FULL else error.strerror
+        why = "the file system is full" if error.errno in FULL else retry.told(error)
         raise JournalError(
             f"old records could not be moved out of the journal {journal}: {why}",
             reason="full" if error.errno in FULL else "input-output",
@@ -164,7 +182,7 @@ def shrink(journal: Path, of: int, most: int) -> list[Segment]:
     Also what was left of unfinished ones. For the journal's writer alone.
     """
     removed = []
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, JournalError):
         for path in journal.parent.glob(_UNFINISHED):
             path.unlink(missing_ok=True)
         known = segments(journal, of)

@@ -13,6 +13,7 @@ is no reason to refuse anything either (redis/redis#584).
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ import msgspec
 from whesl.journal.errors import FULL
 from whesl.journal.files import sync_directory
 from whesl.journal.store import Anchor
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 
@@ -106,7 +108,7 @@ def write(
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        why = "the file system is full" if error.errno in FULL else error.strerror
+        why = "the file system is full" if error.errno in FULL else retry.told(error)
         raise SnapshotError(f"no snapshot was written in {directory}: {why}") from error
     return path
 
@@ -138,12 +140,12 @@ def read(path: Path, take: Callable[[str, bytes], None]) -> Head:
     Raises SnapshotError, FileNotFoundError when there is no such file (any more).
     """
     try:
-        with path.open("rb") as file:
-            return _read(path, file, take)
+        content = retry.retried(path.read_bytes)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise SnapshotError(f"the snapshot {path} could not be read: {error.strerror}") from error
+        raise SnapshotError(f"the snapshot {path} could not be read: {retry.told(error)}") from error
+    return _read(path, io.BytesIO(content), take)
 
 
 def _read(path: Path, file: Iterable[bytes], take: Callable[[str, bytes], None]) -> Head:
@@ -182,10 +184,17 @@ def _head(path: Path, word: bytes, content: bytes) -> Head:
 
 
 def found(directory: Path) -> list[Path]:
-    """Return a journal's snapshots, the newest first; whether they can be read is not known."""
-    with contextlib.suppress(OSError):
-        return sorted((path for path in directory.iterdir() if _NAME.fullmatch(path.name)), reverse=True)
-    return []
+    """Return a journal's snapshots, the newest first; whether they can be read is not known.
+
+    Raises SnapshotError when they could not be looked for.
+    """
+    try:
+        names = retry.names(directory)
+    except OSError as error:
+        raise SnapshotError(
+            f"{directory} could not be searched for snapshots: {retry.told(error)}"
+        ) from error
+    return sorted((directory / name for name in names if _NAME.fullmatch(name)), reverse=True)
 
 
 def number(path: Path) -> int:
@@ -202,7 +211,7 @@ def tidy(directory: Path, *, keep: Collection[Path]) -> None:
         directory: that of the journal.
         keep: those that are known to be readable.
     """
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, SnapshotError):
         for path in (*found(directory), *directory.glob(_UNFINISHED)):
             if path not in keep:
                 path.unlink(missing_ok=True)

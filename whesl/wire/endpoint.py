@@ -9,6 +9,7 @@ import msgspec
 import psutil
 
 from whesl import __version__
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.wire.keys import write_private
 from whesl.wire.messages import WIRE_VERSION
@@ -58,7 +59,8 @@ def write_endpoint(home: Path, endpoint: Endpoint) -> None:
 def read_endpoint(home: Path) -> Endpoint | None:
     """Return the file's content, None when there is none or it is not readable."""
     try:
-        return msgspec.json.decode(endpoint_file(home).read_bytes(), type=Endpoint)
+        content = retry.content(endpoint_file(home), retry.BRIEF)
+        return None if content is None else msgspec.json.decode(content, type=Endpoint)
     except (OSError, *UNDECODABLE):
         return None
 

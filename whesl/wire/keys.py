@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.wire.home import HOME_VARIABLE, HomeError, make_private
 
@@ -99,7 +100,14 @@ def user_keys(directory: Path) -> UserKeys:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file of mode 0600 in one piece: readers see the old content or the new, never a part."""
+    """Write a file of mode 0600 in one piece: readers see the old content or the new, never a part.
+
+    Raises OSError.
+    """
+    retry.retried(lambda: _write_private(path, content))
+
+
+def _write_private(path: Path, content: bytes) -> None:
     import tempfile  # heavy, as zmq above
 
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -110,7 +118,7 @@ def write_private(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         Path(name).replace(path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
 
@@ -121,7 +129,18 @@ def _pair(directory: Path) -> KeyPair:
     The pair is written into a directory beside it that is then renamed: a rename onto a directory that is
     not empty fails, so of two makers one wins, and nobody sees half a pair.
     """
-    if not directory.exists():
+    try:
+        return retry.retried(lambda: _kept(directory))
+    except OSError as error:
+        raise HomeError(
+            f"the key pair {directory} cannot be read or made: {retry.told(error)}",
+            hint="check room and quota of the file system; "
+            f"else remove {directory} while nothing of WHESL runs: it is made anew",
+        ) from error
+
+
+def _kept(directory: Path) -> KeyPair:
+    if not retry.exists(directory):
         import shutil
         import tempfile
 
@@ -129,12 +148,7 @@ def _pair(directory: Path) -> KeyPair:
         try:
             write_private(making / "pair.json", msgspec.json.encode(KeyPair.generate()))
             with contextlib.suppress(OSError):  # another process was first; its pair is read below
-                making.rename(directory)
-        except OSError as error:
-            raise HomeError(
-                f"the key pair {directory} could not be written: {error.strerror}",
-                hint="check room and quota of the file system",
-            ) from error
+                retry.retried(lambda: making.rename(directory))
         finally:
             shutil.rmtree(making, ignore_errors=True)
     private_directory(directory)
@@ -154,11 +168,6 @@ def _pair(directory: Path) -> KeyPair:
                     f"the key file {file} is open to others (mode {mode:04o})", hint=f"chmod 600 {file}"
                 )
             return msgspec.json.decode(opened.read(), type=KeyPair)
-    except OSError as error:
-        raise HomeError(
-            f"the key file {file} cannot be read: {error.strerror}",
-            hint=f"remove {directory} while nothing of WHESL runs; it is made anew",
-        ) from error
     except UNDECODABLE as error:
         raise HomeError(
             f"the key file {file} is damaged",

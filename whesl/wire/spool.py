@@ -12,6 +12,7 @@ proves as much as a signature would.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import retry
 from whesl.wire.keys import private_directory, write_private
 from whesl.wire.messages import Envelope, Escalate, RecoveryRequest, decode, encode
 
@@ -74,11 +76,10 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
 def collect(home: Path) -> tuple[list[Left], list[Path]]:
     """Return what was left, oldest first, and the files that could not be understood."""
     found: list[tuple[float, str]] = []
-    with contextlib.suppress(FileNotFoundError), os.scandir(spool(home)) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
-                    found.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
+    for name in retry.names(spool(home)):
+        with contextlib.suppress(OSError):  # not now; it is looked at again
+            if name.endswith(SUFFIX) and not name.startswith("."):
+                found.append(((spool(home) / name).lstat().st_mtime, name))
     left, unreadable = [], []
     for _, name in sorted(found):
         path = spool(home) / name
@@ -103,10 +104,11 @@ def put_aside(path: Path) -> Path:
 
 def _read(path: Path) -> tuple[Envelope, ...]:
     """Return a file's envelopes, none for what no isolator of this user has written. Raises OSError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        if path.is_symlink():
+        descriptor = retry.retried(lambda: os.open(path, flags), retry.BRIEF)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
             return ()
         raise
     status = os.fstat(descriptor)
