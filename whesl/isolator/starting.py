@@ -94,7 +94,8 @@ class Starter:
             if begun is not None:
                 return begun
         try:
-            return room.written(directory.path, lambda: self._begin(command))
+            # What is repeated is done twice at most up to the start itself, and the start is the last of it.
+            return room.written(directory.path, lambda: retry.retried(lambda: self._begin(command)))
         except WheslError as error:
             return str(error)
         except OSError as error:
