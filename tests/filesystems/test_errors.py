@@ -98,7 +98,8 @@ def test_a_task_ends_with_its_own_status(nfs_bed: Maker, tmp_path: Path, error: 
     with ThreadPoolExecutor(2) as threads:
         ended = list(threads.map(run, range(6)))
     bed.change("login", error_rate=0.0)
-    assert ended == [(0, ["0"]), (3, ["0"]), (0, ["0", "1"])] * 2
+    said = [(tmp_path / f"task-{number}" / "err").read_text() for number in range(6)]
+    assert ended == [(0, ["0"]), (3, ["0"]), (0, ["0", "1"])] * 2, "\n".join(said)
     no_traceback(tmp_path, home)
 
 
@@ -107,7 +108,7 @@ def test_a_task_ends_with_its_own_status(nfs_bed: Maker, tmp_path: Path, error: 
 def test_jobs_of_slurm_end_with_their_own_status(
     nfs_bed: Maker, slurm_bed: Callable[..., SlurmBed], tmp_path: Path, error: int
 ) -> None:
-    """Without ``srun``: our launcher lies in WHESL_HOME, and a shell that cannot read a program ends with 126."""
+    """Without ``srun``: its shim lies in WHESL_HOME, and a shell that cannot read a program ends with 126."""
     need_slurm()
     nfs = nfs_bed("n01", "n02", attributes=1.0, absences=1.0)
     slurm = slurm_bed(2)

@@ -241,7 +241,7 @@ def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     finally:
-        os.close(log)
+        retry.close(log)
 
 
 def _last_words(home: Path) -> str:

@@ -347,7 +347,7 @@ def _blocks(path: str, offset: int) -> Iterator[bytes]:
             return b""
         except OSError:
             if source >= 0:
-                os.close(source)  # a stale handle is not to be used again
+                retry.close(source)  # a stale handle is not to be used again
                 source = -1
             raise
 
@@ -357,7 +357,7 @@ def _blocks(path: str, offset: int) -> Iterator[bytes]:
             offset += len(block)
     finally:
         if source >= 0:
-            os.close(source)
+            retry.close(source)
 
 
 def _pass_on(view: memoryview, out: int) -> int:
@@ -398,7 +398,7 @@ class _Copied:
             os.pwrite(self._place, b"%d %d          \n" % (number, offset), 0)
         except OSError:
             if self._place >= 0:
-                os.close(self._place)
+                retry.close(self._place)
                 self._place = -1
 
 
@@ -438,8 +438,7 @@ def start_isolator(
             os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", "--task-dir", task_dir, *held])  # noqa: S606  # a list
         finally:
             os._exit(127)
-    with contextlib.suppress(OSError):
-        os.close(log)
+    retry.close(log)
     return pid
 
 

@@ -61,7 +61,7 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
         job = description.job(task.request, task.setup, description.streams())
         return _start(task, job)
     finally:
-        os.close(task.lock)
+        retry.close(task.lock)
 
 
 def _described(request: description.Request) -> SimpleNamespace | None:

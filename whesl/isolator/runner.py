@@ -161,4 +161,4 @@ def start(
         )
     finally:
         for descriptor in opened:
-            os.close(descriptor)
+            retry.close(descriptor)

@@ -16,6 +16,7 @@ from whesl.isolator.events import StepDone
 from whesl.isolator.launching import written
 from whesl.isolator.state import State
 from whesl.isolator.taskdir import Job, TaskDir
+from whesl.model import retry
 from whesl.model.workflow import Configuration
 
 LOG = logging.getLogger(__name__)
@@ -51,7 +52,8 @@ class Steps:
 
         recovery = state.recovery
         assert recovery is not None
-        log = os.open(self._directory.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        log = retry.retried(lambda: os.open(self._directory.log, append, 0o600))
         try:
             step = msgspec.convert(recovery.steps[index], PlanStep)
             result = execute(step, self._context(state), HostPorts(self._directory.path, log))
@@ -69,7 +71,7 @@ class Steps:
                 ordinal=recovery.ordinal, index=index, outcome="fail", note=f"not a step: {error}"
             )
         finally:
-            os.close(log)
+            retry.close(log)
         return StepDone(
             ordinal=recovery.ordinal,
             index=index,

@@ -58,7 +58,7 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
             if not retry.exists(path):
                 beside.rename(path)
     finally:
-        os.close(descriptor)
+        retry.close(descriptor)
         retry.remove(beside)
 
 
@@ -122,7 +122,7 @@ def sync_directory(directory: Path) -> None:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
             raise
     finally:
-        os.close(descriptor)
+        retry.close(descriptor)
 
 
 class _Frame(NamedTuple):
@@ -223,7 +223,7 @@ def renew(path: Path) -> None:
             try:
                 os.fsync(descriptor)
             finally:
-                os.close(descriptor)
+                retry.close(descriptor)
             beside.replace(old)
 
 

@@ -141,6 +141,12 @@ def remove(path: str | os.PathLike[str], limit: float = LIMIT) -> None:
         retried(lambda: os.unlink(path), limit)  # noqa: PTH108
 
 
+def close(descriptor: int) -> None:
+    """Close a file. It is closed whatever the answer (close(2)), and who wants to know of writes asks before."""
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
+
+
 def told(error: OSError) -> str:
     """Return an error for people: what the system says, the name by which it is looked up, and the file."""
     name = errno.errorcode.get(error.errno or 0, "")

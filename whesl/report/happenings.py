@@ -13,6 +13,7 @@ import msgspec
 
 from whesl.journal.errors import JournalError
 from whesl.journal.store import Journal, Record
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
@@ -60,7 +61,11 @@ def happening(record: Record) -> Happening | None:
 
 
 def latest(home: Path) -> str:
-    """Return the id of the workflow that was begun last. Raises UsageError when there is none."""
+    """Return the id of the workflow that was begun last. Raises UsageError when there is none, OSError."""
+    return retry.retried(lambda: _latest(home))
+
+
+def _latest(home: Path) -> str:
     begun = {path.parent.name: path.stat().st_mtime for path in (home / "workflows").glob("*/workflow.json")}
     for name in without_coordinator(home, begun.keys()):
         tasks = (home / "tasks" / quote(name, safe="")).glob("*/job.json")
@@ -84,13 +89,17 @@ def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
 
 
 def gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool] | None = None) -> Gathered:
-    """Return all that is known of a workflow. Raises UsageError for an unknown one.
+    """Return all that is known of a workflow. Raises UsageError for an unknown one, OSError.
 
     Args:
         home: the WHESL home.
         workflow_id: the workflow's id.
         wanted: which of its tasks; None for all.
     """
+    return retry.retried(lambda: _gather(home, workflow_id, wanted))
+
+
+def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool] | None) -> Gathered:
     damaged: list[str] = []
     directories = task_directories(home, workflow_id)
     told = [item for item in _from_coordinator(home, damaged) if item.task.startswith(f"{workflow_id}/")]
@@ -161,7 +170,11 @@ def _merged(sources: list[list[Happening]]) -> tuple[Happening, ...]:
 
 
 def known_workflows(home: Path) -> list[str]:
-    """Return the names of the workflows of a home; what ran without a coordinator comes last."""
+    """Return the names of the workflows of a home; those without a coordinator are last. Raises OSError."""
+    return retry.retried(lambda: _known_workflows(home))
+
+
+def _known_workflows(home: Path) -> list[str]:
     known = sorted(path.parent.name for path in (home / "workflows").glob("*/workflow.json"))
     return known + without_coordinator(home, known)
 
@@ -178,10 +191,9 @@ def _tasks_of(told: list[Happening]) -> list[Task]:
 
 def _workflow(home: Path, workflow_id: str, tasks: list[Task]) -> Workflow:
     try:
-        return msgspec.json.decode(
-            (home / "workflows" / workflow_id / "workflow.json").read_bytes(), type=Workflow
-        )
-    except (OSError, *UNDECODABLE):
+        content = retry.content(home / "workflows" / workflow_id / "workflow.json")
+        return msgspec.json.decode(content or b"", type=Workflow)
+    except UNDECODABLE:
         if tasks:
             one_each = tuple({task.id: task for task in tasks}.values())
             return Workflow(id=workflow_id, name=workflow_id, wms="", root="", tasks=one_each)
@@ -214,8 +226,6 @@ def _from_isolator(task: str, directory: Path, damaged: list[str]) -> list[Happe
 
 def _records(path: Path, damaged: list[str]) -> Iterator[Record]:
     """Yield what can be read of a journal; of its old records, also what comes after damaged ones."""
-    if not path.exists():
-        return
     after = 0
     while True:
         try:
@@ -223,6 +233,8 @@ def _records(path: Path, damaged: list[str]) -> Iterator[Record]:
                 yield from journal.read(after)
             return
         except JournalError as error:
+            if error.reason == "missing":
+                return
             damaged.append(error.message)
             if error.readable_after <= after:
                 return
@@ -237,5 +249,5 @@ def _submissions(directory: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for path in directory.glob("*.json"):
         with contextlib.suppress(OSError, *UNDECODABLE):
-            found.update(msgspec.json.decode(path.read_bytes(), type=_Ledger).submitted)
+            found.update(msgspec.json.decode(retry.content(path) or b"{}", type=_Ledger).submitted)
     return found
