@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,10 @@ exit "$3"
 def environment(home: Path) -> dict[str, str]:
     found = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "WHESL"))}
     return {**found, "WHESL_HOME": str(home)}
+
+
+def ended_in(out: Path) -> bool:
+    return out.exists() and "status" in out.read_text()
 
 
 def no_traceback(*places: Path) -> None:
@@ -132,9 +137,7 @@ def test_jobs_of_slurm_end_with_their_own_status(
         jobs.append(slurm.submit(script, "-N1", f"--output={place}/out", "--no-requeue"))
     for number in range(len(jobs)):
         out = tmp_path / f"task-{number}" / "out"
-        slurm.wait_for(
-            lambda out=out: out.exists() and "status" in out.read_text(), f"the end of {number}", 300
-        )
+        slurm.wait_for(partial(ended_in, out), f"the end of {number}", 300)
     for node in slurm.nodes:
         nfs.change(node, error_rate=0.0)
     ended = [(tmp_path / f"task-{number}" / "out").read_text().split()[-1] for number in range(len(jobs))]

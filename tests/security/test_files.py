@@ -185,6 +185,29 @@ def test_the_run_ends_well_and_leaves_nothing_open(run: Run) -> None:
     assert run_as(STRANGER, lambda: reached_of(names)) == []
 
 
+def test_every_file_has_the_mode_that_is_promised(run: Run) -> None:
+    """After real runs of all that writes: 0700, and 0600 for what is no program; also where umask is 0."""
+    assert run.finish() == 0
+    page, summary = str(run.place / "report.html"), str(run.place / "summary.json")
+    rules = str(run.place / "rules.esl")
+    for words in (
+        ("exec", "--", "echo", "here"),
+        ("exec", "-e", rules, "--json-summary", summary, "--script", str(run.place / "job.sh")),
+        ("report", "--html", page),
+        ("status",),
+        ("events",),
+        ("nodes",),
+    ):
+        assert run._begin(*words).wait(PATIENCE) == 0, words
+    wrong = {}
+    for path in everything(run.home) + everything(run.cluster):
+        found = path.lstat().st_mode
+        allowed = (0o700,) if stat.S_ISDIR(found) else (0o600, 0o700)
+        if not stat.S_ISLNK(found) and stat.S_IMODE(found) not in allowed:
+            wrong[str(path)] = f"{stat.S_IMODE(found):04o}"
+    assert wrong == {}
+
+
 # Homes and keys that somebody could have prepared ---------------------------------------------------
 
 

@@ -36,6 +36,7 @@ from whesl.isolator.link import (
 from whesl.isolator.silence import Fact, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
 from whesl.isolator.taskdir import TaskDir
 from whesl.isolator.worker import Worker
+from whesl.model import retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.wire.keys import LinkKeys
@@ -142,13 +143,17 @@ class Agents:
         return (*self._server.sockets, self._witness.fileno())
 
     def _launch(self, nodes: tuple[str, ...]) -> Step | None:
+        # Made here: whoever writes to it would make it with the user's umask.
+        log = str(self._directory.path / "agents.log")
+        with contextlib.suppress(OSError):
+            retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
         request = StepRequest(
             command=(sys.executable, "-m", "whesl.isolator.agent", str(self._directory.link)),
             nodes=nodes,
             tasks=len(nodes),
             workdir="/",
-            output=str(self._directory.path / "agents.log"),
-            error=str(self._directory.path / "agents.log"),
+            output=log,
+            error=log,
         )
         try:
             return self._allocation.launch(request)

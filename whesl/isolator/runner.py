@@ -135,11 +135,13 @@ def start(
     mark = str(marks.in_kib(environment[TOKEN_VARIABLE]))
     opened: list[int] = []
     try:
+        # The attempt's own files are private; those that the caller named are as the caller would make them.
+        own = f"{os.path.dirname(status)}/"  # noqa: PTH120  # pathlib costs milliseconds
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        out = err = retry.retried(lambda: os.open(stdout, append, 0o666))
+        out = err = retry.retried(lambda: os.open(stdout, append, 0o600 if stdout.startswith(own) else 0o666))
         opened.append(out)
         if stderr != stdout:
-            err = retry.retried(lambda: os.open(stderr, append, 0o666))
+            err = retry.retried(lambda: os.open(stderr, append, 0o600 if stderr.startswith(own) else 0o666))
             opened.append(err)
         source = 0
         if stdin:

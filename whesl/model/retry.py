@@ -141,8 +141,26 @@ def remove(path: str | os.PathLike[str], limit: float = LIMIT) -> None:
         retried(lambda: os.unlink(path), limit)  # noqa: PTH108
 
 
+def write(path: str | os.PathLike[str], content: bytes = b"", mode: int = 0o600) -> None:
+    """Write a file that its user alone can read, whatever the umask. Raises OSError.
+
+    Args:
+        path: the file; one that is there is written over.
+        content: all of it.
+        mode: who may do what with it.
+    """
+
+    def written() -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            os.fchmod(descriptor, mode)
+
+    retried(written)
+
+
 def close(descriptor: int) -> None:
-    """Close a file. It is closed whatever the answer (close(2)), and who wants to know of writes asks before."""
+    """Close a file. It is closed whatever the answer (close(2)); what was written is made sure of before."""
     with contextlib.suppress(OSError):
         os.close(descriptor)
 

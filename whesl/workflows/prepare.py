@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.esl.spec import ResourceKind, Spec
+from whesl.model import retry
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import file_of
@@ -102,8 +103,8 @@ def prepare(
     if not own_node and not observe:
         extra = with_isolators_node(extra, workflow)
     workflow = _with_spares(workflow, extra)
-    (directory / "spec.json").write_bytes(msgspec.json.encode(spec))
-    (directory / "workflow.json").write_bytes(msgspec.json.encode(workflow))
+    retry.write(directory / "spec.json", msgspec.json.encode(spec))
+    retry.write(directory / "workflow.json", msgspec.json.encode(workflow))
     options = FluxifyOptions(
         program=program(),
         workflow=workflow.id,
@@ -125,10 +126,11 @@ def prepare(
         target = directory / path.name
         if str(target) in files or target.name in ("spec.json", "workflow.json"):
             target = directory / f"{len(files)}_{path.name}"
-        target.write_text(result.text, encoding="utf-8", newline="")
+        retry.write(target, result.text.encode())
         files.append(str(target))
         notices += result.notices
     install(directory / "bin", rjms, environment)
+    retry.write(directory / "manager.log")
     return Prepared(
         plan=RunPlan(
             workflow=workflow,

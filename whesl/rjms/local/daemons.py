@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.rjms.local import processes, protocol
 from whesl.rjms.local.cluster import Cluster
@@ -217,7 +218,7 @@ def _answers(cluster: Cluster) -> bool:
 def _write_settings(cluster: Cluster, settings: Settings) -> None:
     path = Path(cluster.join("settings.json"))
     fresh = path.with_suffix(".new")
-    fresh.write_bytes(msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
+    retry.write(fresh, msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
     fresh.replace(path)
 
 
@@ -229,8 +230,7 @@ def write_commands(cluster: Cluster) -> None:
         fresh = path.with_suffix(".new")
         # These commands are this cluster's, whatever the environment says.
         place = f"WHESL_LOCAL={shlex.quote(cluster.path)}"
-        fresh.write_text(f'#!/bin/sh\n{place} exec {prefix} {name} "$@"\n')
-        fresh.chmod(0o700)
+        retry.write(fresh, f'#!/bin/sh\n{place} exec {prefix} {name} "$@"\n'.encode(), 0o700)
         fresh.replace(path)
 
 
@@ -239,7 +239,8 @@ def _spawn(cluster: Cluster, module: list[str]) -> subprocess.Popen[bytes]:
     for name in [name for name in environ if name.startswith(("WHESL_LOCAL", "WHESL_ATTEMPT"))]:
         # A daemon belongs to no node and no task, wherever it was started.
         del environ[name]
-    with open(cluster.join("log"), "ab") as log:  # noqa: PTH123
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    with os.fdopen(os.open(cluster.join("log"), append, 0o600), "ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", *module],
             stdin=subprocess.DEVNULL,

@@ -22,6 +22,7 @@ import uuid
 from collections.abc import Callable
 
 from whesl.locking import locks
+from whesl.model import retry
 from whesl.rjms.local import processes, protocol
 from whesl.rjms.local.channel import Channel, ChannelClosedError
 from whesl.rjms.local.cluster import SERVER, Cluster
@@ -409,8 +410,7 @@ def _become_node(cluster: Cluster, name: str, limit: int) -> None:
     me = processes.look(os.getpid())
     assert me is not None
     path = os.path.join(directory, "pid")  # noqa: PTH118
-    with open(path + ".new", "w") as file:  # noqa: PTH123
-        file.write(f"{me.pid} {me.started}\n")
+    retry.write(path + ".new", f"{me.pid} {me.started}\n".encode())
     os.rename(path + ".new", path)  # noqa: PTH104
     daemon.run()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable
 from typing import TypeVar
@@ -37,6 +38,8 @@ class Store:
     def __init__(self, path: str) -> None:
         self._encode = msgspec.json.Encoder().encode
         try:
+            # Made here: what SQLite makes is open to whomever the umask lets in.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             # Held by the server's lock alone: a cluster may lie where SQLite's own locks do not work.
             place = f"file:{quote(path)}?vfs=unix-none"
             self._connection = sqlite3.connect(place, uri=True, isolation_level=None)
@@ -47,7 +50,7 @@ class Store:
             self.jobs = self._all("jobs", Job)
             self.steps = self._all("steps", Step)
             self.nodes = self._all("nodes", Node)
-        except (sqlite3.Error, *UNDECODABLE) as error:
+        except (OSError, sqlite3.Error, *UNDECODABLE) as error:
             raise CouldNotObserveError(
                 f"the state in {path} cannot be read: {error}",
                 hint="move the cluster's directory away and start anew",

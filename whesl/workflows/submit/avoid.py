@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.workflow import BadNode
 
@@ -30,7 +31,7 @@ def publish(home: Path, nodes: Iterable[BadNode]) -> None:
     target = bad_nodes_file(home)
     beside = target.with_suffix(".new")
     with contextlib.suppress(OSError):
-        beside.write_bytes(msgspec.json.encode(list(nodes)))
+        retry.write(beside, msgspec.json.encode(list(nodes)))
         beside.replace(target)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from whesl.model import retry
+
 # Names the variable that has the user's own PYTHONPATH.
 OUTER = "WHESL_OUTER_PYTHONPATH"
 _PACKAGE = '''\
@@ -95,6 +97,5 @@ def install(directory: Path, command: Path) -> None:
     package.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = package / "__init__.py"
     beside = package / ".new"
-    beside.write_text(_PACKAGE.format(command=repr(str(command)), outer=OUTER))
-    beside.chmod(0o600)
+    retry.write(beside, _PACKAGE.format(command=repr(str(command)), outer=OUTER).encode())
     beside.replace(target)

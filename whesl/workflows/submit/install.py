@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from whesl.model import retry
 from whesl.model.errors import UsageError
 from whesl.workflows.submit import bindings
 from whesl.workflows.submit.flux import python_directory
@@ -58,6 +59,5 @@ def _words(module: str, arguments: str, *given: str) -> str:
 
 def _write(target: Path, text: str) -> None:
     beside = target.with_name(f".{target.name}.new")
-    beside.write_text(text)
-    beside.chmod(0o700)
+    retry.write(beside, text.encode(), 0o700)
     beside.replace(target)
