@@ -43,7 +43,7 @@ HAPPENS = st.lists(st.sampled_from(["done", "fails", "done and fails", "stale"])
 def test_errors_at_each_write(
     tmp_path_factory: pytest.TempPathFactory, happens: list[str], limit: float
 ) -> None:
-    """``limit`` 0: the call is not repeated, and its caller calls again, as daemons do, with more to write."""
+    """``limit`` 0: nothing is repeated, and the caller calls again with more to write, as daemons do."""
     path = tmp_path_factory.mktemp("journal") / "journal.db"
     left = list(happens)
     real = rows.insert
