@@ -302,8 +302,7 @@ def proceed(turn: Turn) -> None:
     state = turn.state
     recovery = state.recovery
     if state.phase is Phase.STOPPING:
-        code = state.stop_code if state.exit_code in (None, 0) else state.exit_code
-        turn.finish(code if code is not None else 1, TaskState.CANCELLED, state.stop_reason)
+        turn.finish(state.stop_code, TaskState.CANCELLED, state.stop_reason)
         return
     if state.phase in (Phase.PAUSED, Phase.ESCALATED, Phase.FINISHED):
         return
