@@ -24,6 +24,8 @@ from whesl.workflows.submit.once import Ledger
 LOG = logging.getLogger(__name__)
 # Jobs that are asked about with one command: its words have to fit into one call.
 _AT_ONCE = 500
+# Why Slurm holds a job that it runs again: for two minutes, or until somebody releases it.
+_HELD = ("BeginTime", "launch failed requeued held")
 # Seconds between two looks while something is under way.
 _SOON = 3.0
 
@@ -80,7 +82,7 @@ class LostStarts:
         for task, job in jobs.items():
             if job in records:
                 self._look_after(task, records[job])
-        held = any(r.restarts and r.reason.startswith("BeginTime") for r in records.values())
+        held = any(r.restarts and r.reason.startswith(_HELD) for r in records.values())
         self._busy = bool(self._suspects) or held
 
     def _submitted(self, tasks: Sequence[str]) -> dict[str, str]:

@@ -133,3 +133,24 @@ def test_a_job_of_several_nodes_would_run_on_without_its_script(slurm_bed: Maker
     forbidden = submit(bed, tmp_path, "--no-requeue")
     wait_until(lambda: scheduler.jobs([forbidden])[forbidden].state is JobState.RUNNING, "it runs")
     assert not scheduler.requeue_lost(forbidden)
+
+
+def test_a_job_whose_prolog_failed_is_released(slurm_bed: Maker, tmp_path: Path) -> None:
+    """Slurm drains the node, and holds the job until somebody releases it: it had waited for ever."""
+    prolog = tmp_path / "prolog"
+    prolog.write_text('#!/bin/sh\n[ "$(hostname)" != n01 ]\n')
+    prolog.chmod(0o755)
+    bed = slurm_bed(nodes=2, settings={"Prolog": str(prolog), "PrologFlags": "Alloc"})
+    scheduler = SlurmScheduler(bed.environment)
+    job = submit(bed, tmp_path, "--requeue", "-N", "1")
+    seen = set()
+
+    def runs() -> bool:
+        record = scheduler.jobs([job])[job]
+        seen.add(record.reason.partition(":")[0])
+        scheduler.lift_hold(record)
+        return bool(lines(tmp_path / "runs"))
+
+    wait_until(runs, "the job runs", 60)
+    assert "launch failed requeued held" in seen
+    assert lines(tmp_path / "runs") == ["n02"]

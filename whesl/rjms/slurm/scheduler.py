@@ -21,6 +21,9 @@ from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, Slurm
 # How far back accounting is asked for a token: longer than a workflow and its queue waits last.
 LOOKBACK_DAYS = 30
 _POLL = 0.5
+# slurmctld's word for a job whose prolog or launch failed on a node, and how often it is released after that.
+_LAUNCH_FAILED = "launch failed requeued held"
+_LAUNCHES = 3
 # Looks in a row that must find a requeued job free of its hold: one look may come before Slurm sets it.
 _STEADY = 3
 # Seconds from the end of a run within which the next one is not to start, and what counts as no hold.
@@ -165,9 +168,17 @@ class SlurmScheduler:
         self._update_job(job_id, f"Requeue={int(allowed)}")
 
     def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start soon that waits only because it was requeued."""
-        if record.state is JobState.PENDING and record.restarts and record.reason.startswith("BeginTime"):
-            with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+        """Let a job start soon that waits only because it was requeued.
+
+        One whose prolog or launch failed on a node is held for good; Slurm has drained that node, so it is
+        released, for a few such failures.
+        """
+        if record.state is not JobState.PENDING or not record.restarts:
+            return
+        with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+            if record.reason.startswith(_LAUNCH_FAILED) and record.restarts <= _LAUNCHES:
+                self._commands.run("scontrol", "release", record.id)
+            elif record.reason.startswith("BeginTime"):
                 self._lift(record.id)
 
     def _lift_hold(self, job_id: str) -> None:
