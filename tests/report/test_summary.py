@@ -265,6 +265,21 @@ def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
     assert of(result) == [("17", "its batch host n01 is lost: refused: no")]
 
 
+def test_of_very_many_tasks_those_are_shown_to_which_something_happened() -> None:
+    """A table of 20,000 rows took 40 s to print, and nobody read it; --json and --html have all of them."""
+    file = io.StringIO()
+    render.show(told_story(3000, every=100), Console(file=file, width=200))
+    lines = file.getvalue().splitlines()
+    assert len(lines) < 400
+    assert "and 2,970 tasks more: whesl report --json" in lines
+    assert sum("DISKFULL in attempt 1" in line for line in lines) == 30
+    file = io.StringIO()
+    render.show(told_story(3000, every=1), Console(file=file, width=200))
+    lines = file.getvalue().splitlines()
+    assert "and 2,750 exceptions more: whesl report --json" in lines
+    assert sum("DISKFULL in attempt 1" in line for line in lines) == 250
+
+
 def test_why_tasks_have_not_completed_is_told_once_for_each_reason() -> None:
     """A study whose partition does not exist: nothing ran, and nothing else could tell why."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -18,6 +18,9 @@ from whesl.report.summary import Report, TaskRow
 _LINE = 160
 _NAMES = 5  # of tasks in one line
 _PIPE = 1_000  # columns of a table in a pipe
+# Exceptions, and tasks: of more, only those that have not simply completed are shown, and so many of them.
+_MOST = 250
+_QUIET = frozenset({"completed", "skipped", "registered"})
 _GOOD = frozenset({"recovered", "completed", "skipped", "observed", "transformed"})
 _BAD = frozenset({"failed", "cancelled"})
 
@@ -207,16 +210,27 @@ def terminal(report: Report) -> RenderableType:
     for title, tasks in by_group(report):
         if title:
             parts.append(Text(f"\n{visible(title)}", style="bold"))
-        of = (row for task in tasks for row in raised.get(task.task, ()))
-        for row in sorted(of, key=lambda row: row.time):
+        of = sorted((row for task in tasks for row in raised.get(task.task, ())), key=lambda row: row.time)
+        for row in of[:_MOST]:
             parts += _block(row)
-        parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, tasks)))
+        parts += _left_out(len(of) - _MOST, "exception")
+        shown = tasks if len(tasks) <= _MOST else [row for row in tasks if _eventful(row, raised)][:_MOST]
+        parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, shown)))
+        parts += _left_out(len(tasks) - len(shown), "task")
     if reasons := reason_lines(report):
         parts += [Text("\nNot completed", style="bold"), *(Text(line) for line in reasons)]
     if report.bad_nodes:
         parts += [Text("\nNodes to report", style="bold"), *(Text(line) for line in bad_node_lines(report))]
     parts += [Text(f"not read: {line}", style="red") for line in report.damaged]
     return Group(*parts)
+
+
+def _eventful(row: TaskRow, raised: Mapping[str, object]) -> bool:
+    return row.task in raised or row.state not in _QUIET
+
+
+def _left_out(number: int, noun: str) -> list[Text]:
+    return [Text(f"and {count(number, noun)} more: whesl report --json", style="dim")] if number > 0 else []
 
 
 def by_group(report: Report) -> list[tuple[str, list[TaskRow]]]:
