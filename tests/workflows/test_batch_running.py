@@ -7,9 +7,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from whesl import rjms
+from whesl.model.errors import RefusedError
+from whesl.model.states import JobState
+from whesl.workflows.batch import running
 from whesl.workflows.batch.manager import Batch
 from whesl.workflows.batch.running import Chain
 from whesl.workflows.port import RunPlan
@@ -45,3 +49,72 @@ def test_slurm_itself_cancels_what_waits_for_a_failed_job(
     assert not any("dependency" in word or "invalid-dep" in word for word in first)
     assert "--dependency=afterok:101" in second
     assert "--kill-on-invalid-dep=yes" in second
+
+
+class Submitted:
+    """A scheduler whose jobs complete at once, and the calls that submitted them."""
+
+    def __init__(self, place: Path, scripts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[str] = []
+        self.cancelled: list[str] = []
+        self.refuses = -1
+        files = [place / f"s{number}.sh" for number in range(scripts)]
+        for file in files:
+            file.write_text("#!/bin/sh\ntrue\n")
+        monkeypatch.setattr(subprocess, "run", self._submit)
+        monkeypatch.setattr(rjms, "scheduler", lambda _name: self)
+        self.plan = RunPlan(
+            workflow=Batch().read([str(file) for file in files], workflow="w"),
+            files=tuple(map(str, files)),
+            directory=str(place),
+            environment={"WHESL_RJMS": "slurm"},
+            log=str(place / "log"),
+            poll=0.0,
+        )
+
+    def _submit(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        self.calls.append(command[-1])
+        refused = len(self.calls) == self.refuses
+        said = ("", "no") if refused else (f"{len(self.calls)}\n", "")
+        return subprocess.CompletedProcess(command, int(refused), *said)
+
+    def jobs(self, ids: list[str]) -> dict[str, Any]:
+        return {job: SimpleNamespace(state=JobState.COMPLETED) for job in ids}
+
+    def cancel(self, job: str) -> None:
+        self.cancelled.append(job)
+
+
+def test_many_scripts_are_watched_while_the_last_ones_are_submitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three hundred were submitted in silence for minutes; nobody saw the first ones run, or could cancel."""
+    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    made = Submitted(tmp_path, 3, monkeypatch)
+    chain = Chain.start(made.plan)
+    assert len(made.calls) == 1
+    assert chain.states() == {"s0": "PENDING"}
+    assert chain.poll() is None, "one has completed, and others wait to be submitted"
+    assert chain.poll() == 0
+    assert [Path(call).stem for call in made.calls] == ["s0", "s1", "s2"]
+
+
+def test_what_was_not_submitted_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    made = Submitted(tmp_path, 3, monkeypatch)
+    chain = Chain.start(made.plan)
+    chain.cancel()
+    assert made.cancelled == ["1"]
+    assert chain.poll() == 1
+    assert len(made.calls) == 1
+
+
+def test_a_late_refusal_cancels_what_was_submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    made = Submitted(tmp_path, 3, monkeypatch)
+    made.refuses = 2
+    made.plan = msgspec.structs.replace(made.plan, poll=60.0)
+    chain = Chain.start(made.plan)
+    with pytest.raises(RefusedError, match=r"s1\.sh was not submitted: no"):
+        chain.poll()
+    assert made.cancelled == ["1"]

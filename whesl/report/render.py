@@ -215,7 +215,8 @@ def terminal(report: Report) -> RenderableType:
             parts += _block(row)
         parts += _left_out(len(of) - _MOST, "exception")
         shown = tasks if len(tasks) <= _MOST else [row for row in tasks if _eventful(row, raised)][:_MOST]
-        parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, shown)))
+        if shown or not tasks:
+            parts.append(_table("\nTasks", _TASK_COLUMNS, map(_task_cells, shown)))
         parts += _left_out(len(tasks) - len(shown), "task")
     if reasons := reason_lines(report):
         parts += [Text("\nNot completed", style="bold"), *(Text(line) for line in reasons)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections import deque
 from pathlib import Path
 
 from whesl import rjms
@@ -16,6 +17,8 @@ from whesl.workflows.submit.once import job_id
 
 # A job that the scheduler does not know (any more) in so many looks running has ended unseen.
 _UNSEEN_LOOKS = 5
+# Seconds for which scripts are submitted between two looks at what happens.
+_SUBMITTING = 1.0
 
 
 class Chain:
@@ -29,28 +32,44 @@ class Chain:
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}
         self._last_look = 0.0
+        self._jobs: dict[str, str] = {}  # by task: as it was submitted
+        by_step: dict[str, list[Task]] = {}
+        for task in plan.workflow.tasks:
+            by_step.setdefault(task.step, []).append(task)
+        self._waiting = deque(zip(plan.files, by_step.values(), strict=True))
 
     @classmethod
     def start(cls, plan: RunPlan) -> Chain:
-        """Submit every script. Raises RefusedError when one is refused; those before it are cancelled."""
+        """Submit the scripts; of many, the rest is submitted while the first are watched (``poll``).
+
+        Raises RefusedError when one is refused; those before it are cancelled.
+        """
         chain = cls(plan, rjms.scheduler(plan.environment.get("WHESL_RJMS", "slurm")))
-        steps = list(dict.fromkeys(task.step for task in plan.workflow.tasks))
-        jobs: dict[str, str] = {}
-        for file, step in zip(plan.files, steps, strict=True):
-            tasks = [task for task in plan.workflow.tasks if task.step == step]
-            step_of = {task.id: task.step for task in plan.workflow.tasks}
-            beside = dict.fromkeys(jobs[step_of[parent]] for parent in tasks[0].beside)
-            parents = dict.fromkeys(jobs[step_of[parent]] for parent in tasks[0].parents)
+        chain._submit_some()
+        return chain
+
+    def _submit_some(self) -> None:
+        """Submit scripts for a while, one at least.
+
+        Raises RefusedError when one is refused; those before it are cancelled.
+        """
+        begin = time.monotonic()
+        while self._waiting:
+            file, tasks = self._waiting.popleft()
+            beside = dict.fromkeys(self._jobs[parent] for parent in tasks[0].beside)
+            parents = dict.fromkeys(self._jobs[parent] for parent in tasks[0].parents)
             try:
-                jobs[step] = chain._submit(file, [job for job in parents if job not in beside], list(beside))
+                submitted = self._submit(file, [job for job in parents if job not in beside], list(beside))
             except RefusedError:
-                chain.cancel()
+                self.cancel()
                 raise
             for task in tasks:
-                job = f"{jobs[step]}_{task.instance}" if task.instance else jobs[step]
-                chain._tasks[job] = task
-                chain._states[job] = JobState.PENDING
-        return chain
+                job = f"{submitted}_{task.instance}" if task.instance else submitted
+                self._jobs[task.id] = submitted
+                self._tasks[job] = task
+                self._states[job] = JobState.PENDING
+            if time.monotonic() - begin >= _SUBMITTING:
+                return
 
     def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
         if self._rjms == "flux":
@@ -84,13 +103,18 @@ class Chain:
         return job
 
     def poll(self) -> int | None:
-        """Return 0 when all jobs have completed, 1 when all have ended and one has not completed."""
+        """Return 0 when all jobs have completed, 1 when all have ended and one has not completed.
+
+        Raises RefusedError when a script that waited to be submitted is refused.
+        """
+        self._submit_some()
         if time.monotonic() - self._last_look >= self._plan.poll:
             self._last_look = time.monotonic()
             self._look()
-        if not all(state.ended for state in self._states.values()):
+        if self._waiting or not all(state.ended for state in self._states.values()):
             return None
-        return 0 if all(state is JobState.COMPLETED for state in self._states.values()) else 1
+        completed = all(state is JobState.COMPLETED for state in self._states.values())
+        return 0 if completed and len(self._jobs) == len(self._plan.workflow.tasks) else 1
 
     def _look(self) -> None:
         open_jobs = [job for job, state in self._states.items() if not state.ended]
@@ -133,7 +157,8 @@ class Chain:
         return {self._tasks[job].name: state.value for job, state in self._states.items()}
 
     def cancel(self) -> None:
-        """Cancel all jobs that have not ended."""
+        """Cancel all jobs that have not ended, and submit no more."""
+        self._waiting.clear()
         for job, state in self._states.items():
             if not state.ended:
                 self._end(job)
