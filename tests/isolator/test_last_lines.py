@@ -107,3 +107,9 @@ def test_success_and_silence_say_nothing(bench: Bench) -> None:
     assert bench.run("echo", "done")[0] == 0
     (exited,) = [data for kind, data in bench.records() if kind == "exited"]
     assert "last" not in exited
+
+
+def test_a_task_that_has_ended_holds_no_room(bench: Bench) -> None:
+    """128 KiB of each: 2.5 GB of a home in which 20,000 tasks had run."""
+    assert bench.run("sh", "-c", "sleep 1")[0] == 0
+    assert not (bench.directory.path / "reserve").exists()

@@ -100,6 +100,8 @@ def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> 
     except OSError as error:
         # The keeper starts another isolator, which finds the task ended and tries again.
         LOG.error("the result could not be written: %s", error)
+        return
+    room.release(directory.path)
 
 
 def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:

@@ -35,6 +35,12 @@ def hold(directory: Path) -> None:
             os.close(descriptor)
 
 
+def release(directory: Path) -> None:
+    """Give the room back: the task has ended. 20,000 of them would keep 2.5 GB."""
+    with contextlib.suppress(OSError):
+        (directory / "reserve").unlink()
+
+
 def written(directory: Path, write: Callable[[], T], patience: float = 0.0) -> T:
     """Return what ``write`` returns; when there is no room for it, the room that was kept is given up.
 
