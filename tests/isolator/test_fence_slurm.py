@@ -255,3 +255,29 @@ def test_a_daemon_where_slurm_tracks_process_groups(
     made.call()
     made.nothing_lives(made.recovered())
     made.end()
+
+
+def test_a_job_that_the_attempt_has_submitted_is_another_job(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """It inherits the environment and the limits of who submitted it, and may run on the same node."""
+    beats = "while :; do echo x >> {file}; sleep 0.05; done"
+    names = ("kept", "cleared")
+    loops = [beats.format(file=tmp_path / name) for name in names]
+    (tmp_path / "next.sh").write_text(
+        f"#!/bin/bash\nsh -c '{loops[0]}' & env -i PATH=$PATH sh -c '{loops[1]}' & wait\n"
+    )
+    submit = f"sbatch -N1 -n1 -w n01 -o /dev/null {tmp_path}/next.sh"
+    made = Shedding(slurm_bed(nodes=4), tmp_path, "cleared", before=submit)
+    made.begun()
+    made.wait(lambda: all((tmp_path / name).exists() for name in names), "the other job")
+    made.call()
+    made.nothing_lives(made.recovered())
+    before = [(tmp_path / name).stat().st_size for name in names]
+
+    def go_on() -> bool:
+        now = [(tmp_path / name).stat().st_size for name in names]
+        return all(size > old + 20 for size, old in zip(now, before, strict=True))
+
+    made.wait(go_on, "that the other job goes on")
+    made.end()

@@ -21,9 +21,8 @@ def process(pid: int, parent: int) -> Process:
         (b"slurmstepd: [12.0]\0\0\0", "12.0"),
         (b"slurmstepd: [12.3]", "12.3"),
         (b"slurmstepd: [12+1.3]\0", "12.3"),
-        (b"slurmstepd: [12.batch]\0", ""),
-        (b"slurmstepd: [12.extern]\0", ""),
-        (b"slurmstepd: [12.interactive]\0", ""),
+        (b"slurmstepd: [12.batch]\0", "12.batch"),
+        (b"slurmstepd: [12.extern]\0", "12.extern"),
         (b"/usr/sbin/slurmstepd\0", ""),
         (b"", ""),
     ],
@@ -49,6 +48,14 @@ def test_the_step_of_a_cgroup(content: bytes, step: str) -> None:
 def test_the_step_that_the_caller_runs_in() -> None:
     assert own({"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "2"}) == "7.2"
     assert own({"SLURM_JOB_ID": "7"}) == own({}) == ""
+
+
+def test_daemons_of_other_jobs_and_of_no_launcher() -> None:
+    daemons = {1: "7.0", 2: "7.batch", 3: "71.0", 4: "8.extern", 5: "", 6: "7.4"}
+    assert slurmsteps.of_other_jobs(daemons, "7") == [3, 4]
+    assert slurmsteps.of_launchers(daemons, "7.4") == {1: "7.0", 3: "71.0"}
+    assert slurmsteps.own_job({"SLURM_JOB_ID": "7"}) == "7"
+    assert slurmsteps.own_job({"SLURM_JOB_ID": "8", "SLURM_HET_SIZE": "2"}) == ""
 
 
 def test_a_step_is_one_attempt_s_as_a_whole() -> None:

@@ -38,6 +38,7 @@ WAITING_LOOKS = 3
 _STUCK = {"T": "stopped", "D": "waiting inside the kernel"}
 # Of the resource manager, above a step's tasks: stopped, it passes on neither their output nor their end.
 _ABOVE_TASKS = frozenset({"slurmstepd", "flux-shell"})
+_JOB = b"\0SLURM_JOB_ID="
 _NODE_NAME = b"\0SLURMD_NODENAME="
 # Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
 _FLUX_TASK = b"\0FLUX_JOB_ID="
@@ -202,42 +203,43 @@ def look(
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
     processes = {process.pid: process for process in everything() if process.pid not in spared}
+    children = slurmsteps.children_of(processes.values())
+    job, keepers = slurmsteps.own_job(os.environ), _step_daemons(processes.values())
+    if job:
+        for pid in slurmsteps.below(slurmsteps.of_other_jobs(keepers, job), children):
+            processes.pop(pid, None)
     chosen = {
         pid
         for pid, process in processes.items()
-        if process.session == session or _belongs(process, processes, token, wanted, node)
+        if process.session == session or _belongs(process, processes, token, wanted, node, job)
     }
-    daemons = _step_daemons(processes.values())
+    daemons = slurmsteps.of_launchers(keepers, slurmsteps.own(os.environ))
     if not chosen and not daemons:
         return Look([])
-    children = slurmsteps.children_of(processes.values())
-    chosen |= slurmsteps.below(chosen, children)
+    chosen |= slurmsteps.below(chosen, children) & processes.keys()
     if daemons:
         keeper = {step: pid for pid, step in daemons.items()}
         for process in processes.values():
             # What has left its parent is init's child, and its step's still by its cgroup.
             if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
                 children.setdefault(keeper[step], []).append(process.pid)
-        chosen |= slurmsteps.belonging(daemons, chosen, children, steps)
+        chosen |= slurmsteps.belonging(daemons, chosen, children, steps) & processes.keys()
     found = [processes[pid] for pid in sorted(chosen)]
-    job = f"{os.environ.get('SLURM_JOB_ID', '')}."
-    others = {pid: step for pid, step in daemons.items() if step.startswith(job)}
-    rests = {step: slurmsteps.below([pid], children) - chosen for pid, step in others.items()}
-    strange = [
-        step for step, rest in rests.items() if rest and not _accounted(processes[pid] for pid in rest)
-    ]
+    strange = []
+    for keeper_pid, step in daemons.items() if job else ():
+        rest = (slurmsteps.below([keeper_pid], children) & processes.keys()) - chosen
+        if rest and not _accounted(processes[pid] for pid in rest):
+            strange.append(step)
     return Look(found, tuple(strange))
 
 
 def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
-    """Return the step of each of Slurm's step daemons, without the one that this process runs below."""
-    mine = slurmsteps.own(os.environ)
-    titles = {
+    """Return what each of Slurm's step daemons keeps, by its number."""
+    return {
         process.pid: slurmsteps.named(command_line(process.pid))
         for process in processes
         if process.name == slurmsteps.DAEMON
     }
-    return {pid: step for pid, step in titles.items() if step and step != mine}
 
 
 def _step_of(pid: int) -> str:
@@ -280,12 +282,16 @@ def environment_of(pid: int) -> bytes | None:
 
 
 def _belongs(
-    process: Process, processes: Mapping[int, Process], token: str, wanted: bytes, node: str
+    process: Process, processes: Mapping[int, Process], token: str, wanted: bytes, node: str, job: str
 ) -> bool:
-    if marks.carries(process.mark, token):
-        return not node or _runs_on(node, process, processes)
     environment = b"\0" + (environment_of(process.pid) or b"") + b"\0"
-    return wanted in environment and (not node or _runs_on(node, process, processes))
+    if not marks.carries(process.mark, token) and wanted not in environment:
+        return False
+    # A job that the attempt has submitted has inherited both.
+    told = environment.partition(_JOB)[2].partition(b"\0")[0]
+    if job and told and told != job.encode():
+        return False
+    return not node or _runs_on(node, process, processes)
 
 
 def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> bool:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 DAEMON = "slurmstepd"
 # Of a heterogeneous job, "JOB+OFFSET.STEP".
-_TITLE = re.compile(rb"slurmstepd: \[(\d+)(?:\+\d+)?\.(\d+)(?:\+\d+)?\]")
+_TITLE = re.compile(rb"slurmstepd: \[(\d+)(?:\+\d+)?\.(\w+)(?:\+\d+)?\]")
 
 # Version 1, ".../uid_U/job_J/step_S"; version 2, ".../job_J/step_S/user/task_T".
 _CGROUP = re.compile(rb"/job_(\d+)/step_(\d+)(?=[/\n]|$)")
@@ -35,7 +35,7 @@ class Member(Protocol):
 
 
 def named(title: bytes) -> str:
-    """Return the step of a step daemon with this command line, ``JOB.STEP``; empty for none of a launcher."""
+    """Return what a step daemon with this command line keeps, ``JOB.STEP``; empty when it does not tell."""
     match = _TITLE.match(title)
     return f"{match[1].decode()}.{match[2].decode()}" if match else ""
 
@@ -44,6 +44,23 @@ def of_cgroup(content: bytes) -> str:
     """Return the step that a process's ``/proc/PID/cgroup`` names, ``JOB.STEP``; empty for none."""
     match = _CGROUP.search(content)
     return f"{match[1].decode()}.{match[2].decode()}" if match else ""
+
+
+def of_launchers(daemons: Mapping[int, str], without: str) -> dict[int, str]:
+    """Return the daemons whose steps launchers have started, but for one of them (the caller's own)."""
+    return {
+        pid: step for pid, step in daemons.items() if step.rpartition(".")[2].isdecimal() and step != without
+    }
+
+
+def of_other_jobs(daemons: Mapping[int, str], job: str) -> list[int]:
+    """Return the daemons of other jobs, which an attempt may have submitted."""
+    return [pid for pid, step in daemons.items() if step and not step.startswith(f"{job}.")]
+
+
+def own_job(environ: Mapping[str, str]) -> str:
+    """Return the job that the caller runs in, empty for none; a heterogeneous one has several numbers."""
+    return "" if environ.get("SLURM_HET_SIZE") else environ.get("SLURM_JOB_ID", "")
 
 
 def own(environ: Mapping[str, str]) -> str:
