@@ -396,31 +396,6 @@ def test_an_interpreter_that_only_this_machine_has(place: Path, monkeypatch: pyt
     assert only(machine.interpreter()).state is State.WARN
 
 
-MOUNTS = r"""
-22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-30 22 0:40 / /home rw,relatime shared:2 - nfs4 server:/home rw,vers=4.2
-31 30 0:41 / /home/u/my\040disk rw - tmpfs tmpfs rw
-32 22 0:42 / /over rw - ext4 /dev/sdb rw
-33 32 0:43 / /over rw - lustre mds:/over rw
-broken line
-34 22 - -
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/etc", "ext4"),
-        ("/home/u", "nfs4"),
-        ("/homes", "ext4"),
-        ("/home/u/my disk/x", "tmpfs"),
-        ("/over/x", "lustre"),
-    ],
-)
-def test_file_systems(path: str, expected: str) -> None:
-    assert machine.file_system(Path(path), MOUNTS) == expected
-
-
 def test_this_file_system_is_known() -> None:
     assert machine.file_system(Path("/proc")) == "proc"
 

@@ -74,9 +74,7 @@ def test_a_workflow_runs(home: Path, tmp_path: Path) -> None:
     """It had shown a traceback."""
     (tmp_path / "rules.esl").write_text(RULES)
     (tmp_path / "app.sh").write_text("#!/bin/sh\necho fine\n")
-    told = whesl(
-        home, "run", "--rjms", "local", "-e", f"{tmp_path}/rules.esl", f"{tmp_path}/app.sh", USER="me"
-    )
+    told = whesl(home, "run", "--rjms", "local", "-e", f"{tmp_path}/rules.esl", f"{tmp_path}/app.sh")
     try:
         assert told.returncode == 0, told.stderr
         assert "1 of 1 task completed" in told.stdout

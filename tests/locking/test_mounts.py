@@ -17,6 +17,10 @@ MOUNTS = """\
 44 22 0:44 / /scratch rw,relatime - lustre 10.0.0.2@tcp:/scratch rw,flock,lazystatfs
 45 22 0:45 / /work rw,relatime - lustre 10.0.0.2@tcp:/work rw,localflock
 46 22 0:46 / /with\\040blank rw - beegfs beegfs_nodev rw
+48 22 0:48 / /over rw - ext4 /dev/sdb rw
+49 48 0:49 / /over rw - lustre mds:/over rw
+broken line
+34 22 - -
 47 40 0:47 / /home/over rw - tmpfs tmpfs rw
 """
 
@@ -33,6 +37,7 @@ MOUNTS = """\
         ("/scratch/x", "lustre", Scope.EVERYWHERE, ()),
         ("/work/x", "lustre", Scope.HOST, ("localflock",)),
         ("/with blank/x", "beegfs", Scope.UNKNOWN, ()),
+        ("/over/x", "lustre", Scope.EVERYWHERE, ()),
         ("/home/over/x", "tmpfs", Scope.EVERYWHERE, ()),
     ],
 )

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from whesl import __version__
 from whesl.cli.display import Screen
-from whesl.cli.probes import flux, login, machine, managers, settings, software, workflows
+from whesl.cli.probes import flux, home_files, login, machine, managers, settings, software, workflows
 from whesl.cli.probes.findings import Finding, Probe, State, examine
 from whesl.wire import keys
 
@@ -33,6 +33,7 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (login.GROUP, "sessions", login.sessions),
     (login.GROUP, "ports", login.ports),
     (machine.HOME, keys.HOME_VARIABLE, machine.home),
+    (machine.HOME, "locks", home_files.files),
     (machine.HOME, "interpreter", machine.interpreter),
     (machine.HOME, "coordinator", machine.coordinator),
     (workflows.GROUP, "Maestro", workflows.maestro),
@@ -54,13 +55,15 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(as_json: bool) -> int:
+@click.option("--compute", is_flag=True, help="Also try the home from a compute node, in a job of one node.")
+def doctor(as_json: bool, compute: bool) -> int:
     """Look at what WHESL needs and can use here: software, resource managers, launchers, files.
 
-    Changes nothing. Exit status 0: all that is here and needed works (what is optional may be missing);
-    1: something has failed.
+    Changes nothing, and starts no job without --compute. Exit status 0: all that is here and needed works
+    (what is optional may be missing); 1: something has failed.
     """
     findings = tuple(examine(PROBES))
+    findings += tuple(home_files.compute() if compute else home_files.pointer())
     healthy = all(finding.state is not State.FAILED for finding in findings)
     if as_json:
         body = Diagnosis(whesl=__version__, healthy=healthy, findings=findings)

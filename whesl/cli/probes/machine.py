@@ -14,6 +14,7 @@ from inotify_simple import INotify, flags
 from whesl.cli.probes.findings import Finding, State, ask
 from whesl.coordinator.start import running
 from whesl.coordinator.views import unreachable_managers
+from whesl.locking.mounts import mount_of
 from whesl.model.errors import WheslError
 from whesl.wire.keys import HOME_VARIABLE
 
@@ -174,29 +175,9 @@ def _makeable(path: Path, present: Path) -> tuple[str, str] | None:
     return f"{path} cannot be made below {present}", f"set {HOME_VARIABLE} to a directory of your own"
 
 
-def file_system(path: Path, mounts: str | None = None) -> str:
-    """Return the type of the file system that holds a path, "?" when that cannot be told.
-
-    Args:
-        path: an existing path.
-        mounts: what ``/proc/self/mountinfo`` says (proc(5)); read by default.
-    """
-    try:
-        text = Path("/proc/self/mountinfo").read_text() if mounts is None else mounts
-        wanted = path.resolve() if mounts is None else path
-    except OSError:
-        return "?"
-    best, kind = -1, "?"
-    for line in text.splitlines():
-        fields, mark, rest = line.partition(" - ")
-        words = fields.split()
-        if not mark or len(words) < 5 or not rest.split():
-            continue
-        point = Path(words[4].replace("\\040", " "))
-        # A later mount on the same place hides the earlier one.
-        if wanted.is_relative_to(point) and len(point.parts) >= best:
-            best, kind = len(point.parts), rest.split()[0]
-    return kind
+def file_system(path: Path) -> str:
+    """Return the type of the file system that holds a path, "?" when that cannot be told."""
+    return mount_of(str(path)).kind
 
 
 def interpreter() -> list[Finding]:
