@@ -228,6 +228,30 @@ def test_mpirun_with_a_host_file_of_the_user() -> None:
     assert mpi("--hostfile same ./app", AFTER, "openmpi", files.__getitem__) == "--hostfile same ./app"
 
 
+def test_mpirun_with_a_rank_file_of_the_user() -> None:
+    """It named the dead node for ever: mpirun refused every restart."""
+    files = {
+        "ranks": "rank 0=n01 slot=0\nrank 1=n02 slot=0-1\n# rank 2\n",
+        "same": "rank 0=n01 slot=0\nrank 1=+n1 slot=0\n",
+    }
+    kept: list[str] = []
+
+    def keep(text: str) -> str:
+        kept.append(text)
+        return "/t/ranks"
+
+    def words(line: str, flavour: str = "openmpi") -> str:
+        argv = shlex.split(line)
+        made = rewrite("mpirun", argv, AFTER, read=files.__getitem__, flavour=lambda: flavour, keep=keep)
+        return " ".join(made)
+
+    assert words("-n 2 --rankfile ranks ./app -rf ranks") == "-n 2 --rankfile /t/ranks ./app -rf ranks"
+    assert words("-rf ranks -n 2 ./app : -n 1 ./b") == "--rankfile /t/ranks -n 2 ./app : -n 1 ./b"
+    assert kept == ["rank 0=n01 slot=0\nrank 1=n04 slot=0-1\n# rank 2\n"] * 2
+    assert words("-n 2 --rankfile same ./app") == "-n 2 --rankfile same ./app"
+    assert words("-n 2 ./app -rf ranks", "hydra") == "-n 2 ./app -rf ranks"
+
+
 def test_mpirun_elsewhere_gets_the_host_file() -> None:
     environ = {"WHESL_NODELIST": "a,b", "WHESL_HOSTFILE": "/t/hosts"}
     assert mpi("-n 2 ./app", environ, "openmpi") == "--hostfile /t/hosts -n 2 ./app"

@@ -78,6 +78,15 @@ def _read(path: str) -> str:
         return file.read()
 
 
+def _keep(text: str) -> str:
+    """Write a file that the launcher reads beside the host file, and return its path."""
+    path = f"{os.environ['WHESL_HOSTFILE']}.{os.getpid()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
 def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
     """Take in the Flux instance inside the job, where there is one; return the ``flux run`` for an srun.
 
@@ -195,7 +204,15 @@ def main(arguments: list[str]) -> NoReturn:
     if real is None:
         sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
         sys.exit(NOT_FOUND)
-    words = rewrite(name, argv, os.environ, read=_read, flavour=lambda: mpi_flavour(real), ordinal=ordinal)
+    words = rewrite(
+        name,
+        argv,
+        os.environ,
+        read=_read,
+        flavour=lambda: mpi_flavour(real),
+        ordinal=ordinal,
+        keep=_keep if steps else None,
+    )
     if inside and name == "flux" and os.environ.get("WHESL_FLUX_PLAIN"):
         from whesl.rjms.shims.plain import plain_run
 

@@ -182,6 +182,7 @@ _MPI_ARGUMENTS = {
     "hydra": {**dict.fromkeys(_HYDRA.split(), 1), **dict.fromkeys(_HYDRA_PAIRS.split(), 2)},
 }
 MPI_HOSTS = {"openmpi": ("H", "host"), "hydra": ("hosts", "host")}
+MPI_RANKFILES = frozenset({"rankfile", "rf"})  # Open MPI's alone
 MPI_HOSTFILES = {"openmpi": ("hostfile", "machinefile"), "hydra": ("f", "hostfile", "machinefile")}
 
 

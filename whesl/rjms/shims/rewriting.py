@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.shims.nodes import HET_SIZE, TOKEN, Nodes
-from whesl.rjms.shims.options import MPI_HOSTFILES, MPI_HOSTS, Line, parse_mpi, parse_srun
+from whesl.rjms.shims.options import MPI_HOSTFILES, MPI_HOSTS, MPI_RANKFILES, Line, parse_mpi, parse_srun
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def rewrite(
     read: Callable[[str], str],
     flavour: Callable[[], str] = lambda: "openmpi",
     ordinal: int = 0,
+    keep: Callable[[str], str] | None = None,
 ) -> list[str]:
     """Return the arguments (without the command's name) that reach the nodes in use.
 
@@ -43,6 +44,7 @@ def rewrite(
         read: returns a file's text (node files and host files); raises OSError.
         flavour: which MPI an mpirun belongs to, ``openmpi`` or ``hydra`` (MPICH, Intel); asked only when
         needed. ordinal: number of the step within the task; steps on part of the nodes go round by it.
+        keep: writes a text to a file of the step's and returns its path; raises OSError.
 
     A damaged value, an unreadable file or a form that is not understood leaves the user's words as they are:
     the launcher then says itself what it thinks of them.
@@ -57,7 +59,11 @@ def rewrite(
             return rewrite_flux(argv, environ)
         if name == "srun":
             return _srun(list(argv), nodes, environ, read, ordinal)
-        return _mpi(list(argv), nodes, environ, read, flavour)
+        words = _mpi(list(argv), nodes, environ, read, flavour)
+        named = any(word.lstrip("-") in MPI_RANKFILES for word in words)
+        if keep is None or not named or flavour() != "openmpi":
+            return words
+        return _with_rankfiles(words, nodes, read, keep)
     except (OSError, ValueError):
         return list(argv)
 
@@ -268,6 +274,32 @@ def _mpi(
         first = [file_option, environ["WHESL_HOSTFILE"], *lines[0].without(), *lines[0].rest]
         translated = [first, *([*line.without(), *line.rest] for line in lines[1:])]
     return [word for index, words in enumerate(translated) for word in ((":", *words) if index else words)]
+
+
+def _with_rankfiles(
+    argv: list[str], nodes: Nodes, read: Callable[[str], str], keep: Callable[[str], str]
+) -> list[str]:
+    """Have the lines of the user's rank files (``rank 0=host slot=0``, Open MPI's) name the nodes in use."""
+    contexts = []
+    for line in parse_mpi(argv, "openmpi"):
+        words: list[str] = []
+        for option in line.options:
+            if option.name in MPI_RANKFILES and option.value:
+                text = read(option.value)
+                translated = "".join(_rank_line(each, nodes) for each in text.splitlines(keepends=True))
+                words += ["--rankfile", keep(translated)] if translated != text else option.words
+            else:
+                words += option.words
+        contexts.append([*words, *line.rest])
+    return [word for index, words in enumerate(contexts) for word in ((":", *words) if index else words)]
+
+
+def _rank_line(text: str, nodes: Nodes) -> str:
+    head, equals, rest = text.partition("=")
+    if not equals or not head.lstrip().startswith("rank"):
+        return text
+    host, space, tail = rest.partition(" ")
+    return f"{head}={nodes.current(host)}{space}{tail}"
 
 
 def _mpi_hosts(
