@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator import slurmsteps
+from whesl.isolator import files, slurmsteps
 from whesl.isolator.sharedmemory import Segments
 from whesl.model import marks
 
@@ -285,7 +285,9 @@ def _belongs(
     process: Process, processes: Mapping[int, Process], token: str, wanted: bytes, node: str, job: str
 ) -> bool:
     environment = b"\0" + (environment_of(process.pid) or b"") + b"\0"
-    if not marks.carries(process.mark, token) and wanted not in environment:
+    # Marks are there for everybody to read; another user's process could never be killed.
+    marked = marks.carries(process.mark, token) and files.is_own(process.pid)
+    if not marked and wanted not in environment:
         return False
     # A job that the attempt has submitted has inherited both.
     told = environment.partition(_JOB)[2].partition(b"\0")[0]
