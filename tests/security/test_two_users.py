@@ -118,6 +118,15 @@ class User:
     def records(self) -> list[tuple[str, dict[str, Any]]]:
         return records(self.directory)
 
+    def ranks(self) -> bool:
+        return self.text().count("attempt 0 on") == 2
+
+    def watched(self) -> bool:
+        return any(kind == "agent" for kind, _ in self.records())
+
+    def ended(self) -> bool:
+        return "status" in self.text()
+
     def alive(self, attempt: int) -> dict[str, int]:
         return {path.name: path.stat().st_size for path in self.place.glob(f"alive-{attempt}-*")}
 
@@ -158,10 +167,8 @@ def test_a_recovery_touches_only_its_user_s_processes_and_files(
             assert user.whesl("coordinator", "start").returncode == 0
             user.submit()
         for user in (one, other):
-            bed.wait_for(
-                lambda user=user: user.text().count("attempt 0 on") == 2, f"the ranks of {user.name}"
-            )
-            bed.wait_for(lambda user=user: any(k == "agent" for k, _ in user.records()), "its agent")
+            bed.wait_for(user.ranks, f"the ranks of {user.name}")
+            bed.wait_for(user.watched, "its agent")
         assert one.run("ls", str(other.home)).returncode != 0
         memory = sorted(path.name for path in Path("/dev/shm").glob("whesl-test-nobody-*"))
         one.run("touch", str(one.place / "call"))
@@ -177,7 +184,7 @@ def test_a_recovery_touches_only_its_user_s_processes_and_files(
         for user in (one, other):
             user.run("touch", str(user.place / "done"))
         for user in (one, other):
-            bed.wait_for(lambda user=user: "status" in user.text(), f"the end of {user.name}")
+            bed.wait_for(user.ended, f"the end of {user.name}")
             assert "status 0" in user.text()
         assert "attempt 1" not in other.text()
         assert not [kind for kind, _ in other.records() if kind in ("raised", "node")]
