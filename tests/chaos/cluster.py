@@ -98,6 +98,7 @@ class Cluster:
                     isolator_kills=len(kills),
                     ranks=count["rank"],
                     agents=count["agent"],
+                    responders=count["responder"],
                     keeper=count["keeper"] > 0 and self._keepers[job.claim] < KEEPERS - 1,
                 )
             )
@@ -174,6 +175,7 @@ class Cluster:
             "node cut off": self._cut,
             "slurmd killed": self._kill_slurmd,
             "disk filled": self._fill,
+            "job suspended": self._suspend,
             "slurmctld restarted": self._restart_controller,
             "slurmctld stopped": self._stop_controller,
         }.get(fault.kind, self._signal)
@@ -284,6 +286,20 @@ class Cluster:
 
         self._later(fault, back)
         return ()
+
+    def _suspend(self, fault: Fault) -> tuple[str, ...] | None:
+        """All processes of a job are stopped by Slurm, the product's own as well."""
+        number = next((j.job for j in self._queue if (j.name, j.state) == (fault.target, "RUNNING")), "")
+        if not number or self._bed.run("scontrol", "suspend", number).returncode != 0:
+            return None
+
+        def back() -> None:
+            self._bed.run("scontrol", "resume", number)
+            if self._bed.job(number) == "SUSPENDED":
+                self._undo.append((time.monotonic() + 1.0, fault.kind, back))
+
+        self._later(fault, back)
+        return (fault.target,)
 
     def _signal(self, fault: Fault) -> tuple[str, ...] | None:
         """Kill or stop a process; a stopped daemon goes on later, a stopped rank stays."""

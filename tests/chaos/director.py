@@ -24,7 +24,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     ``fragile`` one may lose any: its specification has it fail then. ``under_way``: its script has begun, and
     is not over; between its end and Slurm's hearing of that, the loss of the batch host is one that nobody
     can mend. ``isolator_kills`` are those of the last minute; ``ranks``,
-    ``agents`` and ``keeper`` are of living processes.
+    ``agents``, ``responders`` and ``keeper`` are of living processes.
     """
 
     name: str
@@ -38,6 +38,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     isolator_kills: int = 0
     ranks: int = 1
     agents: int = 1
+    responders: int = 1
     keeper: bool = True
 
 
@@ -104,6 +105,10 @@ def _with(word: str) -> Callable[[View], list[str]]:
     return lambda view: [task.name for task in view.tasks if getattr(task, word)]
 
 
+def _suspendable(view: View) -> list[str]:
+    return [task.name for task in view.tasks if task.under_way] if view.controller else []
+
+
 def _daemon(word: str) -> Callable[[View], list[str]]:
     return lambda view: [word] if getattr(view, word) else []
 
@@ -114,6 +119,9 @@ KINDS: dict[str, Kind] = {
     "slurmd killed": Kind(8, 1, 5, _without_slurmd),
     "isolator killed": Kind(14, 0, 0, _with_isolator),
     "isolator stopped": Kind(6, 1, 5, _with_isolator),
+    "responder killed": Kind(4, 0, 0, _with("responders")),
+    "responder stopped": Kind(3, 1, 5, _with("responders")),
+    "job suspended": Kind(5, 1, 5, _suspendable),
     "coordinator killed": Kind(9, 0.2, 4, _daemon("coordinator")),
     "coordinator stopped": Kind(4, 1, 5, _daemon("coordinator")),
     "rank killed": Kind(8, 0, 0, _with("ranks")),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-ROLES = ("keeper", "isolator", "agent", "rank", "coordinator")
+ROLES = ("keeper", "isolator", "responder", "agent", "rank", "coordinator")
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +108,8 @@ def _role(words: list[bytes]) -> tuple[str, str]:
         return "isolator", Path(text[text.index("--task-dir") + 1]).name
     if "whesl.isolator.agent" in text:
         return "agent", ""
+    if "whesl.isolator.responder" in text:
+        return "responder", ""
     if "whesl.coordinator" in text:
         return "coordinator", ""
     if any(word.endswith("isolator/keeper.py") for word in text):

@@ -45,8 +45,8 @@ def exists(pid: int) -> bool:
 def records(directory: TaskDir) -> list[tuple[str, dict[str, Any]]]:
     """Return what a task's journal holds; nothing while there is none that can be read."""
     try:
-        journal = Journal(directory.journal, read_only=True)
-        return [(record.kind, record.data) for record in journal.read()]
+        with Journal(directory.journal, read_only=True) as journal:
+            return [(record.kind, record.data) for record in journal.read()]
     except JournalError:
         return []
 

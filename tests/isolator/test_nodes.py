@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests import shedding, waiting
-from whesl.isolator.agent import Lease
 from whesl.isolator.fencing import Fence
+from whesl.isolator.lease import Lease
 from whesl.isolator.silence import LEASE_MARGIN, Silence
 from whesl.isolator.taskdir import TaskDir
 from whesl.journal import Journal, JournalError

@@ -49,21 +49,29 @@ done; exit 1'
 class Protected:
     """A job of three nodes on a real Slurm, one of them spare."""
 
-    def __init__(self, bed: SlurmBed, place: Path, *options: str, text: str = RULES) -> None:
+    def __init__(
+        self,
+        bed: SlurmBed,
+        place: Path,
+        *options: str,
+        text: str = RULES,
+        shared: Path | None = None,
+        ranks: str = RANKS,
+    ) -> None:
         self.bed = bed
         self.place = place
-        self.directory = TaskDir(place / "task")
+        self.directory = TaskDir((shared or place) / "task")
         self.out = place / "out"
         rules = place / "rules.esl"
         rules.write_text(text)
-        home = place / "home"
+        home = (shared or place) / "home"
         home.mkdir(mode=0o700)
         command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
         command += ["--no-coordinator", "--task-dir", str(self.directory.path), "-e", str(rules)]
         command += ["--nodes", "2", "--inner", "slurm", *options, "--script", "-"]
         self.job = bed.submit(
             f"#!/bin/bash\nexport WHESL_HOME={home}\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
-            f"{RANKS.format(place=place)}\nEOT\necho status $?\n",
+            f"{ranks.format(place=place)}\nEOT\necho status $?\n",
             *("-N", "3", "--no-kill", "--no-requeue", f"--output={self.out}"),
         )
 

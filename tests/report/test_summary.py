@@ -606,3 +606,10 @@ def test_a_clock_that_was_set_back_does_not_change_the_order_of_what_a_daemon_wr
         for number, (kind, time, data) in enumerate(RECOVERED):
             journal.append(kind, data, time if number < 4 else time - 5000.0)
     assert [item.kind for item in gather(made, "w").happenings] == [kind for kind, _, _ in RECOVERED]
+
+
+def test_an_agent_that_killed_because_of_its_lease_is_told() -> None:
+    why = "the agent on n02 killed 3 processes of the task: nobody on n01 had answered it for 3.0 s"
+    result = summarise(told([*RECOVERED[:3], ("lease-ended", 30.0, {"node": "n02", "reason": why})]))
+    assert result.tasks[0].leases_ended == [why]
+    assert why in render.lease_lines(result)[0]

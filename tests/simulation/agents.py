@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whesl.esl.spec import NodeDetection
-from whesl.isolator.events import Found, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen
+from whesl.isolator.events import Found, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
 from whesl.isolator.fencing import Fence
 from whesl.isolator.silence import GRACE, Silence
 from whesl.model.evidence import Evidence
@@ -37,6 +37,10 @@ class Agents:
         self._fence: Fence | None = None
         self._told: set[str] = set()
         self._chance = self.world.chance(f"agents {setup.claim} {isolator.number}")
+        self._stopped = False
+        stops = self.world.chance(f"stops {setup.claim} {isolator.number}")
+        if stops.random() < 0.2:
+            self.world.after(60.0 * stops.random(), self._stop, self.host.lasts(30.0 * stops.random()))
         for node in self.remote:
             self.world.after(0.05 + 0.5 * self._chance.random(), self._connect, node)
             if isolator.site.cluster.nodes_by_name[node].said:
@@ -55,6 +59,20 @@ class Agents:
             fence = self._fence
             if fence is not None and node in fence.waiting:
                 self._ask(node, fence)
+
+    def _stop(self, seconds: float) -> None:
+        """The isolator does not run for a while, and judges nobody then; responder and agents do."""
+        self._stopped = True
+        self.world.after(seconds, self._resume, self.host.monotonic())
+
+    def _resume(self, since: float) -> None:
+        self._stopped = False
+        if not self.isolator.dead:
+            now = self.host.monotonic()
+            self._refresh()
+            self.silence.stopped(now)
+            self.isolator.feed(Stopped(seconds=max(now - since, 0.0)))
+            self.check()
 
     def missing(self) -> bool:
         """Whether an agent of a node that lives has not come up yet."""
@@ -103,7 +121,7 @@ class Agents:
 
     def check(self) -> None:
         """Take silence in, and see whether a fence is complete."""
-        if self.isolator.dead:
+        if self.isolator.dead or self._stopped:
             return
         self._refresh()
         for lost in self.silence.lost(self.host.monotonic(), step_over=False):

@@ -492,7 +492,7 @@ def test_a_question_gets_past_an_address_where_nobody_answers(home: Path) -> Non
 
 def test_reachable_addresses() -> None:
     assert reachable_addresses("10.1.1.1") == ("10.1.1.1",)
-    assert reachable_addresses("*")[-1] == "127.0.0.1"
+    assert set(reachable_addresses("*")[-2:]) <= {"127.0.0.1", "::1"}
 
 
 def test_a_damaged_endpoint_file_is_no_endpoint(home: Path) -> None:

@@ -92,6 +92,12 @@ _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard o
     metavar="SECONDS",
     help="Time between the manager's looks at its jobs.",
 )
+@click.option(
+    "--heartbeat-limit",
+    type=click.FloatRange(min=1.0),
+    metavar="SECONDS",
+    help="Silence after which a node of a job is lost; without it 3.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Overwrite the directory of an older run without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON; progress goes to stderr.")
 def run(
@@ -105,6 +111,7 @@ def run(
     spares: int,
     nodes: int | None,
     poll: float | None,
+    heartbeat_limit: float | None,
     yes: bool,
     as_json: bool,
 ) -> int:
@@ -151,6 +158,7 @@ def run(
             observe=observe,
             inner=inner,
             own_node=own_node,
+            heartbeat_limit=heartbeat_limit,
             spares=spares,
             poll=poll or _POLLS.get(name, _POLL),
             arguments=arguments,

@@ -3,8 +3,9 @@
 No file, process or clock is touched: every call says what time it is. Two clocks are kept. Windows of
 ``WITHIN s`` are measured on the caller's time, which is when a line was *read*. Timers (hang, silence,
 progress) run on *observed* time, which stands still while the task is paused and skips any step between two
-calls that is longer than ``SUSPENDED_AFTER``: then this process itself was not running (stopped, machine
-suspended, file system frozen), and nobody can say that the task was silent. A backwards step counts as none.
+calls that ends more than ``LATE`` after ``next_deadline``: then this process itself was not running (stopped,
+machine suspended, file system frozen), and nobody can say that the task was silent. A backwards step counts
+as none.
 
 Each detector raises once for what it saw and then re-arms only on new evidence: a window starts empty, a
 timer that ran out waits for the next sign of life or the next attempt, a full disk or a lost node has to be
@@ -14,7 +15,7 @@ seen well again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -43,7 +44,7 @@ from whesl.model.states import NodeState
 from whesl.model.workflow import Task, job_matches
 
 TICK = 2.0  # seconds: ``next_deadline`` is never later while a timer runs
-SUSPENDED_AFTER = 5.0  # seconds between two calls; more was not observed
+LATE = 1.0  # seconds after the time at which the next call was due; more was not observed
 TIMEOUT_FLOOR = 1.0  # seconds: no output is ever that regular (CASMcode#327)
 
 TimerDetection = HangDetection | SilenceDetection | ProgressDetection
@@ -211,6 +212,13 @@ class Detectors:
             return None
         return min(self._last + max(0.0, min(armed) - self._observed), now + TICK)
 
+    def take_back(self, exceptions: Collection[str], now: float) -> None:
+        """Begin anew with timers that ran out for a reason that was none: the job was suspended."""
+        self._advance(now)
+        for timer in self._timers.values():
+            if timer.left_at is None and timer.exception in exceptions:
+                timer.alive(self._observed)
+
     def exited(self, code: int, now: float, last_line: str = "") -> list[Detected]:
         """Take the end of an attempt and return what covers it; timers stop.
 
@@ -338,8 +346,13 @@ class Detectors:
     def _advance(self, now: float) -> None:
         step = now - self._last
         self._last = now
-        if not self._paused and 0 < step <= SUSPENDED_AFTER:
+        if not self._paused and 0 < step <= self._until_due() + LATE:
             self._observed += step
+
+    def _until_due(self) -> float:
+        """Return how long after the last call the next one was due at the latest, seconds."""
+        armed = (timer.left_at for timer in self._timers.values() if timer.left_at is not None)
+        return min(TICK, max(0.0, min(armed, default=math.inf) - self._observed))
 
     def _timed(self) -> Iterable[TimerDetection]:
         return (timer.detection for timer in self._timers.values())

@@ -7,7 +7,7 @@ read, so that a line that stands in the file already always wins over the time-o
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +207,10 @@ class Watch:
     def disk(self, usage: Usage, now: float) -> list[Detected]:
         """Take the use of a file system; return what it raises."""
         return self._detectors.disk(usage, now)
+
+    def take_back(self, exceptions: Collection[str], now: float) -> None:
+        """Begin anew with timers that ran out while the job was suspended."""
+        self._detectors.take_back(exceptions, now)
 
     def pause(self, now: float) -> None:
         """Stop the timers while the task is stopped on purpose."""

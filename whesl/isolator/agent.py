@@ -1,9 +1,9 @@
 """The agent on a node: heartbeats, fencing, stacks. ``python -m whesl.isolator.agent LINKFILE``.
 
-It holds a lease. A heartbeat that the isolator answered extends it from the moment at which that heartbeat
-was *sent*, so the isolator, which saw it later, never believes it to be over while it is not. When the
-lease is over, the agent kills the task's processes on its node itself: that is how a node is fenced that is
-cut off. (Gray, Cheriton: Leases, SOSP 1989.)
+It holds a lease (``lease``), which the responder on the isolator's node extends. When nobody there answers,
+the agent kills the task's processes on its node itself: that is how a node is fenced that is cut off. It
+tells the isolator so as soon as that can be reached. What it needs for that is in memory from its start: no
+lease depends on a file.
 
 Two processes: one works, the other starts it again should it be killed, for example for want of memory. It
 does not end the attempt then: an agent's misfortune is no failure of the task's, and the lease is held again
@@ -14,6 +14,7 @@ starts another agent there (``agents.Agents``).
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import signal
 import socket
@@ -29,14 +30,18 @@ import zmq
 
 from whesl.detect.stacks import collect
 from whesl.isolator import processes
+from whesl.isolator.lease import KernelWitness, Lease
 from whesl.isolator.link import (
     TO_AGENT,
     Beat,
     BeatAnswer,
+    BeatRefused,
     FindProgram,
     FromAgent,
     Kill,
     Killed,
+    LeaseEnded,
+    LeaseEndNoted,
     Leave,
     LinkFile,
     ProgramFound,
@@ -45,53 +50,16 @@ from whesl.isolator.link import (
     Stacks,
     ToAgent,
 )
+from whesl.isolator.resident import stay_resident
+from whesl.model.stoppage import Stoppage
+from whesl.wire.addresses import bracketed
 from whesl.wire.link import LinkClient
 
 # Without any contact for this long, there is nobody left to serve: the allocation is over.
 ORPHANED = 120.0
+# The isolator's node lives and nobody answers there; a file system may keep one from starting for long.
+UNATTENDED = 1800.0
 STACKS_TIMEOUT = 4.0
-
-
-class Lease:
-    """The lease, on a monotonic clock.
-
-    Args:
-        limit: seconds from the sending of an answered heartbeat.
-        now: the clock.
-    """
-
-    def __init__(self, limit: float, now: float) -> None:
-        self.limit = limit
-        self.contact = now
-        self._sent: dict[int, float] = {}
-        self._number = 0
-        self._acted = False
-
-    def beat(self, now: float) -> int:
-        """Note that a heartbeat is sent, and return its number."""
-        self._number += 1
-        self._sent[self._number] = now
-        return self._number
-
-    def answered(self, number: int) -> None:
-        """Extend the lease by an answer; late and repeated ones never shorten it."""
-        sent = self._sent.pop(number, None)
-        if sent is None:
-            return
-        self._sent = {other: when for other, when in self._sent.items() if other > number}
-        self.contact = max(self.contact, sent)
-        self._acted = False
-
-    def ran_out(self, now: float) -> bool:
-        """Whether the lease has just run out (once for each time)."""
-        if self._acted or now < self.contact + self.limit:
-            return False
-        self._acted = True
-        return True
-
-    def deadline(self) -> float:
-        """Return when it runs out."""
-        return self.contact + self.limit
 
 
 def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
@@ -117,16 +85,26 @@ class Agent:
     Args:
         file: what the isolator wrote down.
         node: this node's name.
+        held: one byte, which outlives this half: whether a lease was ever held here. None counts on another.
     """
 
-    def __init__(self, file: LinkFile, node: str) -> None:
+    def __init__(self, file: LinkFile, node: str, held: mmap.mmap | None = None) -> None:
         self._file = file
         self._node = node
         host = reachable(file.hosts, file.port, timeout=min(file.limit, 1.0))
         self._client: LinkClient[ToAgent | FromAgent] = LinkClient(
-            f"tcp://{host}:{file.port}", file.keys, node, TO_AGENT
+            f"tcp://{bracketed(host)}:{file.port}", file.keys, node, TO_AGENT
         )
+        self._leases: LinkClient[ToAgent | FromAgent] = LinkClient(
+            f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT
+        )
+        self._witness = KernelWitness(host, file.lease_port, file.limit / 6)
         self._lease = Lease(file.limit, time.monotonic())
+        self._held = held if held is not None else mmap.mmap(-1, 1)
+        self._attended = time.monotonic()
+        self._told = int(time.time())  # numbers of ends, also over a restart of this process
+        self._ended = False  # nothing of the task runs here since the lease was refused
+        self._ends: dict[int, LeaseEnded] = {}  # that the isolator does not know of yet
         self._answers: SimpleQueue[tuple[str, FromAgent | None]] = SimpleQueue()
         self._under_way: set[str] = set()
         self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -134,30 +112,56 @@ class Agent:
     def run(self) -> None:
         """Serve until told to leave, or until nobody has been there for long."""
         poller = zmq.Poller()
-        for sock in (*self._client.sockets, self._bell):
+        for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
             poller.register(sock, zmq.POLLIN)
+        stoppage = Stoppage(time.monotonic())
         next_beat = 0.0
         while True:
             now = time.monotonic()
-            changes = self._client.changes()
-            if now >= next_beat or any(changes):
-                self._client.send(Beat(number=self._lease.beat(now)))
+            self._lease.stopped(stoppage.found(now))
+            if any(self._client.changes()):
+                self._client.send(Beat(number=0))
+                for end in self._ends.values():
+                    self._client.send(end)
+            if any(self._leases.changes()) or now >= next_beat:
+                self._leases.send(Beat(number=self._lease.beat(now), ended=self._ended))
                 next_beat = now + self._file.heartbeat
+            self._extend(now)
             for message in self._client.receive():
                 if isinstance(message, Leave):
                     return
                 self._handle(message)
             self._answer()
-            if self._lease.ran_out(time.monotonic()):
-                self._kill(self._file.prefix)
-            if time.monotonic() > self._lease.contact + max(ORPHANED, 10 * self._file.limit):
+            if self._is_over():
                 return
-            wait = min(next_beat, self._lease.deadline()) - time.monotonic()
-            poller.poll(int(max(wait, 0.01) * 1000))
+            until = max(min(next_beat, self._lease.deadline()), time.monotonic() + 0.01)
+            stoppage.waits(until)
+            poller.poll(int((until - time.monotonic()) * 1000) + 1)
+
+    def _extend(self, now: float) -> None:
+        """Take in who has answered on the isolator's node."""
+        for message in self._leases.receive():
+            if isinstance(message, BeatAnswer):
+                self._lease.answered(message.number)
+                self._attended, self._ended = now, False
+                self._held[0] = 1
+            elif isinstance(message, BeatRefused) and not self._ended:
+                self._beside("refused", self._end, self._file.prefix)
+        if not self._lease.doubtful(now):
+            self._witness.close()
+        elif now < self._attended + UNATTENDED and (reached := self._witness.look(now)) is not None:
+            self._lease.reached(reached)
+
+    def _is_over(self) -> bool:
+        """End the task's processes when the lease is over; whether nobody has been there for long."""
+        now = time.monotonic()
+        if self._held[0] and self._lease.ran_out(now):
+            self._beside("lease", self._end, self._file.prefix)
+        return now > self._lease.contact + max(ORPHANED, 10 * self._file.limit)
 
     def _handle(self, message: ToAgent | FromAgent) -> None:
-        if isinstance(message, BeatAnswer):
-            self._lease.answered(message.number)
+        if isinstance(message, LeaseEndNoted):
+            self._ends.pop(message.number, None)
         elif isinstance(message, Kill):
             kill = message
             self._beside(f"kill {kill.token} {kill.number}", lambda _: self._killed(kill), kill.token)
@@ -193,6 +197,13 @@ class Agent:
         while not self._answers.empty():
             name, answer = self._answers.get()
             self._under_way.discard(name)
+            if isinstance(answer, LeaseEnded):
+                self._ended = self._ended or name == "refused"
+                if not answer.count:
+                    continue  # nothing of the task ran here
+                answer = msgspec.structs.replace(answer, number=self._told)
+                self._ends[self._told] = answer
+                self._told += 1
             if answer is not None:
                 self._client.send(answer)
 
@@ -205,6 +216,16 @@ class Agent:
             left=len(done.left),
             strange=done.strange,
         )
+
+    def _end(self, prefix: str) -> FromAgent:
+        """End all of the task's processes here, as often as some are left."""
+        silent = time.monotonic() - self._lease.contact
+        count = 0
+        while True:
+            done = self._kill(prefix)
+            count += done.count
+            if not done.left:
+                return LeaseEnded(number=0, seconds=silent, count=count)
 
     def _stacks(self, token: str) -> FromAgent:
         stuck = processes.stuck(lambda: self._processes(token))
@@ -232,11 +253,14 @@ def main() -> int:
     # The time limit's TERM is for the task; the agent is needed until the very end.
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
+    held = mmap.mmap(-1, 1)
     file = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=LinkFile)
     while True:
         child = os.fork()
         if child == 0:
-            Agent(file, node_name()).run()
+            agent = Agent(file, node_name(), held)
+            stay_resident()
+            agent.run()
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if not os.WIFSIGNALED(status):

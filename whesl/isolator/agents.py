@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import logging
 import os
+import random
 import signal
 import socket
 import sys
 import time
 
 import msgspec
-import psutil
 import zmq
 
 from whesl.isolator import processes, taskdir
+from whesl.isolator.leasing import Leases, listen
 from whesl.isolator.link import (
     FROM_AGENT,
-    Beat,
-    BeatAnswer,
     Carrier,
     FindProgram,
     FromAgent,
     Kill,
     Killed,
+    LeaseEnded,
+    LeaseEndNoted,
     Leave,
     LinkFile,
     ProgramFound,
@@ -33,12 +33,14 @@ from whesl.isolator.link import (
     Stacks,
     ToAgent,
 )
-from whesl.isolator.silence import Fact, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
+from whesl.isolator.silence import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
+from whesl.isolator.suspension import Suspension
 from whesl.isolator.taskdir import TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model import retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
+from whesl.wire.addresses import own_addresses
 from whesl.wire.keys import LinkKeys
 from whesl.wire.link import LinkServer, PeerFound, PeerLost
 from whesl.wire.ports import allowed
@@ -48,6 +50,8 @@ LOG = logging.getLogger(__name__)
 RELAUNCH_AFTER = 3.0
 START_LIMIT = 30.0
 REVIVALS = 3  # of the agent on one node
+LOOK_AGAIN = 0.02  # seconds, while a connection has closed or the responder is behind
+STALE = 0.5  # seconds by which a responder that runs is behind at most
 LEAVE_LIMIT = 1.0  # seconds until agents that were told to leave are killed
 
 
@@ -75,6 +79,7 @@ class Agents:
         own_node: the isolator's.
         claim: which start of the job's script this is; agents of an earlier one are gone.
         prefix: what the task's tokens begin with.
+        suspension: whether the job is suspended.
         heartbeat, limit: seconds.
         now: a monotonic clock's present value.
     """
@@ -87,6 +92,7 @@ class Agents:
         own_node: str,
         claim: str,
         prefix: str,
+        suspension: Suspension | None = None,
         *,
         heartbeat: float,
         limit: float,
@@ -96,6 +102,7 @@ class Agents:
         self._allocation = allocation
         self._nodes = nodes
         self.silence = Silence(nodes, limit)
+        self._suspension = suspension or Suspension(allocation)
         self._steps: list[Step] = []
         self._revived: dict[str, list[Step]] = {}
         self._began = now
@@ -105,10 +112,17 @@ class Agents:
         # anything else that the resource manager is asked.
         self._witness = Worker()
         self._seen: list[tuple[str, bool, float | None]] = []
+        self._ends: set[tuple[str, int]] = set()
+        self._closing: set[str] = set()  # whose connection to this process has closed
+        self._requests: dict[tuple[str, str], Kill] = {}  # by node and token, until they are answered
+        self._listened = 0.0  # until when the responder has run
+        self._look_again: float | None = None
+        self._polled = now
         old = taskdir.load(directory.link, LinkFile)
         if old is not None and old.claim != claim:
             old = None
         keys = old.keys if old else LinkKeys.generate()
+        listening = None
         try:
             self._server: LinkServer[FromAgent | ToAgent] = (
                 LinkServer("*", old.port, keys, FROM_AGENT) if old else _listening(keys)
@@ -119,9 +133,13 @@ class Agents:
             # Somebody else has the port now; the old agents will find nobody, and leave by themselves.
             old, keys = None, LinkKeys.generate()
             self._server = _listening(keys)
+        if old is None:
+            listening = _lease_listening()
+        self.leases = Leases(nodes, keys, listening, old)
         self._file = LinkFile(
             hosts=addresses(own_node),
             port=self._server.port,
+            lease_port=self.leases.port,
             keys=keys,
             claim=claim,
             prefix=prefix,
@@ -129,7 +147,7 @@ class Agents:
             limit=limit,
         )
         if old is None:
-            taskdir.replace(directory.link, msgspec.json.encode(self._file))
+            self._write_down()
             self._begin(nodes)
         else:
             # An earlier isolator started agents: they find this one by the same address and keys.
@@ -171,7 +189,10 @@ class Agents:
         found = [process for step in self._steps if (process := processes.read(step.pid)) is not None]
         carriers = tuple(Carrier(pid=process.pid, started=process.started) for process in found)
         with contextlib.suppress(OSError):  # on a full disk; then a step's end looks like the loss of nodes
-            file = msgspec.structs.replace(self._file, carriers=carriers)
+            leases = self.leases
+            file = msgspec.structs.replace(
+                self._file, carriers=carriers, responder=leases.carrier, table=leases.descriptor
+            )
             taskdir.replace(self._directory.link, msgspec.json.encode(file))
 
     def _revive(self, node: str) -> None:
@@ -191,22 +212,23 @@ class Agents:
 
     def poll(self, now: float) -> list[Fact]:
         """Return what has happened since the last call; never blocks."""
+        self._polled = now
         facts: list[Fact] = []
         for event in self._server.receive():
             if isinstance(event, PeerFound):
-                if self.silence.heard(event.peer, now):
-                    facts.append(NodeUp(event.peer))
+                self._found(event.peer)
             elif isinstance(event, PeerLost):
-                self.silence.closed(event.peer, now)
+                self._closing.add(event.peer)
             else:
                 facts += self._message(event.peer, event.message, now)
+        facts += self._read_leases(now)
         for call in self._witness.results():
             call()
         while self._seen:
             self.silence.witnessed(*self._seen.pop(), now)
         running = [step for step in self._steps if step.poll() is None]
         over = len(running) < len(self._steps)
-        for fact in self.silence.lost(now, step_over=over):
+        for fact in self.silence.lost(now, step_over=over, listened=self._listened):
             facts.append(fact)
             if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):
                 self._revive(fact.node)
@@ -224,6 +246,52 @@ class Agents:
             self._complain(f"{', '.join(self.silence.never_heard())} did not answer")
         return facts
 
+    def _found(self, node: str) -> None:
+        """A connection is there (again): what was asked on an earlier one may not have arrived."""
+        self._closing.discard(node)
+        for (asked, _), request in self._requests.items():
+            if asked == node:
+                self._server.send(node, request)
+
+    def _read_leases(self, now: float) -> list[Fact]:
+        """Take in what the responder has answered, and start it again where it has ended."""
+        if self.leases.revive(now):
+            self._write_down()
+        table = self.leases.table
+        facts: list[Fact] = []
+        self._listened = table.tick
+        self.silence.began(table.since or now)
+        for node in self._nodes:
+            if not table.refused(node) and self.silence.answered(node, table.answered(node)):
+                facts.append(NodeUp(node))
+        if self._suspension.present:
+            self.silence.began(now)
+        elif self.silence.doubted(min(now, self._listened)):
+            self._suspension.ask(now)
+        # A connection that closes while the one to the responder stays is no sign of anything.
+        for node in [node for node in self._closing if not table.connected(node)]:
+            self._closing.discard(node)
+            self.silence.closed(node, now)
+        self._look_again = now + LOOK_AGAIN if self._closing or self._listened + STALE < now else None
+        return facts
+
+    def lease_over(self, node: str, now: float) -> bool:
+        """Whether a node's agent must have ended the attempt by itself, and will extend its lease no more."""
+        now = min(now, self._listened)
+        return self.silence.lease_over(node, now) and self.leases.given_up(node)
+
+    def present(self, node: str) -> bool:
+        """Whether a node's agent was heard of and is not lost."""
+        return self.silence.present(node)
+
+    def is_lost(self, node: str) -> bool:
+        """Whether a node counts as lost."""
+        return self.silence.is_lost(node)
+
+    def is_dead(self, node: str) -> bool:
+        """Whether nothing can run on a node any more."""
+        return self.silence.is_dead(node)
+
     def _look(self, node: str) -> None:
         """Ask the second witness; the answer comes with a later ``poll``, or never."""
         closed = self.silence.closed_since(node)
@@ -238,10 +306,19 @@ class Agents:
             return False
 
     def _message(self, node: str, message: FromAgent | ToAgent, now: float) -> list[Fact]:
-        back: list[Fact] = [NodeUp(node)] if self.silence.heard(node, now) else []
-        if isinstance(message, Beat):
-            self._server.send(node, BeatAnswer(number=message.number))
+        back: list[Fact] = []
+        # While its lease is given up, a living agent has to end the attempt before its node is used again.
+        if node in self.leases.table and not self.leases.table.refused(node):
+            back += [NodeUp(node)] if self.silence.heard(node, now) else []
+        if isinstance(message, LeaseEnded):
+            self._server.send(node, LeaseEndNoted(number=message.number))
+            if (node, message.number) not in self._ends:
+                self._ends.add((node, message.number))
+                back.append(NodeEnded(node, message.seconds, message.count))
         elif isinstance(message, Killed):
+            request = self._requests.get((node, message.token))
+            if request is not None and request.number == message.number:
+                del self._requests[node, message.token]
             back.append(
                 NodeFenced(node, message.token, message.count, message.left, message.number, message.strange)
             )
@@ -252,7 +329,7 @@ class Agents:
         return back
 
     def kill(self, node: str, token: str, number: int = 0, steps: tuple[str, ...] = ()) -> bool:
-        """Ask a node's agent to end an attempt; False when it cannot be asked now.
+        """Ask a node's agent to end an attempt, again whenever it is back; False when it cannot be asked now.
 
         Args:
             node: which.
@@ -260,7 +337,8 @@ class Agents:
             number: of this request; its answer has the same one.
             steps: the resource manager's that are known to be the attempt's.
         """
-        return self._server.send(node, Kill(token=token, number=number, steps=steps))
+        self._requests[node, token] = request = Kill(token=token, number=number, steps=steps)
+        return self._server.send(node, request)
 
     def read_stacks(self, node: str, token: str) -> bool:
         """Ask for stacks."""
@@ -278,7 +356,11 @@ class Agents:
 
     def next_deadline(self) -> float | None:
         """Return when ``poll`` has to be called at the latest."""
-        times = [time for time in (self.silence.next_deadline(), self._relaunch) if time is not None]
+        due = self.silence.next_deadline(self._polled)
+        if due is not None:
+            # The responder's own time is what counts, and may be a little behind.
+            due = max(due, self._polled + LOOK_AGAIN)
+        times = [time for time in (due, self._relaunch, self._look_again) if time is not None]
         return min(times, default=None)
 
     def _still_running(self) -> list[Step]:
@@ -305,6 +387,7 @@ class Agents:
                 self._allocation.signal(step, signal.SIGKILL)
         self._witness.close()
         self._server.close()
+        self.leases.close()
         self._directory.link.unlink(missing_ok=True)
 
 
@@ -318,19 +401,22 @@ def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
     return LinkServer("*", 0, keys, FROM_AGENT)
 
 
+def _lease_listening() -> socket.socket:
+    """Listen for heartbeats, on one of the ports that are meant for it, or on any."""
+    try:
+        if (ports := allowed(os.environ)) is not None:
+            return listen(random.sample(ports, len(ports)))
+    except WheslError as error:
+        LOG.warning("%s; heartbeats are listened to on another port", error.message)
+    return listen((0,))
+
+
 def addresses(own_node: str) -> tuple[str, ...]:
     """Return the addresses and names under which other nodes may reach this one, the likely ones first.
 
     Names come after addresses: where one cannot be resolved, asking takes seconds.
     """
     names = [name for name in (own_node, socket.gethostname()) if name]
-    found: list[str] = []
-    loopback: list[str] = []
-    for interface in psutil.net_if_addrs().values():
-        for address in interface:
-            if address.family != socket.AF_INET:
-                continue
-            which = loopback if ipaddress.ip_address(address.address).is_loopback else found
-            which.append(address.address)
+    others, loopback = own_addresses()
     # Nodes that live on one machine reach each other over the loopback interface only.
-    return tuple(dict.fromkeys((*found, *names, *loopback)))
+    return tuple(dict.fromkeys((*others, *names, *loopback)))

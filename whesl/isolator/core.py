@@ -30,6 +30,7 @@ from whesl.isolator.events import (
     JournalTroubled,
     KillConfirmed,
     KillUnconfirmed,
+    LeaseEnded,
     NodeSeen,
     ProgramSeen,
     Reached,
@@ -39,6 +40,7 @@ from whesl.isolator.events import (
     Signalled,
     Started,
     StepDone,
+    Stopped,
     Tick,
     WriteReconfigure,
 )
@@ -355,6 +357,7 @@ def _on_attempt_exited(turn: Turn, event: AttemptExited) -> None:
             why = f"only observed: {seen}" if seen else "no exception of the specification covers this exit"
             if line := event.last.telling:
                 why += f"; the last line: {line}"
+            why = "; ".join((*turn.state.leases_ended, why))
             turn.finish(event.code, TaskState.FAILED, why)
 
 
@@ -378,6 +381,20 @@ def _on_node(turn: Turn, event: NodeSeen) -> None:
         turn.record("node", node=event.node, state=event.state, reason=event.reason, source=event.source)
     if event.found and event.node in turn.state.nodes.active:
         recovery.consider(turn, event.found, node=event.node)
+
+
+def _on_lease_ended(turn: Turn, event: LeaseEnded) -> None:
+    turn.record("lease-ended", node=event.node, attempt=turn.state.attempt, reason=event.reason)
+    turn.say(event.reason)
+
+
+def _on_stopped(turn: Turn, event: Stopped) -> None:
+    """Time in which nobody ran is in no limit and in no back-off."""
+    state = turn.state
+    if state.welcome_deadline is not None:
+        turn.volatile(welcome_deadline=state.welcome_deadline + event.seconds)
+    if state.phase not in (Phase.NEW, Phase.RUNNING, Phase.FINISHED):
+        turn.record("stopped", seconds=event.seconds)
 
 
 def _on_job_exception(turn: Turn, event: JobExceptionSeen) -> None:
@@ -478,6 +495,8 @@ _HANDLERS: dict[type[Event], Callable[[Turn, Any], None]] = {
     Reached: _on_reached,
     EvidenceCollected: _on_evidence,
     NodeSeen: _on_node,
+    LeaseEnded: _on_lease_ended,
+    Stopped: _on_stopped,
     JournalTroubled: _on_journal,
     JobExceptionSeen: _on_job_exception,
     JobExceptionRaised: announce.on_raised,

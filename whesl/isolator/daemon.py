@@ -54,6 +54,7 @@ from whesl.isolator.events import (
     StartAttempt,
     Started,
     StepDone,
+    Stopped,
     Tick,
     WriteReconfigure,
 )
@@ -65,6 +66,7 @@ from whesl.isolator.skimming import Skimming
 from whesl.isolator.starting import Starter
 from whesl.isolator.state import Phase
 from whesl.isolator.steps import Steps
+from whesl.isolator.suspension import Doubted
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.isolator.writing import Records
@@ -75,6 +77,7 @@ from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
 from whesl.model.signs import visible
+from whesl.model.stoppage import Stoppage
 from whesl.rjms.port import Allocation
 from whesl.wire.messages import Control
 
@@ -152,6 +155,8 @@ class Daemon:
         self._snapshot_due = 0.0
         self._finish: Finish | None = None
         self._pending: deque[Event] = deque()
+        self._stoppage = Stoppage(time.monotonic())
+        self._doubted = Doubted(self._nodes.suspension, self._outlook)
         self._poller = zmq.Poller()
         self._watched: set[int] = set()
 
@@ -161,9 +166,12 @@ class Daemon:
         if self._lock is not None:
             self._lock.watch(lambda: self._signalled.send(b"\0"))
         self._take_up()
+        self._stoppage.waits(time.monotonic())
         while self._finish is None:
             self._turn()
+            self._notice_stop()
             self._wait()
+            self._notice_stop()
         self._close()
         return self._finish
 
@@ -209,15 +217,24 @@ class Daemon:
             times.append(now + HEAR_PERSON)
         if self._outlook.changed:
             times.append(self._snapshot_due)
+        times += [time for time in (self._doubted.deadline,) if time is not None]
         self._follow_descriptors()
         if self._unexplained or (attempt is not None and attempt.pidfd is None):
             times.append(now + LOOK_AGAIN)
+        self._stoppage.waits(max(min(times), now))
         timeout = max(min(times) - now, 0.0)
         if self._pending or self._finish is not None:
             return
         ready = self._poller.poll(int(timeout * 1000) + 1 if timeout else 0)
         if ready and all(found == self._outlook.fileno() for found, _ in ready):
             self._skimming.run((item for item, _ in self._poller.sockets), min(times))
+
+    def _notice_stop(self) -> None:
+        """Take time in which this process did not run, or waited for a file system, out of all limits."""
+        now = time.monotonic()
+        if gap := self._stoppage.found(now):
+            self._nodes.stopped(now)
+            self._feed(Stopped(seconds=gap))
 
     def _followed(self) -> Attempt | None:
         """Return the attempt whose output is read as it comes; nobody reads an ended one's remains."""
@@ -293,7 +310,9 @@ class Daemon:
         self._unexplained = ended and bool(self._attempt.exit_code()) and self._may_be_explained(number)
         if self._unexplained:
             return
-        found = self._outlook.drain() if ended else self._outlook.poll()
+        found = self._doubted.judged(ended=ended, now=time.monotonic())
+        found += self._outlook.drain() if ended else self._outlook.poll()
+        found = self._doubted.keep(found, ended=ended, now=time.monotonic())
         if ended:
             self._exit_seen = True
             code = self._attempt.exit_code()

@@ -126,6 +126,13 @@ class NodeSeen(Event, frozen=True, kw_only=True):
     found: tuple[Found, ...] = ()
 
 
+class LeaseEnded(Event, frozen=True, kw_only=True):
+    """A node's agent has killed processes of the task since its lease was over."""
+
+    node: str
+    reason: str
+
+
 class JournalTroubled(Event, frozen=True, kw_only=True):
     """The task's journal cannot be written as it should be; ``trouble`` says how, '' that it can again."""
 
@@ -206,6 +213,12 @@ class Signalled(Event, frozen=True, kw_only=True):
     """The isolator was sent a signal by the keeper, in the scheduler's or a person's name."""
 
     signum: int
+
+
+class Stopped(Event, frozen=True, kw_only=True):
+    """This process did not run for so many seconds: stopped, its machine paused, a file system away."""
+
+    seconds: float
 
 
 class Tick(Event, frozen=True, kw_only=True):

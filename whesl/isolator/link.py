@@ -1,4 +1,4 @@
-"""What the isolator and its agents say to each other, and the file by which agents find it."""
+"""What isolator, responder and agents say to each other, and the file by which agents find them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ class ToAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 class BeatAnswer(ToAgent, frozen=True, kw_only=True, tag="beat-answer"):
     """The numbered heartbeat was heard: the agent's lease now runs from when it sent that one."""
+
+    number: int
+
+
+class BeatRefused(ToAgent, frozen=True, kw_only=True, tag="beat-refused"):
+    """The lease counts as over: end all of the task's processes, then say so (``Beat.ended``)."""
+
+    number: int
+
+
+class LeaseEndNoted(ToAgent, frozen=True, kw_only=True, tag="lease-end-noted"):
+    """It is known that the agent has ended processes because of its lease."""
 
     number: int
 
@@ -56,9 +68,24 @@ class FromAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Beat(FromAgent, frozen=True, kw_only=True, tag="beat"):
-    """Alive."""
+    """Alive. To the responder: extend the lease; ``ended``: nothing of the task runs since it refused that.
+
+    To the isolator: the connection is there (again).
+    """
 
     number: int
+    ended: bool = False
+
+
+class LeaseEnded(FromAgent, frozen=True, kw_only=True, tag="lease-ended"):
+    """The lease was over, and the agent has killed ``count`` of the task's processes on its node.
+
+    ``seconds``: for how long nobody on the isolator's node had answered. ``number``: of this end.
+    """
+
+    number: int
+    seconds: float
+    count: int
 
 
 class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):
@@ -88,12 +115,21 @@ class ProgramFound(FromAgent, frozen=True, kw_only=True, tag="program-found"):
     token: str
 
 
-TO_AGENT = (BeatAnswer, Kill, ReadStacks, FindProgram, SignalProcesses, Leave)
-FROM_AGENT = (Beat, Killed, Stacks, ProgramFound)
+TO_AGENT = (
+    BeatAnswer,
+    BeatRefused,
+    LeaseEndNoted,
+    Kill,
+    ReadStacks,
+    FindProgram,
+    SignalProcesses,
+    Leave,
+)
+FROM_AGENT = (Beat, LeaseEnded, Killed, Stacks, ProgramFound)
 
 
 class Carrier(msgspec.Struct, frozen=True, kw_only=True):
-    """The local process that stands for a step with agents; ``started`` is in clock ticks since boot."""
+    """A local process, of a step with agents or the responder; ``started`` is in clock ticks since boot."""
 
     pid: int
     started: int
@@ -103,14 +139,28 @@ class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
     """Where the isolator listens, with which keys, and what its agents fence by.
 
     ``hosts`` are names and addresses of the isolator's node; an agent uses the first that answers.
+    ``lease_port`` is the responder's, and ``responder`` that process, with its descriptor of the lease table.
     ``carriers`` are the steps that run the agents: when one ends, its agents go although their nodes live.
     """
 
     hosts: tuple[str, ...]
     port: int
+    lease_port: int
     keys: LinkKeys
     claim: str
     prefix: str
     heartbeat: float
     limit: float
     carriers: tuple[Carrier, ...] = ()
+    responder: Carrier | None = None
+    table: int = -1
+
+
+class ResponderSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a responder is told; ``listening`` and ``table`` are descriptors that it inherits."""
+
+    port: int
+    listening: int
+    table: int
+    nodes: tuple[str, ...]
+    keys: LinkKeys

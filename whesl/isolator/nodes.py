@@ -18,12 +18,14 @@ from whesl.isolator.events import (
     KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
+    LeaseEnded,
     NodeSeen,
 )
 from whesl.isolator.fencing import Fence
 from whesl.isolator.probing import Probe
 from whesl.isolator.setup import token_prefix
-from whesl.isolator.silence import NodeFenced, NodeLost, NodeRuns, NodeStacks, NodeUp, Silence
+from whesl.isolator.silence import NodeEnded, NodeFenced, NodeLost, NodeRuns, NodeStacks, NodeUp, Silence
+from whesl.isolator.suspension import Suspension
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
@@ -113,6 +115,7 @@ class Nodes:
         self._ending = 0  # the attempt that is ended, or was, by our own decision
         self._answer_by = 0.0
         self._heard_by = 0.0
+        self.suspension = Suspension(allocation)
         self._agents: Agents | None = None
         self._silence = Silence((), job.heartbeat_limit)
         if self._remote:
@@ -131,6 +134,7 @@ class Nodes:
                 job.setup.own_node,
                 job.setup.claim,
                 token_prefix(job.setup),
+                self.suspension,
                 heartbeat=job.heartbeat,
                 limit=job.heartbeat_limit,
                 now=time.monotonic(),
@@ -143,7 +147,7 @@ class Nodes:
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
         """What has to be polled for reading."""
-        return self._agents.sockets if self._agents else ()
+        return (*self.suspension.sockets, *(self._agents.sockets if self._agents else ()))
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -153,7 +157,7 @@ class Nodes:
     def next_deadline(self, now: float) -> float | None:
         """Return when ``poll`` has to be called at the latest, monotonic seconds."""
         times = [self._ask_at] if self._remote else []
-        times += [time for time in (self._check_at,) if time is not None]
+        times += [time for time in (self._check_at, self.suspension.next_deadline()) if time is not None]
         times += [self._heard_by] if now < self._heard_by else []
         times += [self._probe.due] if self._probe.due is not None else []
         if self._stacks is not None:
@@ -164,6 +168,7 @@ class Nodes:
 
     def poll(self, now: float) -> None:
         """Take in what has happened, and feed events."""
+        self.suspension.poll(now)
         for fact in self._agents.poll(now) if self._agents else ():
             if isinstance(fact, NodeLost):
                 self._ask_at = now
@@ -171,6 +176,10 @@ class Nodes:
             elif isinstance(fact, NodeUp):
                 self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
                 self._came_back(fact.node)
+            elif isinstance(fact, NodeEnded):
+                reason = f"the agent on {fact.node} killed {fact.count} processes of the task: nobody on "
+                reason += f"{self._job.setup.own_node} had answered it for {fact.seconds:.1f} s"
+                self._feed(LeaseEnded(node=fact.node, reason=reason))
             elif isinstance(fact, NodeFenced):
                 if self._fence is not None and fact.token == self._fence.token:
                     self._fence.answered(fact.node, fact.count, fact.left, fact.number, fact.strange)
@@ -184,6 +193,10 @@ class Nodes:
         if self._remote and now >= self._ask_at and not self._asking:
             self._ask(now)
         self._check_fence(now)
+
+    def stopped(self, now: float) -> None:
+        """Note that this process did not run until now."""
+        self._silence.stopped(now)
 
     def _came_back(self, node: str) -> None:
         """Have a node end what it is to be rid of; an attempt that its lease has ended is ended twice."""
@@ -387,7 +400,7 @@ class Nodes:
         if fence is None:
             self._check_at = None
             return
-        fence.check(self._silence, self._down, now)
+        fence.check(self._agents or self._silence, self._down, now)
         if not fence.over or self._ask_whose(fence):
             if not fence.here and now >= fence.asked + REPEAT:
                 # What a launcher that is let end was about to start has to die, or it would not end.
@@ -483,5 +496,6 @@ class Nodes:
 
     def close(self) -> None:
         """Dismiss the agents."""
+        self.suspension.close()
         if self._agents is not None:
             self._agents.close()

@@ -155,6 +155,11 @@ class Outlook:
         self.changed = True
         return True
 
+    def take_back(self, found: list[Found]) -> None:
+        """Begin anew with the timers that raised this: the job was suspended."""
+        if self._watch is not None:
+            self._watch.take_back({item.exception for item in found}, self._clock())
+
     def drain(self) -> list[Found]:
         """Read to the end of the output, and return what it means."""
         return words(self._watch.drain(self._clock())) if self._watch else []

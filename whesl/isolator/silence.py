@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -12,6 +13,8 @@ GRACE = 0.2
 LOOKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 # Two looks, this far apart, have to find it ended. An agent that was killed alone is back by then.
 CONFIRM = 0.05
+# Connections that closed while the isolator did not run may be back so many seconds after it does again.
+SETTLING = 2.0
 # Between the end of a lease and the end of the processes that its agent then kills.
 LEASE_MARGIN = 0.3
 
@@ -40,6 +43,14 @@ class NodeFenced(msgspec.Struct, frozen=True):
     strange: tuple[str, ...] = ()
 
 
+class NodeEnded(msgspec.Struct, frozen=True):
+    """An agent has killed ``count`` processes of the task, since nobody answered it for so many seconds."""
+
+    node: str
+    seconds: float
+    count: int
+
+
 class NodeStacks(msgspec.Struct, frozen=True):
     """Stacks from one node, and which processes cannot run there."""
 
@@ -56,7 +67,7 @@ class NodeRuns(msgspec.Struct, frozen=True):
     token: str
 
 
-Fact = NodeUp | NodeLost | NodeFenced | NodeStacks | NodeRuns
+Fact = NodeUp | NodeLost | NodeFenced | NodeEnded | NodeStacks | NodeRuns
 
 
 class _Peer(msgspec.Struct):
@@ -83,6 +94,8 @@ class Silence:
         self._peers = {node: _Peer() for node in nodes}
         self._limit = limit
         self._grace = grace
+        self._since = 0.0
+        self._settled = 0.0
 
     def __contains__(self, node: str) -> bool:
         return node in self._peers
@@ -95,6 +108,25 @@ class Silence:
         back = peer.lost or not peer.heard
         self._peers[node] = _Peer(heard=now)
         return back
+
+    def answered(self, node: str, when: float) -> bool:
+        """Note when a node's heartbeat was answered last; True when the node was lost or new."""
+        peer = self._peers.get(node)
+        if peer is None or when <= peer.heard:
+            return False
+        if peer.closed is None or when > peer.closed or peer.lost:
+            return self.heard(node, when)
+        peer.heard = when
+        return False
+
+    def began(self, since: float) -> None:
+        """Note that nobody listened before: no silence began earlier."""
+        self._since = max(self._since, since)
+
+    def stopped(self, now: float) -> None:
+        """Note that this process did not run until now: what it heard is old, connections have to settle."""
+        self.began(now)
+        self._settled = now + SETTLING
 
     def closed(self, node: str, now: float) -> None:
         """Note that a node's connection has closed."""
@@ -144,11 +176,12 @@ class Silence:
         peer = self._peers.get(node)
         return peer.closed if peer is not None else None
 
-    def lost(self, now: float, *, step_over: bool) -> list[NodeLost]:
+    def lost(self, now: float, *, step_over: bool, listened: float = math.inf) -> list[NodeLost]:
         """Return the nodes that count as lost from now on, each once.
 
         Args:
             now: the clock.
+            listened: until when somebody has listened for heartbeats.
             step_over: the step that carries the agents has just ended, which closes connections although the
                 nodes live; then only the full limit counts, until an agent is heard again.
         """
@@ -159,18 +192,27 @@ class Silence:
             if peer.lost or not peer.heard:
                 continue
             reason = ""
-            if now >= peer.heard + self._limit:
-                reason = f"no heartbeat for {now - peer.heard:.1f} s"
+            silent = min(now, listened) - max(peer.heard, self._since)
+            if silent >= self._limit:
+                reason = f"no heartbeat for {silent:.1f} s"
             elif peer.excused:
                 continue
             elif peer.dead:
                 reason = "its agent's connection closed, and the resource manager's daemon has ended"
-            elif peer.closed is not None and now >= peer.closed + self._grace:
+            elif peer.closed is not None and now >= max(peer.closed + self._grace, self._settled):
                 reason = "its agent's connection closed"
             if reason:
                 peer.lost = True
                 found.append(NodeLost(node, reason))
         return found
+
+    def doubted(self, now: float) -> bool:
+        """Whether a node that is not lost has been silent for half of what makes it so."""
+        half = now - self._limit / 2
+        return any(
+            peer.heard and not peer.lost and max(peer.heard, self._since) <= half
+            for peer in self._peers.values()
+        )
 
     def undecided(self) -> bool:
         """Whether a connection has closed of which it is not yet known what that means."""
@@ -194,7 +236,7 @@ class Silence:
 
     def lease_over(self, node: str, now: float) -> bool:
         """Whether the lease of a node's agent has surely run out, so that it has killed the attempt."""
-        return now >= self._peers[node].heard + self._limit + LEASE_MARGIN
+        return now >= max(self._peers[node].heard, self._since) + self._limit + LEASE_MARGIN
 
     def never_heard(self) -> tuple[str, ...]:
         """Return the nodes whose agent never spoke."""
@@ -204,14 +246,19 @@ class Silence:
         """Return the nodes without an agent now."""
         return tuple(n for n, peer in self._peers.items() if not peer.heard or peer.closed is not None)
 
-    def next_deadline(self) -> float | None:
-        """Return when ``lost``, ``doubtful`` or ``lease_over`` may have something new to say."""
+    def next_deadline(self, after: float = math.inf) -> float | None:
+        """Return when ``lost``, ``doubtful``, ``lease_over`` or ``doubted`` may have something new to say.
+
+        ``after``: when they were asked last.
+        """
         times = []
         for peer in self._peers.values():
             if peer.look_at is not None and not peer.excused:
                 times.append(peer.look_at)
             if peer.heard and not peer.lost:
-                times.append(peer.heard + self._limit)
+                heard = max(peer.heard, self._since)
+                times.append(heard + self._limit)
+                times += [half] if (half := heard + self._limit / 2) > after else []
                 if peer.closed is not None and not peer.excused:
-                    times.append(peer.closed + self._grace)
+                    times.append(max(peer.closed + self._grace, self._settled))
         return min(times, default=None)

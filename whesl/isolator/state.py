@@ -109,6 +109,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     queued: tuple[Found, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
+    leases_ended: tuple[str, ...] = ()  # what agents told of leases that ended in this attempt
     lingering: tuple[str, ...] = ()  # nodes on which a step of an earlier attempt may never end
     job_raises: tuple[JobRaise, ...] = ()
     controls: tuple[str, ...] = ()
@@ -216,6 +217,7 @@ def _attempt(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]
 
 def _launched(state: State, _data: dict[str, Any], time: float) -> dict[str, Any]:
     return {
+        "leases_ended": (),
         "phase": Phase.RUNNING,
         "alive": True,
         "first_started": state.first_started or time,
@@ -409,6 +411,21 @@ def _node(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
     return {"down": others} if data["state"] == "up" else {}
 
 
+def _lease_ended(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    return {"leases_ended": (*state.leases_ended, data["reason"])}
+
+
+def _stopped(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
+    def later(item: Recovery) -> Recovery:
+        asked = None if item.requested is None else item.requested + data["seconds"]
+        times = {"decided": item.decided + data["seconds"], "not_before": item.not_before + data["seconds"]}
+        return msgspec.structs.replace(item, requested=asked, **times)
+
+    fields: dict[str, Any] = {"since": state.since + data["seconds"]}
+    fields["recovery"] = None if state.recovery is None else later(state.recovery)
+    return fields | {"pending": tuple(map(later, state.pending))}
+
+
 def _job_raise(state: State, data: dict[str, Any], _time: float) -> dict[str, Any]:
     return {"job_raises": (*state.job_raises, msgspec.convert(data, JobRaise))}
 
@@ -500,6 +517,8 @@ _CHANGES: dict[str, Any] = {
     "refused": _refused,
     "queued": _queued,
     "node": _node,
+    "lease-ended": _lease_ended,
+    "stopped": _stopped,
     "job-raise": _job_raise,
     "job-raised": _job_raised,
     "reconfigured": _reconfigured,

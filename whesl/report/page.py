@@ -68,6 +68,8 @@ def _parts(report: Report) -> Iterable[Child]:
     yield _section("Exceptions", *_exceptions(report))
     if again := render.again_lines(report):
         yield _section("Jobs that ran again", _list(again))
+    if ended := render.lease_lines(report):
+        yield _section("Nodes that were cut off", _list(ended))
     if report.bad_nodes:
         yield _section("Nodes to report", *_bad_nodes(report))
     for title, tasks in render.by_group(report):

@@ -55,6 +55,8 @@ def _text(kind: str, data: Mapping[str, Any]) -> str | None:
         return f"observed {data.get('exception')}: would {data.get('action')}; nothing was touched"
     if kind in ("otherwise", "step-failed", "paused", "escalated"):
         return f"{kind}: {data.get('reason') or data.get('note') or data.get('action') or ''}".rstrip(": ")
+    if kind == "lease-ended":
+        return str(data.get("reason") or "")
     if kind == "coordinator:unobserved":
         return f"unobserved: {data.get('reason')}"
     if kind == "coordinator:requeue-decided":

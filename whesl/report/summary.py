@@ -62,7 +62,8 @@ class RunAgain(msgspec.Struct, kw_only=True):
 class TaskRow(msgspec.Struct, kw_only=True):
     """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
 
-    ``observed``: it was only observed. ``group``: of commands without a workflow (``whesl.report.groups``).
+    ``leases_ended``: which agents have killed processes of the task, and why. ``observed``: it was only
+    observed. ``group``: of commands without a workflow (``whesl.report.groups``).
     """
 
     task: str
@@ -75,6 +76,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     nodes: int = 1
     jobs: list[str] = []
     run_again: list[RunAgain] = []
+    leases_ended: list[str] = []
     runs: list[Run] = []
     observed: bool = False
     group: Group | None = None
@@ -258,6 +260,7 @@ class _Fold:
             nodes=task.nodes,
             jobs=[],
             run_again=[],
+            leases_ended=[],
             runs=[],
         )
         self.rows: dict[int, ExceptionRow] = {}  # of the present start of its job, by ordinal
@@ -510,6 +513,9 @@ class _Fold:
         for row in self.rows.values():
             if row.outcome == "open":
                 row.outcome = "skipped" if state is TaskState.SKIPPED else state.value
+
+    def _on_lease_ended(self, data: dict[str, Any], time: float) -> None:
+        self.row.leases_ended.append(str(data.get("reason") or ""))
 
     def _on_coordinator_unobserved(self, data: dict[str, Any], time: float) -> None:
         self._state(TaskState.UNOBSERVED)

@@ -189,6 +189,15 @@ class JobException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @runtime_checkable
+class Suspendable(Protocol):
+    """What an allocation also offers when its resource manager may stop all of the job's processes."""
+
+    def suspended(self) -> bool:
+        """Whether the job is suspended now. Raises CouldNotObserveError."""
+        ...
+
+
+@runtime_checkable
 class JobHolder(Protocol):
     """What an allocation also offers when a task's steps are jobs that outlive the launcher of each."""
 

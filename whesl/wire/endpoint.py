@@ -6,11 +6,11 @@ import socket
 from pathlib import Path
 
 import msgspec
-import psutil
 
 from whesl import __version__
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
+from whesl.wire.addresses import bracketed, own_addresses
 from whesl.wire.keys import write_private
 from whesl.wire.messages import WIRE_VERSION
 
@@ -43,7 +43,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return the addresses to try from a machine called ``here``, best first."""
         loopback = ("127.0.0.1",) if here == self.host else ()
         own = tuple(a for a in self.addresses if a not in loopback)
-        return tuple(f"tcp://{address}:{self.port}" for address in (*loopback, *own))
+        return tuple(f"tcp://{bracketed(address)}:{self.port}" for address in (*loopback, *own))
 
 
 def endpoint_file(home: Path) -> Path:
@@ -73,10 +73,5 @@ def reachable_addresses(bind_host: str) -> tuple[str, ...]:
     """
     if bind_host != "*":
         return (bind_host,)
-    addresses = [
-        entry.address
-        for entries in psutil.net_if_addrs().values()
-        for entry in entries
-        if entry.family == socket.AF_INET and not entry.address.startswith("127.")
-    ]
-    return (socket.gethostname(), *addresses, "127.0.0.1")
+    others, loopback = own_addresses()
+    return (socket.gethostname(), *others, *loopback)

@@ -69,6 +69,7 @@ class LinkServer(Generic[M]):
         keys: of this link.
         kinds: the structs (tagged) that may be received.
         ports: those that may be chosen when ``port`` is 0; None: any.
+        listening: a descriptor that listens on ``port`` already, taken over.
 
     Poll ``sockets`` for reading, then call ``receive``. ``counters`` has refused, malformed, unsent.
 
@@ -82,8 +83,10 @@ class LinkServer(Generic[M]):
         keys: LinkKeys,
         kinds: Sequence[type[M]],
         ports: range | None = None,
+        listening: int | None = None,
     ) -> None:
-        self._socket = ServerSocket(host, port, keys.server, frozenset({keys.client.public}), ports)
+        admitted = frozenset({keys.client.public})
+        self._socket = ServerSocket(host, port, keys.server, admitted, ports, listening)
         self._codec = _Codec(kinds)
         self._peers: set[str] = set()
         self.port = self._socket.port

@@ -15,6 +15,7 @@ from collections import Counter
 import zmq
 
 from whesl.model.errors import WheslError
+from whesl.wire.addresses import bracketed
 from whesl.wire.keys import KeyPair
 
 MAX_FRAME = 32 * 1024 * 1024
@@ -25,6 +26,8 @@ BACKLOG = 4096
 # Milliseconds for a handshake: with thousands waiting, on a busy machine, libzmq's own 30 s are not enough,
 # and one that is given up is begun anew. Not more, since who never ends it holds a connection as long.
 HANDSHAKE = 60_000
+# Milliseconds for a connection to be made, as long as ZMTP's heartbeats are apart.
+CONNECT = 5_000
 # At most so many frames, or events of connections, are taken at once: the caller has other things to do.
 _MOST_FRAMES = 1000
 _MOST_EVENTS = 10_000
@@ -68,6 +71,7 @@ class ServerSocket:
         keys: the server's own pair.
         admitted: public keys of the clients that may speak.
         ports: those that may be chosen when ``port`` is 0; None: any.
+        listening: a descriptor that listens on ``port`` already, taken over.
 
     ``socket`` and ``monitor`` are to be polled; ``counters`` counts what was refused or dropped.
 
@@ -75,7 +79,13 @@ class ServerSocket:
     """
 
     def __init__(
-        self, host: str, port: int, keys: KeyPair, admitted: frozenset[str], ports: range | None = None
+        self,
+        host: str,
+        port: int,
+        keys: KeyPair,
+        admitted: frozenset[str],
+        ports: range | None = None,
+        listening: int | None = None,
     ) -> None:
         self.counters: Counter[str] = Counter()
         self._peer_of: dict[int, bytes] = {}  # by the descriptor of its connection
@@ -100,6 +110,9 @@ class ServerSocket:
         self.socket.sndhwm = self.socket.rcvhwm = QUEUE
         self.socket.backlog = BACKLOG
         self.socket.handshake_ivl = HANDSHAKE
+        self.socket.ipv6 = True  # as well: both families where the machine has both
+        if listening is not None:
+            self.socket.use_fd = listening
         # A peer that comes back under its name takes the place of its old connection; sending to a peer
         # that is gone is told instead of dropped in silence.
         self.socket.router_handover = True
@@ -123,7 +136,7 @@ class ServerSocket:
         reason = ""
         for candidate in candidates:
             try:
-                self.socket.bind(f"tcp://{host}:{candidate}")
+                self.socket.bind(f"tcp://{bracketed(host)}:{candidate}")
             except zmq.ZMQError as error:
                 reason = error.strerror or str(error)
                 if error.errno != errno.EADDRINUSE:
@@ -242,6 +255,9 @@ def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair) -> zmq.Socket
     made.reconnect_ivl = 100
     made.reconnect_ivl_max = 2000
     made.handshake_ivl = HANDSHAKE
+    made.ipv6 = True  # as well: names and addresses of both families
+    # Where packets are dropped, the system asks ever more seldom, at last once a minute: begin anew.
+    made.connect_timeout = CONNECT
     # A server whose machine died closes nothing; ZMTP's own heartbeat notices it.
     made.heartbeat_ivl = 5000
     made.heartbeat_timeout = 15000

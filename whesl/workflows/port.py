@@ -39,6 +39,7 @@ class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
     observe: bool = False
     inner: str = "auto"
     own_node: bool = True
+    heartbeat_limit: float | None = None
     out: str = ""
 
 

@@ -76,6 +76,7 @@ def prepare(
     observe: bool,
     inner: str,
     own_node: bool,
+    heartbeat_limit: float | None,
     spares: int,
     poll: float,
     arguments: Sequence[str],
@@ -94,6 +95,7 @@ def prepare(
         observe: touch nothing, report what would be done.
         inner: what runs the tasks' steps, as ``whesl exec --inner`` takes it.
         own_node: the isolator's node serves its task too; else each job gets one node more.
+        heartbeat_limit: silence after which a node is lost, seconds; None for the usual limit.
         spares: spare nodes for each job that a recovery may need one for.
         poll: seconds between two looks of the manager at its jobs.
         arguments: the user's arguments for the manager.
@@ -114,6 +116,7 @@ def prepare(
         observe=observe,
         inner=inner,
         own_node=own_node,
+        heartbeat_limit=heartbeat_limit,
         out=str(directory),
     )
     files: list[str] = []

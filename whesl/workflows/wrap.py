@@ -37,6 +37,7 @@ class TaskCall(msgspec.Struct, frozen=True, kw_only=True):
     ``instance_expression`` and ``workspace`` are shell words, written as they are. ``arguments``
     passes the outer script's own arguments on. ``tasks`` and ``gpus`` are what the whole job asked for
     before nodes for the spares were added; the script is to see them and not the larger numbers.
+    ``heartbeat_limit`` is in seconds, None for the usual one.
     """
 
     program: tuple[str, ...]
@@ -52,6 +53,7 @@ class TaskCall(msgspec.Struct, frozen=True, kw_only=True):
     observe: bool = False
     inner: str = "auto"
     own_node: bool = True
+    heartbeat_limit: float | None = None
     arguments: bool = False
     tasks: str = ""
     gpus: str = ""
@@ -246,6 +248,8 @@ def _command(call: TaskCall) -> str:
         words += ["--inner", call.inner]
     if not call.own_node:
         words.append("--no-own-node")
+    if call.heartbeat_limit is not None:
+        words += ["--heartbeat-limit", f"{call.heartbeat_limit:g}"]
     words += ["--script", "-"]
     if call.arguments:
         words += ["--", '"$@"']

@@ -30,6 +30,7 @@ from whesl.rjms.port import (
     NodeEvent,
     Step,
     StepRequest,
+    Suspendable,
     TakesRemarks,
 )
 from whesl.rjms.shims.flux_rewriting import INSTANCE
@@ -213,6 +214,10 @@ class InnerFlux:
             return True
         witness = self._witness
         return witness is not None and witness.gone(node)
+
+    def suspended(self) -> bool:
+        """Whether the job is suspended by the resource manager around it."""
+        return isinstance(self._outer, Suspendable) and self._outer.suspended()
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return the variables for the nodes in use, and where the instance is."""

@@ -186,6 +186,11 @@ class SlurmAllocation:
             for node in self._nodes
         }
 
+    def suspended(self) -> bool:
+        """Whether Slurm has suspended the job (``scontrol suspend``, gang scheduling, preemption)."""
+        text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%T")
+        return text.strip() == "SUSPENDED"
+
     def forbid_requeue(self) -> None:
         """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on.
 

@@ -73,6 +73,7 @@ class Batch:
             observe=options.observe,
             inner=options.inner,
             own_node=options.own_node,
+            heartbeat_limit=options.heartbeat_limit,
             arguments=True,
             tasks=script.tasks,
             gpus=script.gpus,

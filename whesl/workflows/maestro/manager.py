@@ -145,6 +145,7 @@ def _call(
         observe=options.observe,
         inner=options.inner,
         own_node=options.own_node,
+        heartbeat_limit=options.heartbeat_limit,
         tasks=_tasks(step, found),
     )
 

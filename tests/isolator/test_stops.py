@@ -1,0 +1,193 @@
+"""Healthy jobs of several nodes on real Slurm, while some of it does not run: stalls, stops, suspension."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.isolator.test_slurm import RULES, Protected
+from whesl.testing.nfsbed import NfsBed
+from whesl.testing.slurmbed import SlurmBed
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(150)]
+
+LIMIT = 1.0
+OPTIONS = ("--heartbeat", "0.2", "--heartbeat-limit", str(LIMIT))
+STOPPED = 8 * LIMIT  # seconds, many leases
+HANG = """\
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION STALLED JOB_LEVEL JOB [app]
+EXCEPTION DETECTION STALLED LOG "tick" stdout TIMEOUT 4
+EXCEPTION RECOVERY STEP STALLED JOB JOB.REPLACE
+"""
+TICKING = """\
+cd {place}
+srun bash -c 'echo "attempt $WHESL_RESTART_COUNT on $(hostname)"
+for i in $(seq 3000); do
+  [ -e done ] && exit 0; echo tick; echo x >> alive-$WHESL_RESTART_COUNT-$(hostname); sleep 0.05
+done; exit 1'
+"""
+
+
+def begin(
+    bed: SlurmBed, place: Path, shared: Path | None = None, *, text: str = RULES, ticking: bool = False
+) -> Protected:
+    if ticking:
+        made = Protected(bed, place, *OPTIONS, text=text, shared=shared, ranks=TICKING)
+    else:
+        made = Protected(bed, place, *OPTIONS, text=text, shared=shared)
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    return made
+
+
+def running(bed: SlurmBed, node: str, *words: str) -> list[psutil.Process]:
+    """Return a node's processes with one of these words in their command lines."""
+    found = []
+    for process in bed.processes(node):
+        try:
+            line = " ".join(process.cmdline())
+        except psutil.NoSuchProcess:
+            continue
+        if any(word in line for word in words):
+            found.append(process)
+    return found
+
+
+def isolator(bed: SlurmBed, node: str = "n01") -> psutil.Process:
+    bed.wait_for(lambda: running(bed, node, "whesl.isolator --task-dir"), "an isolator")
+    return running(bed, node, "whesl.isolator --task-dir")[0]
+
+
+def ends_well(made: Protected) -> None:
+    """Nothing was raised, blamed or started again."""
+    size = (made.place / "alive-0-n02").stat().st_size
+    made.wait(lambda: (made.place / "alive-0-n02").stat().st_size > size, "the other node's rank runs on")
+    time.sleep(3 * LIMIT)  # what was noted meanwhile has its time to do harm
+    (made.place / "done").touch()
+    made.wait(lambda: "status" in made.text(), "the end")
+    assert "status 0" in made.text()
+    assert made.text().count("attempt") == 2, "something was started again"
+    assert not {"raised", "node", "lease-ended"} & set(made.kinds())
+
+
+@pytest.mark.parametrize("also", ["", "killed"])
+def test_a_stall_of_the_home_s_file_system_ends_nothing(
+    also: str, nfs_bed: Callable[..., NfsBed], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """Every file call of isolator, keeper and agents on it blocks; an isolator killed then cannot start."""
+    nfs = nfs_bed("all")
+    bed = slurm_bed(nodes=4)
+    made = begin(bed, tmp_path, nfs.at("all"), ticking=True)
+    nfs.change("all", stalled=True)
+    if also:
+        isolator(bed).kill()
+    time.sleep(STOPPED)
+    nfs.change("all", stalled=False)
+    ends_well(made)
+
+
+def test_a_stopped_isolator_ends_nothing(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
+    bed = slurm_bed(nodes=4)
+    made = begin(bed, tmp_path, text=RULES + HANG, ticking=True)
+    process = isolator(bed)
+    process.suspend()
+    time.sleep(STOPPED)
+    process.resume()
+    ends_well(made)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGSTOP, signal.SIGKILL])
+def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_answers(
+    signum: signal.Signals, slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """Isolator and responder; stopped ones answer nobody, and dead ones are slow to come back."""
+    bed = slurm_bed(nodes=4)
+    made = begin(bed, tmp_path, ticking=True)
+    keeper = running(bed, "n01", "keeper.py")
+    found = [*keeper, *running(bed, "n01", "whesl.isolator --task-dir", "whesl.isolator.responder")]
+    assert len(found) == 3
+    for process in keeper:
+        process.suspend()
+    for process in found[1:]:
+        process.send_signal(signum)
+    time.sleep(STOPPED)
+    for process in found if signum == signal.SIGSTOP else keeper:
+        process.resume()
+    ends_well(made)
+
+
+def test_an_isolator_killed_again_and_again_ends_nothing(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    bed = slurm_bed(nodes=4)
+    made = begin(bed, tmp_path, ticking=True)
+    for _ in range(5):
+        process = isolator(bed)
+        process.kill()
+        bed.wait_for(lambda gone=process: not gone.is_running(), "its end")  # type: ignore[misc]  # bound
+    ends_well(made)
+
+
+@pytest.mark.parametrize("stall", [False, True], ids=["well", "stalled"])
+def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
+    stall: bool, nfs_bed: Callable[..., NfsBed], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """Also while the isolator can do nothing; it takes the loss up when it can."""
+    nfs = nfs_bed("all")
+    bed = slurm_bed(4, "net")
+    made = begin(bed, tmp_path, nfs.at("all"), ticking=True)
+    nfs.change("all", stalled=stall)
+    ranks = running(bed, "n02", "echo tick")
+    assert ranks
+    bed.cut("n02")
+    bed.wait_for(lambda: not any(rank.is_running() for rank in ranks), "the end of the ranks there")
+    nfs.change("all", stalled=False)
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+    old = (tmp_path / "alive-0-n02").stat().st_size
+    bed.heal("n02")
+    made.wait(lambda: "lease-ended" in made.kinds(), "what the agent has to tell")
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
+    (ended,) = (data for kind, data in made.records() if kind == "lease-ended")
+    assert ended["node"] == "n02" and "had answered" in ended["reason"]
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_suspended_job_goes_on_when_it_is_resumed(
+    rounds: int, slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """All processes of the job are stopped, the isolator's too: that time counts for nobody."""
+    bed = slurm_bed(nodes=4)
+    made = begin(bed, tmp_path, text=RULES + HANG, ticking=True)
+    for _ in range(rounds):
+        assert bed.run("scontrol", "suspend", made.job).returncode == 0
+        bed.wait_job(made.job, "SUSPENDED")
+        time.sleep(STOPPED / rounds)
+        assert bed.run("scontrol", "resume", made.job).returncode == 0
+        bed.wait_job(made.job, "RUNNING")
+        time.sleep(0.5)
+    ends_well(made)
+
+
+def test_the_nodes_of_a_suspended_job_may_be_stopped_long_before_its_isolator(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """Slurm tells each node by itself; one that is slow goes on for a while."""
+    bed = slurm_bed(nodes=4)
+    made = begin(bed, tmp_path, text=RULES + HANG, ticking=True)
+    ours = [*running(bed, "n01", "whesl"), *running(bed, "n01", "srun")]
+    assert bed.run("scontrol", "suspend", made.job).returncode == 0
+    bed.wait_job(made.job, "SUSPENDED")
+    for process in ours:
+        os.kill(process.pid, signal.SIGCONT)
+    time.sleep(STOPPED)
+    assert bed.run("scontrol", "resume", made.job).returncode == 0
+    ends_well(made)

@@ -1,0 +1,146 @@
+"""The lease that an agent holds, and who can extend it.
+
+A heartbeat that the responder on the isolator's node answered extends it from the moment at which that
+heartbeat was *sent*, so the isolator, which sees the answer's time, never believes it to be over while it is
+not. (Gray, Cheriton: Leases, SOSP 1989.)
+
+Where the responder has ended or is stopped, its node's kernel can still be asked whether that node can be
+reached: it refuses a connection to a port that nobody listens on, and it acknowledges the keep-alives of one
+that nobody serves (tcp(7), ``TCP_INFO``). Both extend the lease: nobody counts a lease as over meanwhile. A
+responder that runs says something on each connection; then its answers alone count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import struct
+from typing import Any
+
+# Milliseconds since the last acknowledgement: tcpi_last_ack_recv of struct tcp_info (linux/tcp.h).
+_LAST_ACK = struct.Struct("@I")
+_LAST_ACK_AT = 56
+
+
+class Lease:
+    """The lease, on a monotonic clock.
+
+    Args:
+        limit: seconds from the sending of an answered heartbeat.
+        now: the clock.
+    """
+
+    def __init__(self, limit: float, now: float) -> None:
+        self.limit = limit
+        self.contact = now
+        self._sent: dict[int, float] = {}
+        self._number = 0
+        self._acted = False
+
+    def beat(self, now: float) -> int:
+        """Note that a heartbeat is sent, and return its number."""
+        self._number += 1
+        self._sent[self._number] = now
+        return self._number
+
+    def answered(self, number: int) -> None:
+        """Extend the lease by an answer; late and repeated ones never shorten it."""
+        sent = self._sent.pop(number, None)
+        if sent is None:
+            return
+        self._sent = {other: when for other, when in self._sent.items() if other > number}
+        self.reached(sent)
+
+    def reached(self, when: float) -> None:
+        """Extend the lease: the isolator's node was reached then."""
+        if when > self.contact:
+            self.contact = when
+            self._acted = False
+
+    def stopped(self, seconds: float) -> None:
+        """Take out time in which this process did not run."""
+        if not self._acted:
+            self.contact += seconds
+
+    def doubtful(self, now: float) -> bool:
+        """Whether an answer is overdue."""
+        return now >= self.contact + self.limit / 3
+
+    def ran_out(self, now: float) -> bool:
+        """Whether the lease has just run out (once for each time)."""
+        if self._acted or now < self.contact + self.limit:
+            return False
+        self._acted = True
+        return True
+
+    def deadline(self) -> float:
+        """Return when it runs out."""
+        return self.contact + self.limit
+
+
+class KernelWitness:
+    """One plain connection to the responder's port, while answers are overdue.
+
+    Args:
+        host: the isolator's node, by address or name.
+        port: the responder's.
+        patience: seconds for which a responder that runs may take to say something.
+    """
+
+    def __init__(self, host: str, port: int, patience: float) -> None:
+        # Names are looked up once, while that can be done: it reads files.
+        self._family: int = socket.AF_INET
+        self._address: Any = (host, port)
+        with contextlib.suppress(OSError):
+            self._family, _, _, _, self._address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        self._socket: socket.socket | None = None
+        self._asked = 0.0
+        self._patience = patience
+
+    def look(self, now: float) -> float | None:
+        """Return when the kernel has last answered for a responder that cannot, None when it has not.
+
+        Never blocks: the first call begins to connect.
+        """
+        if self._socket is None:
+            self._asked = now
+            self._socket, failed = self._connecting()
+        else:
+            failed = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        try:
+            if failed:
+                raise OSError(failed, "")
+            self._socket.getpeername()  # ENOTCONN while the connection is made
+            self._socket.recv(64)
+        except BlockingIOError:
+            if now < self._asked + self._patience:
+                return None
+            info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128)
+            return now - float(_LAST_ACK.unpack_from(info, _LAST_ACK_AT)[0]) / 1000
+        except OSError as error:
+            if error.errno == errno.ENOTCONN:
+                return None
+            self.close()
+            return self._asked if error.errno in (errno.ECONNREFUSED, errno.ECONNRESET) else None
+        # It greets, so the responder runs; or it has closed the connection, and the next one will tell.
+        self.close()
+        return None
+
+    def close(self) -> None:
+        """Let the connection go."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _connecting(self) -> tuple[socket.socket, int]:
+        """Begin; return an error, too, that is known at once, 0 for none."""
+        made = socket.socket(self._family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
+            made.setsockopt(socket.IPPROTO_TCP, option, 1)
+        try:
+            code = made.connect_ex(self._address)
+        except OSError as error:  # a name that is none
+            return made, error.errno or errno.EHOSTUNREACH
+        return made, 0 if code == errno.EINPROGRESS else code

@@ -1,0 +1,38 @@
+"""Keeping this process's pages in memory: it has to run while its program's file system does not answer.
+
+Programs and libraries are read when a page is first used, and may be dropped again when memory is short. A
+process on which leases depend reads all of them at its start, and has them kept where that is permitted
+(mlockall(2), RLIMIT_MEMLOCK).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+
+_AT_ONCE = 1 << 20
+_MCL_CURRENT, _MCL_ONFAULT = 1, 4  # sys/mman.h
+
+
+def stay_resident() -> bool:
+    """Bring all mapped files into memory; return whether the pages are kept there, too."""
+    with contextlib.suppress(OSError):
+        _read_mappings()
+    try:
+        return bool(ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_ONFAULT) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def _read_mappings() -> None:
+    """Read what this process has mapped of files: that maps the pages, too (proc(5), ``/proc/PID/mem``)."""
+    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) as memory:  # noqa: PTH123
+        for line in maps.read().splitlines():
+            words = line.split(None, 5)
+            if len(words) < 6 or not words[5].startswith("/") or not words[1].startswith("r"):
+                continue
+            begin, end = (int(word, 16) for word in words[0].split("-"))
+            with contextlib.suppress(OSError, OverflowError, ValueError):  # beyond the file's end, devices
+                memory.seek(begin)
+                while (left := end - memory.tell()) > 0 and memory.read(min(left, _AT_ONCE)):
+                    pass

@@ -1,0 +1,32 @@
+"""Telling that this process itself did not run: stopped, swapped out, starved, or its machine paused. Pure.
+
+An event loop knows when it will wake at the latest. A later waking means that it was held up, and nobody
+can say what others did meanwhile: such time counts for no lease, no silence and no timer.
+"""
+
+from __future__ import annotations
+
+# Seconds by which a loop may wake late on a busy machine.
+SLACK = 1.0
+
+
+class Stoppage:
+    """One event loop's times, on a monotonic clock.
+
+    Args:
+        now: seconds.
+        slack: lateness in seconds that means nothing.
+    """
+
+    def __init__(self, now: float, slack: float = SLACK) -> None:
+        self._due = now
+        self._slack = slack
+
+    def waits(self, until: float) -> None:
+        """Note that the loop waits, at most until then."""
+        self._due = until
+
+    def found(self, now: float) -> float:
+        """Return for how many seconds the process did not run before this waking, 0 for none."""
+        late, self._due = now - self._due, now
+        return late if late > self._slack else 0.0
