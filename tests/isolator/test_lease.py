@@ -179,7 +179,7 @@ def test_a_stopped_server_s_kernel_goes_on_answering(server: subprocess.Popen[st
     server.send_signal(signal.SIGSTOP)
     witness = KernelWitness("127.0.0.1", port, 0.1)
     begun = time.monotonic()
-    until(lambda: (witness.look(time.monotonic()) or 0.0) > begun + 2.0, "an answer to a keep-alive", 30)
+    until(lambda: (witness.look(time.monotonic()) or 0.0) > begun + 2.0, "acknowledgements", 30)
     server.send_signal(signal.SIGCONT)
     until(lambda: witness.look(time.monotonic()) is None, "the server's own message", 30)
     witness.close()

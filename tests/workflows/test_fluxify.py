@@ -307,3 +307,8 @@ def test_kinds_by_content(tmp_path: Path) -> None:
     assert "whesl exec before each task's command" in str(told.value.hint), "what other managers' users do"
     with pytest.raises(UsageError, match="no workflow manager 'nextflow'"):
         manager("nextflow")
+
+
+def test_a_wrapped_task_is_told_the_heartbeat_limit_of_the_run() -> None:
+    call = wrap.TaskCall(program=("whesl",), workflow="w", step="s", spec="x", heartbeat_limit=12.5)
+    assert "--heartbeat-limit 12.5 --script -" in wrap.wrap(call, "true\n", interpreter="/bin/sh")

@@ -5,7 +5,7 @@ heartbeat was *sent*, so the isolator, which sees the answer's time, never belie
 not. (Gray, Cheriton: Leases, SOSP 1989.)
 
 Where the responder has ended or is stopped, its node's kernel can still be asked whether that node can be
-reached: it refuses a connection to a port that nobody listens on, and it acknowledges the keep-alives of one
+reached: it refuses a connection to a port that nobody listens on, and it acknowledges what is sent on one
 that nobody serves (tcp(7), ``TCP_INFO``). Both extend the lease: nobody counts a lease as over meanwhile. A
 responder that runs says something on each connection; then its answers alone count.
 """
@@ -96,6 +96,7 @@ class KernelWitness:
             self._family, _, _, _, self._address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         self._socket: socket.socket | None = None
         self._asked = 0.0
+        self._sent = 0.0
         self._patience = patience
 
     def look(self, now: float) -> float | None:
@@ -116,6 +117,10 @@ class KernelWitness:
         except BlockingIOError:
             if now < self._asked + self._patience:
                 return None
+            if now >= self._sent + self._patience:
+                self._sent = now
+                with contextlib.suppress(OSError):
+                    self._socket.send(b"\0")
             info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128)
             return now - float(_LAST_ACK.unpack_from(info, _LAST_ACK_AT)[0]) / 1000
         except OSError as error:
@@ -136,9 +141,6 @@ class KernelWitness:
     def _connecting(self) -> tuple[socket.socket, int]:
         """Begin; return an error, too, that is known at once, 0 for none."""
         made = socket.socket(self._family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
-            made.setsockopt(socket.IPPROTO_TCP, option, 1)
         try:
             code = made.connect_ex(self._address)
         except OSError as error:  # a name that is none
