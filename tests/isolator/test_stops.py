@@ -36,12 +36,14 @@ done; exit 1'
 
 
 def begin(
-    bed: SlurmBed, place: Path, shared: Path | None = None, *, text: str = RULES, ticking: bool = False
+    bed: SlurmBed,
+    place: Path,
+    shared: Path | None = None,
+    *,
+    text: str = RULES,
+    options: tuple[str, ...] = OPTIONS,
 ) -> Protected:
-    if ticking:
-        made = Protected(bed, place, *OPTIONS, text=text, shared=shared, ranks=TICKING)
-    else:
-        made = Protected(bed, place, *OPTIONS, text=text, shared=shared)
+    made = Protected(bed, place, *options, text=text, shared=shared, ranks=TICKING)
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
     return made
@@ -84,7 +86,7 @@ def test_a_stall_of_the_home_s_file_system_ends_nothing(
     """Every file call of isolator, keeper and agents on it blocks; an isolator killed then cannot start."""
     nfs = nfs_bed("all")
     bed = slurm_bed(nodes=4)
-    made = begin(bed, tmp_path, nfs.at("all"), ticking=True)
+    made = begin(bed, tmp_path, nfs.at("all"))
     nfs.change("all", stalled=True)
     if also:
         isolator(bed).kill()
@@ -95,7 +97,7 @@ def test_a_stall_of_the_home_s_file_system_ends_nothing(
 
 def test_a_stopped_isolator_ends_nothing(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
     bed = slurm_bed(nodes=4)
-    made = begin(bed, tmp_path, text=RULES + HANG, ticking=True)
+    made = begin(bed, tmp_path, text=RULES + HANG)
     process = isolator(bed)
     process.suspend()
     time.sleep(STOPPED)
@@ -109,7 +111,7 @@ def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_ans
 ) -> None:
     """Isolator and responder; stopped ones answer nobody, and dead ones are slow to come back."""
     bed = slurm_bed(nodes=4)
-    made = begin(bed, tmp_path, ticking=True)
+    made = begin(bed, tmp_path)
     keeper = running(bed, "n01", "keeper.py")
     found = [*keeper, *running(bed, "n01", "whesl.isolator --task-dir", "whesl.isolator.responder")]
     assert len(found) == 3
@@ -127,7 +129,7 @@ def test_an_isolator_killed_again_and_again_ends_nothing(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
     bed = slurm_bed(nodes=4)
-    made = begin(bed, tmp_path, ticking=True)
+    made = begin(bed, tmp_path)
     for _ in range(5):
         process = isolator(bed)
         process.kill()
@@ -142,7 +144,7 @@ def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
     """Also while the isolator can do nothing; it takes the loss up when it can."""
     nfs = nfs_bed("all")
     bed = slurm_bed(4, "net")
-    made = begin(bed, tmp_path, nfs.at("all"), ticking=True)
+    made = begin(bed, tmp_path, nfs.at("all"))
     nfs.change("all", stalled=stall)
     ranks = running(bed, "n02", "echo tick")
     assert ranks
@@ -166,7 +168,7 @@ def test_a_suspended_job_goes_on_when_it_is_resumed(
 ) -> None:
     """All processes of the job are stopped, the isolator's too: that time counts for nobody."""
     bed = slurm_bed(nodes=4)
-    made = begin(bed, tmp_path, text=RULES + HANG, ticking=True)
+    made = begin(bed, tmp_path, text=RULES + HANG, options=())
     for _ in range(rounds):
         assert bed.run("scontrol", "suspend", made.job).returncode == 0
         bed.wait_job(made.job, "SUSPENDED")
@@ -182,7 +184,7 @@ def test_the_nodes_of_a_suspended_job_may_be_stopped_long_before_its_isolator(
 ) -> None:
     """Slurm tells each node by itself; one that is slow goes on for a while."""
     bed = slurm_bed(nodes=4)
-    made = begin(bed, tmp_path, text=RULES + HANG, ticking=True)
+    made = begin(bed, tmp_path, text=RULES + HANG, options=())
     ours = [*running(bed, "n01", "whesl"), *running(bed, "n01", "srun")]
     assert bed.run("scontrol", "suspend", made.job).returncode == 0
     bed.wait_job(made.job, "SUSPENDED")
