@@ -11,6 +11,8 @@ from whesl.coordinator.state import State
 from whesl.model.evidence import Raised
 
 Data = dict[str, Any]
+_RECOVERED = "recovered is what went on"
+_LONGER_BY = 10.0  # seconds that a restarted attempt runs at least before it has gone past anything
 
 
 class TaskAudit:
@@ -41,6 +43,9 @@ class TaskAudit:
         self.moved = False  # an attempt was relaunched whose dependents have to follow it
         self.ended: Data | None = None
         self.escalated: list[int] = []  # given up to the coordinator
+        self._launched = 0.0
+        self._recovered: set[int] = set()
+        self._completes = False
 
     def fail(self, invariant: str, text: str) -> None:
         """Say what is wrong."""
@@ -193,6 +198,23 @@ class TaskAudit:
         self.moved |= self._maps
         self._not_before = 0.0
 
+    def on_launched(self, _data: Data, now: float) -> None:
+        self._launched = now
+
+    def on_recovered(self, data: Data, now: float) -> None:
+        what = f"exceptions {data['ordinals']} are called recovered ({data['because']})"
+        if data["attempt"] != self._attempt or self._attempt in self._over:
+            self.fail(_RECOVERED, f"{what} by an attempt that does not run")
+        for ordinal in data["ordinals"]:
+            if ordinal in self._recovered or not (
+                self.outcomes.get(ordinal) == "handled" or self.open.get(ordinal) == "relaunched"
+            ):
+                self.fail(_RECOVERED, f"{what}: no. {ordinal} twice, or not restarted")
+        self._recovered.update(data["ordinals"])
+        self._completes = data["because"] == "the task completed"
+        if not self._completes and now - self._launched < _LONGER_BY:
+            self.fail(_RECOVERED, f"{what} after {now - self._launched} s")
+
     # Attempts ----------------------------------------------------------------------------------------------
 
     def on_node(self, data: Data, _now: float) -> None:
@@ -219,6 +241,8 @@ class TaskAudit:
         self._attempt = data["attempt"]
 
     def on_finished(self, data: Data, _now: float) -> None:
+        if self._completes and data["state"] != "completed":
+            self.fail(_RECOVERED, f"it was said to have completed, and is {data['state']}")
         self.ended = data
         self._close(data["state"])
 

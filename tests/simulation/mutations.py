@@ -24,6 +24,7 @@ from whesl.erm.budget import Budget
 from whesl.isolator import core as isolator_core
 from whesl.isolator import escalation as isolator_escalation
 from whesl.isolator import placing
+from whesl.isolator import recovered as isolator_recovered
 from whesl.isolator import recovery as isolator_recovery
 from whesl.isolator import state as isolator_state
 from whesl.isolator.events import RunStep
@@ -305,6 +306,11 @@ def snapshot_without_the_bad_nodes() -> Any:
     return patch.object(coordinator_snapshots, "pieces", fewer)
 
 
+def restarted_for_recovered() -> Any:
+    """Whatever runs again counts as recovered."""
+    return patch.object(isolator_recovered, "went_past", lambda *_: "it runs")
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     lost_acknowledgement_accepted,
     restarts_not_compared,
@@ -334,4 +340,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     drained_for_alive,
     configurations_not_told,
     snapshot_without_the_bad_nodes,
+    restarted_for_recovered,
 )
