@@ -153,7 +153,7 @@ class Isolator:
             self.world.note(self.site.name, f"hears {_short(message)}")
         if isinstance(message, Welcome):
             self.informed |= message.admitted
-            if not message.admitted:
+            if not message.admitted and not message.again:
                 self.site.system.watch.refused(self, message.reason)
         self.feed(CoordinatorMessage(message=message))
 

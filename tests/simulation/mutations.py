@@ -12,7 +12,7 @@ import msgspec
 from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
-from whesl.coordinator import admission, configuring, escalation, hierarchy, performing
+from whesl.coordinator import admission, configuring, contest, escalation, hierarchy, performing
 from whesl.coordinator import changes as coordinator_changes
 from whesl.coordinator import core as coordinator_core
 from whesl.coordinator import recovery as coordinator_recovery
@@ -96,6 +96,11 @@ def step_done_before_it_is() -> Any:
 def claim_ignored() -> Any:
     """Whoever registers owns the task."""
     return patch.object(admission, "_why_not", lambda _entry, _message, _peer: "")
+
+
+def refused_unasked() -> Any:
+    """Another job's claim is refused before anybody has asked whether the task's owner lives."""
+    return patch.object(contest, "held", lambda _turn, _entry, _message: False)
 
 
 def replaced_claim_heard() -> Any:
@@ -318,6 +323,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     budget_not_counted,
     step_done_before_it_is,
     claim_ignored,
+    refused_unasked,
     replaced_claim_heard,
     request_done_twice,
     grant_not_awaited,
