@@ -66,7 +66,8 @@ def test_no_room_for_the_output(command: str, tmp_path: Path, full: int) -> None
     status, said = end(words(command, tmp_path), full)
     assert status == 1
     # Which disk is full, the error does not say: the home may be it as well.
-    assert said.startswith("whesl: No space left on device (ENOSPC)\n  hint: make room where WHESL_HOME lies (")
+    hint = "make room where WHESL_HOME lies ("
+    assert said.startswith(f"whesl: No space left on device (ENOSPC)\n  hint: {hint}")
 
 
 @pytest.mark.parametrize("kind", ["closed", "full"])
