@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,32 @@ def test_a_task_is_recovered_on_a_disk_that_it_has_filled(bench: Bench) -> None:
         kinds = bench.kinds()
         for kind in ("raised", "decided", "fenced", "step-done", "relaunched", "confirmed", "finished"):
             assert kinds.count(kind) == 1, (kind, kinds)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
+def test_a_home_without_inodes_is_told_as_such_and_a_task_outlives_it(bench: Bench) -> None:
+    """There is room, and no file can be made: first before a task begins, then while it runs."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(tmpfs(bench.place / "small", 8 << 20, inodes=60))
+        except FaultError as error:
+            pytest.skip(str(error))
+        small = bench.place / "small"
+        fill = f"n=0; while : > {small}/filler.$n; do n=$((n + 1)); done 2>/dev/null"
+        bench.directory = TaskDir(small / "task")
+        subprocess.run(["sh", "-c", fill], check=False)
+        code, _, said = bench.run("touch", str(bench.place / "ran"))
+        assert code == 1 and not (bench.place / "ran").exists()
+        assert "ENOSPC" in said and "no more files (inodes)" in said and "Traceback" not in said
+        for file in small.glob("filler.*"):
+            file.unlink()
+        reserve = small / "task" / "reserve"
+        command = bench.script(f"until [ -e {reserve} ]; do sleep 0.05; done; {fill}; exit 5\n")
+        assert bench.run(*command)[0] == 5
+        for file in small.glob("filler.*"):
+            file.unlink()
+        assert bench.kinds().count("launched") == 1
+        assert "Traceback" not in bench.directory.log.read_text()
 
 
 class TestRoom:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from whesl.isolator.keeper import LOOK_FIRST, LOOK_LONGEST, Keeper
+from whesl.isolator.runner import RUNNER, STATUS_PENDING
 
 
 class Pauses(threading.Event):
@@ -62,3 +67,54 @@ def test_looks_become_rare_while_nothing_is_printed(tmp_path: Path) -> None:
     assert pauses.taken[12] == LOOK_FIRST, "where something was printed, more may follow at once"
     assert pauses.taken[-1] == LOOK_LONGEST
     assert pauses.taken[:12] == sorted(pauses.taken[:12])
+
+
+def alone(directory: Path) -> Keeper:
+    """Return the keeper of a task whose isolator cannot be had."""
+    return Keeper(
+        str(directory), "python", "mine", os.getpid(), child=False, runner=0, copy=[], summary="", quiet=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "status", "code"),
+    [
+        ("mine", b"0".ljust(15) + b"\n", 0),
+        ("mine", b"3".ljust(15) + b"\n", 3),
+        ("mine", b"run".ljust(15) + b"\n", 70),
+        ("mine", STATUS_PENDING, 70),
+        ("an earlier run", b"0".ljust(15) + b"\n", 70),
+        ("mine", None, 70),
+    ],
+)
+def test_without_an_isolator_the_newest_attempts_status_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], claim: str, status: bytes | None, code: int
+) -> None:
+    """A finished success had ended as 70 when no isolator could say so."""
+    for number, left in ((1, b"9".ljust(15) + b"\n"), (2, status)):
+        place = tmp_path / f"attempt-{number}"
+        place.mkdir()
+        (place / "claim").write_text(claim)
+        if left is not None:
+            (place / "status").write_bytes(left)
+    assert alone(tmp_path)._without_isolator() == code
+    said = capsys.readouterr().err
+    assert "no task runs" in said
+    assert (f"attempt 2 ended with status {code}, which no rule has judged" in said) is (code != 70)
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_a_status_that_cannot_be_written_is_written_later(tmp_path: Path, shell: str) -> None:
+    place = tmp_path / "away"
+    runner = subprocess.Popen(
+        [shell, "-c", RUNNER, "whesl-runner", "0", str(place / "status"), "sh", "-c", "exit 3"]
+    )
+    try:
+        time.sleep(0.2)
+        assert runner.poll() is None, "it tries again"
+        place.mkdir()
+        (place / "status").write_bytes(STATUS_PENDING)
+        assert runner.wait(30) == 3
+        assert (place / "status").read_bytes() == b"3".ljust(15) + b"\n"
+    finally:
+        runner.kill()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
-import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -90,19 +88,6 @@ def cli() -> None:
     """Recover HPC jobs in place: detect log lines, exits, silences and lost nodes, and act once."""
 
 
-def _room(error: OSError) -> str:
-    """Return what to do about a full disk, whose error mostly does not say which one it is."""
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return ""
-    from whesl.wire.home import HOME_VARIABLE
-
-    home = os.environ.get(HOME_VARIABLE) or os.path.expanduser("~/.whesl")  # noqa: PTH111  # as it was meant
-    return (
-        f"\n  hint: make room where {HOME_VARIABLE} lies ({home}) and where the output goes, "
-        f"or set {HOME_VARIABLE} to another place"
-    )
-
-
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run a command; errors of ours are shown without a traceback.
 
@@ -125,9 +110,9 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     except OSError as error:
         # A full disk behind standard output, a directory that may not be read: a reason, not a defect.
         from whesl.cli import display
-        from whesl.model import retry
+        from whesl.wire.home import explained
 
-        click.echo(f"whesl: {retry.told(error)}{_room(error)}", err=True)
+        click.echo(f"whesl: {explained(error)}", err=True)
         display.settle()
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)

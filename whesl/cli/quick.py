@@ -133,8 +133,8 @@ def attempt(arguments: Sequence[str]) -> None:
     if options is None:
         return
     from whesl.isolator import keeper, quick
-    from whesl.model import retry
     from whesl.model.errors import WheslError
+    from whesl.wire.home import explained
 
     options["no_own_node"] = not options.pop("own_node")
     try:
@@ -143,9 +143,7 @@ def attempt(arguments: Sequence[str]) -> None:
         sys.stderr.write(f"whesl: {error}\n")
         sys.exit(error.exit_code)
     except OSError as error:
-        if error.errno not in retry.TRANSIENT:
-            raise
-        sys.stderr.write(f"whesl: {retry.told(error)}\n  hint: nothing was started; call again\n")
+        sys.stderr.write(f"whesl: {explained(error)}\n")
         sys.exit(1)
     if told is not None:
         keeper.become(told)

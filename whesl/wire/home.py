@@ -5,6 +5,7 @@ Standard library only, and little of it: what starts a task loads this before th
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -18,6 +19,31 @@ _PRIVATE = 0o700
 
 class HomeError(WheslError):
     """``WHESL_HOME`` cannot be used: it is not private, not ours, or cannot be made."""
+
+
+def explained(error: OSError) -> str:
+    """Return an error of the system for people, with what to do about a full disk and one without inodes."""
+    said, need = _reason(error)
+    return f"{said}\n  hint: {need}, or set {HOME_VARIABLE} to another place" if need else said
+
+
+def _reason(error: OSError) -> tuple[str, str]:
+    """Return what an error means, and what has to be done; '' where that is not known."""
+    said = retry.told(error)
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return said, ""
+    place = os.environ.get(HOME_VARIABLE) or os.path.expanduser("~/.whesl")  # noqa: PTH111
+    named = isinstance(error.filename, str) and os.path.dirname(error.filename)  # noqa: PTH120
+    try:
+        found = os.statvfs(named or place)
+    except OSError:
+        found = None
+    if found is not None and found.f_files and not found.f_favail:
+        return (
+            f"{said}: its file system can hold no more files (inodes), whatever its room",
+            "remove files there",
+        )
+    return said, f"make room where {HOME_VARIABLE} lies ({place}) and where the output goes"
 
 
 def make_private(path: str) -> None:
@@ -34,9 +60,10 @@ def make_private(path: str) -> None:
     try:
         retry.retried(lambda: _make_private(path))
     except OSError as error:
+        said, need = _reason(error)
+        other = f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share"
         raise HomeError(
-            f"{path} cannot be used as a directory: {retry.told(error)}",
-            hint=f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share",
+            f"{path} cannot be used as a directory: {said}", hint=f"{need}, or {other}" if need else other
         ) from error
 
 
