@@ -19,6 +19,7 @@ from tests.isolator.conftest import (
 )
 from whesl.esl.spec import Operation, Otherwise, ResourceKind
 from whesl.isolator.events import (
+    LeaseEnded,
     NodeSeen,
     RunStep,
     StartAttempt,
@@ -239,3 +240,27 @@ def test_known_bad_nodes_are_not_used_while_others_are_free(world: Make) -> None
 def test_the_isolator_s_own_node_stays_out_on_request(world: Make) -> None:
     made = world(**four(use_own_node=False))
     assert made.state.nodes.active == ("n2", "n3")
+
+
+def killed(world: World, node: str, *attempts: int) -> World:
+    """An agent says what it has done; what detectors make of it is the loss of its node."""
+    words = (found("LOST", kind="node", node=node),)
+    return world.feed(LeaseEnded(node=node, reason="silent for 4 s", attempts=attempts, found=words))
+
+
+def test_what_an_agent_has_killed_is_the_loss_of_its_node(world: Make) -> None:
+    """No hang rule, and the launcher waits: the others would stay in their next collective call for ever."""
+    made = world(node_exception("LOST"), **four())
+    replaces(made)
+    killed(made, "n2", 1)
+    assert made.state.attempt == 2 and made.state.nodes.active == ("n1", "n3")
+    assert "lease-ended" in made.kinds()
+
+
+def test_what_an_agent_has_killed_of_an_earlier_attempt_or_on_a_spare_ends_nothing(world: Make) -> None:
+    made = world(node_exception("LOST"), **four())
+    replaces(made)
+    killed(made, "n2", 1)
+    killed(made, "n3", 1)
+    killed(made, "n4", 2)
+    assert made.state.attempt == 2

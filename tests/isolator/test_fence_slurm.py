@@ -281,3 +281,31 @@ def test_a_job_that_the_attempt_has_submitted_is_another_job(
 
     made.wait(go_on, "that the other job goes on")
     made.end()
+
+
+def test_a_rank_that_its_agent_killed_unseen_is_the_loss_of_its_node(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """The isolator did not run while the node was cut off, and both are back: only the agent can tell."""
+    bed = slurm_bed(4, "net")
+    made = Shedding(bed, tmp_path, "cleared", "--heartbeat", "0.3", "--heartbeat-limit", "2")
+    made.begun()
+    owner = made.directory.owner()
+    assert owner is not None
+    (isolator,) = (p for p in bed.processes("n01") if "whesl.isolator" in p.cmdline())
+    isolator.suspend()
+    bed.cut("n02")
+    before = -1
+
+    def silent() -> bool:
+        nonlocal before
+        before, last = made.beats("n02"), before
+        subprocess.run(["sleep", "0.5"], check=True)
+        return before == last
+
+    made.wait(silent, "that the agent ends the rank")
+    bed.heal("n02")
+    isolator.resume()
+    made.nothing_lives(made.recovered())
+    assert "lease-ended" in made.kinds()
+    made.end()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests import waiting
 from tests.isolator.started import Start, start, token
 from whesl.isolator import processes
+from whesl.isolator.attribution import attempts_of
 from whesl.model import marks
 
 __all__ = ["start", "token"]  # fixtures
@@ -68,6 +69,15 @@ def test_an_environment_that_cannot_be_read_hides_nothing(
             assert [process.pid for process in processes.of_attempt(token, node="n02")] == [child.pid]
         finally:
             child.kill()
+
+
+def test_the_attempts_of_processes_are_told_by_mark_or_environment(start: Start, token: str) -> None:
+    prefix = f"{token.partition('.')[0]}."
+    start(f"ulimit -S -m {marks.in_kib(prefix + '3')}; env -i sleep 300", f"{prefix}3")
+    start("exec sleep 300", f"{prefix}7")
+    start("exec sleep 300", f"{token[::-1]}.9")
+    found = processes.of_attempt(prefix)
+    assert attempts_of(found, prefix) == (3, 7)
 
 
 def test_a_site_s_own_hard_limit_keeps_no_program_from_running(start: Start, token: str) -> None:

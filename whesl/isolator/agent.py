@@ -30,6 +30,7 @@ import zmq
 
 from whesl.detect.stacks import collect
 from whesl.isolator import processes
+from whesl.isolator.attribution import attempts_of
 from whesl.isolator.lease import KernelWitness, Lease
 from whesl.isolator.link import (
     TO_AGENT,
@@ -220,12 +221,13 @@ class Agent:
     def _end(self, prefix: str) -> FromAgent:
         """End all of the task's processes here, as often as some are left."""
         silent = time.monotonic() - self._lease.contact
+        attempts = attempts_of(self._processes(prefix), prefix)
         count = 0
         while True:
             done = self._kill(prefix)
             count += done.count
             if not done.left:
-                return LeaseEnded(number=0, seconds=silent, count=count)
+                return LeaseEnded(number=0, seconds=silent, count=count, attempts=attempts)
 
     def _stacks(self, token: str) -> FromAgent:
         stuck = processes.stuck(lambda: self._processes(token))

@@ -314,7 +314,7 @@ class Agents:
             self._server.send(node, LeaseEndNoted(number=message.number))
             if (node, message.number) not in self._ends:
                 self._ends.add((node, message.number))
-                back.append(NodeEnded(node, message.seconds, message.count))
+                back.append(NodeEnded(node, message.seconds, message.count, message.attempts))
         elif isinstance(message, Killed):
             request = self._requests.get((node, message.token))
             if request is not None and request.number == message.number:

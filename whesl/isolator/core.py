@@ -386,6 +386,9 @@ def _on_node(turn: Turn, event: NodeSeen) -> None:
 def _on_lease_ended(turn: Turn, event: LeaseEnded) -> None:
     turn.record("lease-ended", node=event.node, attempt=turn.state.attempt, reason=event.reason)
     turn.say(event.reason)
+    if turn.state.attempt in event.attempts and event.node in turn.state.nodes.active:
+        # The others may wait for the killed ones for ever, and their launcher with them.
+        recovery.consider(turn, event.found, node=event.node)
 
 
 def _on_stopped(turn: Turn, event: Stopped) -> None:

@@ -127,10 +127,15 @@ class NodeSeen(Event, frozen=True, kw_only=True):
 
 
 class LeaseEnded(Event, frozen=True, kw_only=True):
-    """A node's agent has killed processes of the task since its lease was over."""
+    """A node's agent has killed processes of the task since its lease was over.
+
+    For the attempts that they belonged to that is the node's loss: ``found`` is what detectors make of it.
+    """
 
     node: str
     reason: str
+    attempts: tuple[int, ...] = ()
+    found: tuple[Found, ...] = ()
 
 
 class JournalTroubled(Event, frozen=True, kw_only=True):

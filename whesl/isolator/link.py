@@ -81,11 +81,13 @@ class LeaseEnded(FromAgent, frozen=True, kw_only=True, tag="lease-ended"):
     """The lease was over, and the agent has killed ``count`` of the task's processes on its node.
 
     ``seconds``: for how long nobody on the isolator's node had answered. ``number``: of this end.
+    ``attempts``: whose processes those were, as far as they told.
     """
 
     number: int
     seconds: float
     count: int
+    attempts: tuple[int, ...] = ()
 
 
 class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):

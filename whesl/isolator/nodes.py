@@ -179,7 +179,7 @@ class Nodes:
             elif isinstance(fact, NodeEnded):
                 reason = f"the agent on {fact.node} killed {fact.count} processes of the task: nobody on "
                 reason += f"{self._job.setup.own_node} had answered it for {fact.seconds:.1f} s"
-                self._feed(LeaseEnded(node=fact.node, reason=reason))
+                self._feed(LeaseEnded(node=fact.node, reason=reason, attempts=fact.attempts))
             elif isinstance(fact, NodeFenced):
                 if self._fence is not None and fact.token == self._fence.token:
                     self._fence.answered(fact.node, fact.count, fact.left, fact.number, fact.strange)

@@ -11,7 +11,7 @@ import msgspec
 
 from whesl.esl.spec import Source
 from whesl.isolator import files, output, taskdir
-from whesl.isolator.events import Event, Found, JobExceptionSeen, NodeSeen
+from whesl.isolator.events import Event, Found, JobExceptionSeen, LeaseEnded, NodeSeen
 from whesl.isolator.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.journal import Clock
@@ -20,6 +20,7 @@ from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
 from whesl.model.reach import Reach
+from whesl.model.states import NodeState
 from whesl.model.workflow import Configuration
 
 if TYPE_CHECKING:
@@ -187,6 +188,10 @@ class Outlook:
         now = self._clock()
         if isinstance(event, NodeSeen):
             found = self._watch.node(event.node, event.state, event.reason, now)
+            return msgspec.structs.replace(event, found=tuple(words(found)))
+        if isinstance(event, LeaseEnded):
+            found = self._watch.node(event.node, NodeState.DOWN, event.reason, now)
+            self._watch.node(event.node, NodeState.UP, "", now)  # its agent speaks
             return msgspec.structs.replace(event, found=tuple(words(found)))
         if isinstance(event, JobExceptionSeen):
             kind, nodes = event.exception_type, event.nodes

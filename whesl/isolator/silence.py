@@ -44,11 +44,15 @@ class NodeFenced(msgspec.Struct, frozen=True):
 
 
 class NodeEnded(msgspec.Struct, frozen=True):
-    """An agent has killed ``count`` processes of the task, since nobody answered it for so many seconds."""
+    """An agent has killed ``count`` processes of the task, since nobody answered it for so many seconds.
+
+    ``attempts``: those that they belonged to.
+    """
 
     node: str
     seconds: float
     count: int
+    attempts: tuple[int, ...] = ()
 
 
 class NodeStacks(msgspec.Struct, frozen=True):

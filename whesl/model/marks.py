@@ -45,6 +45,11 @@ def carries(mark: int, token: str) -> bool:
     return mark >> shift == wanted >> shift
 
 
+def number_of(mark: int) -> int:
+    """Return the number of the attempt that a mark stands for (of those above 4095, the remainder)."""
+    return mark >> _UNIT & ((1 << _NUMBER) - 1)
+
+
 def is_mark(limit: int) -> bool:
     """Whether a limit is the mark of any attempt."""
     return limit >> 61 == _BASE >> 61 and not limit & ((1 << _UNIT) - 1)
