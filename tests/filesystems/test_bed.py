@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import need_nfs, need_slurm
 from tests.waiting import until
+from whesl.testing import faults
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
@@ -202,3 +203,14 @@ def test_each_node_of_a_slurm_has_its_own_mount(
     nfs.change("n02", error_rate=1.0, operations=("open",))
     assert slurm.run("srun", "-w", "n02", "cat", f"{home}/file").returncode != 0
     assert slurm.run("srun", "-w", "n01", "cat", f"{home}/file").stdout == "one\n"
+
+
+def test_a_lock_outlives_its_owner_without_a_file_system_of_its_own(tmp_path: Path) -> None:
+    """As the chaos run has it, whose nodes share one kernel."""
+    process = holder("flock", tmp_path / "lock")
+    (kept,) = faults.keep_locks(process.pid)
+    end(process)
+    assert attempt("flock", tmp_path / "lock") in (errno.EAGAIN, errno.EACCES)
+    os.close(kept)
+    assert attempt("flock", tmp_path / "lock") == 0
+    assert faults.keep_locks(process.pid) == []

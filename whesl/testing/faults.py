@@ -7,6 +7,7 @@ touches a process that the caller did not name.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import shutil
@@ -22,6 +23,10 @@ from whesl.model.errors import WheslError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _IMAGE_SIZE = 256 << 20  # btrfs refuses to be made in less than about 110 MB; the file is sparse
+
+
+_PIDFD_GETFD = 438  # on all architectures (pidfd_getfd(2)); glibc has no function for it
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class FaultError(WheslError):
@@ -169,6 +174,24 @@ def fill(directory: Path, *, leave: int = 0, name: str = "ballast") -> int:
             os.truncate(path, max(size - leave, 0))
             os.fsync(file.fileno())
     return error
+
+
+def keep_locks(pid: int) -> list[int]:
+    """Return copies of a process's descriptors of files called ``lock``: its flock(2) outlives it then.
+
+    Args:
+        pid: the process; one that is gone has none. Needs root, or a child (pidfd_getfd(2)).
+    """
+    kept = []
+    with contextlib.suppress(OSError):
+        process = os.pidfd_open(pid)
+        try:
+            for link in Path(f"/proc/{pid}/fd").iterdir():
+                if link.readlink().name == "lock":
+                    kept.append(_libc.syscall(_PIDFD_GETFD, process, int(link.name), 0))
+        finally:
+            os.close(process)
+    return [descriptor for descriptor in kept if descriptor >= 0]
 
 
 def stop(pid: int) -> None:
