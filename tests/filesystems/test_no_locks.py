@@ -39,6 +39,7 @@ def home(request: pytest.FixtureRequest, nfs_bed: Maker) -> Path:
 def whesl(home: Path, *words: str, **options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "whesl", *words],
+        cwd=home.parent,
         env={**os.environ, "WHESL_HOME": str(home), **options},
         capture_output=True,
         text=True,
