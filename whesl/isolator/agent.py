@@ -52,6 +52,7 @@ from whesl.isolator.link import (
     ToAgent,
 )
 from whesl.isolator.resident import stay_resident
+from whesl.model import retry
 from whesl.model.stoppage import Stoppage
 from whesl.wire.addresses import bracketed
 from whesl.wire.link import LinkClient
@@ -256,7 +257,7 @@ def main() -> int:
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
     held = mmap.mmap(-1, 1)
-    file = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=LinkFile)
+    file = msgspec.json.decode(retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
     while True:
         child = os.fork()
         if child == 0:
