@@ -172,6 +172,7 @@ class Cluster:
         """Do it; return the tasks that it hits, None when there was nothing left to do it to."""
         action: Callable[[Fault], tuple[str, ...] | None] = {
             "node killed": self._kill_node,
+            "node killed unseen": self._kill_unseen,
             "node cut off": self._cut,
             "slurmd killed": self._kill_slurmd,
             "disk filled": self._fill,
@@ -227,6 +228,25 @@ class Cluster:
                 os.close(descriptor)
             if dark:
                 self._bed.heal(fault.target)
+            self._bed.start_node(fault.target)
+            del self._out[fault.target]
+
+        self._later(fault, back)
+        return hit
+
+    def _kill_unseen(self, fault: Fault) -> tuple[str, ...]:
+        """Kill a node while slurmctld is stopped: srun gives up after ten seconds, or finds it in time."""
+        hit = self._tasks_on(fault.target)
+        self._lost(fault.target)
+        self._out[fault.target] = "node killed"
+        self._drain()
+        self._down.add("controller")
+        self._bed.pause_controller()
+        self._bed.kill_node(fault.target)
+
+        def back() -> None:
+            self._bed.resume_controller()
+            self._is_back("controller")
             self._bed.start_node(fault.target)
             del self._out[fault.target]
 

@@ -86,6 +86,12 @@ def _expendable(view: View) -> list[str]:
     ]
 
 
+def _expendable_unseen(view: View) -> list[str]:
+    """Of these, where no script is: without slurmctld no job can run again."""
+    batch_hosts = {task.batch_host for task in view.tasks}
+    return [node for node in _expendable(view) if view.controller and node not in batch_hosts]
+
+
 def _may_lose(task: TaskView, node: str) -> bool:
     if node == task.batch_host and not task.under_way:
         return False
@@ -115,6 +121,7 @@ def _daemon(word: str) -> Callable[[View], list[str]]:
 
 KINDS: dict[str, Kind] = {
     "node killed": Kind(8, 8, 16, _expendable),
+    "node killed unseen": Kind(4, 6, 14, _expendable_unseen),
     "node cut off": Kind(8, 1, 9, _expendable),
     "slurmd killed": Kind(8, 1, 5, _without_slurmd),
     "isolator killed": Kind(14, 0, 0, _with_isolator),
