@@ -87,9 +87,10 @@ def _expendable(view: View) -> list[str]:
 
 
 def _expendable_unseen(view: View) -> list[str]:
-    """Of these, where no script is: without slurmctld no job can run again."""
+    """Of these, where ranks are and no script: without slurmctld no job can run again."""
     batch_hosts = {task.batch_host for task in view.tasks}
-    return [node for node in _expendable(view) if view.controller and node not in batch_hosts]
+    used = {node for task in view.tasks if task.ranks for node in task.nodes} - batch_hosts
+    return [node for node in _expendable(view) if view.controller and node in used]
 
 
 def _may_lose(task: TaskView, node: str) -> bool:
