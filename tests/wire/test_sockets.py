@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +19,8 @@ import pytest
 import zmq
 
 from tests import waiting
+from whesl.isolator.leasing import listen
+from whesl.isolator.link import Beat
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
 from whesl.wire.client import CoordinatorClient, request
@@ -493,6 +496,36 @@ def test_a_question_gets_past_an_address_where_nobody_answers(home: Path) -> Non
 def test_reachable_addresses() -> None:
     assert reachable_addresses("10.1.1.1") == ("10.1.1.1",)
     assert set(reachable_addresses("*")[-2:]) <= {"127.0.0.1", "::1"}
+
+
+def test_an_ipv6_address_stands_in_brackets() -> None:
+    endpoint = Endpoint(
+        host="login", addresses=("fd00::1", "10.0.0.1"), port=7, public_key="k", pid=1, incarnation="i"
+    )
+    assert endpoint.urls("n01") == ("tcp://[fd00::1]:7", "tcp://10.0.0.1:7")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+@pytest.mark.parametrize("taken_over", [False, True])
+def test_both_families_of_addresses_are_listened_on(host: str, taken_over: bool) -> None:
+    if host == "[::1]" and not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    keys = LinkKeys.generate()
+    if taken_over:
+        listening = listen((0,))
+        port = listening.getsockname()[1]
+        server: LinkServer[Any] = LinkServer("*", port, keys, [Beat], listening=listening.detach())
+    else:
+        server = LinkServer("*", 0, keys, [Beat])
+    client: LinkClient[Any] = LinkClient(f"tcp://{host}:{server.port}", keys, "n02", [Beat])
+
+    def heard() -> bool:
+        client.send(Beat(number=1))
+        return any(isinstance(event, Received) for event in server.receive())
+
+    waiting.until(heard, "a message", 30)
+    client.close()
+    server.close()
 
 
 def test_a_damaged_endpoint_file_is_no_endpoint(home: Path) -> None:
