@@ -276,6 +276,16 @@ def test_a_witness_that_fails_or_hangs_says_nothing(play: Callable[..., Played])
     release.set()
 
 
+def test_a_heartbeat_that_is_answered_late_brings_no_dead_node_back(play: Callable[..., Played]) -> None:
+    """The responder may be slow: what it answers was sent before the node died."""
+    played = play(lambda _node: False)
+    played.close_agent(101.0)
+    played.agents.leases.table.answer("n2", 101.1)
+    played.agents.poll(101.1)
+    assert played.agents.silence.closed_since("n2") == 101.1
+    assert [fact.node for fact in played.agents.poll(101.1 + GRACE) if isinstance(fact, NodeLost)] == ["n2"]
+
+
 def test_a_node_that_comes_back_can_be_told_to_kill(play: Callable[..., Played]) -> None:
     played = play(lambda _node: True)
     played.die(101.0)

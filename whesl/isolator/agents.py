@@ -218,7 +218,8 @@ class Agents:
             if isinstance(event, PeerFound):
                 self._found(event.peer)
             elif isinstance(event, PeerLost):
-                self._closing.add(event.peer)
+                if event.peer in self.leases.table:
+                    self._closing.add(event.peer)
             else:
                 facts += self._message(event.peer, event.message, now)
         facts += self._read_leases(now)
@@ -268,11 +269,13 @@ class Agents:
             self.silence.began(now)
         elif self.silence.doubted(min(now, self._listened)):
             self._suspension.ask(now)
-        # A connection that closes while the one to the responder stays is no sign of anything.
-        for node in [node for node in self._closing if not table.connected(node)]:
-            self._closing.discard(node)
-            self.silence.closed(node, now)
-        self._look_again = now + LOOK_AGAIN if self._closing or self._listened + STALE < now else None
+        # A connection that closes while the one to the responder stays is no sign of anything. What a dead
+        # node has sent before may still be answered, so this is looked at as long as it is closed.
+        for node in self._closing:
+            if not table.connected(node):
+                self.silence.closed(node, now)
+        undecided = any(self.silence.closed_since(node) is None for node in self._closing)
+        self._look_again = now + LOOK_AGAIN if undecided or self._listened + STALE < now else None
         return facts
 
     def lease_over(self, node: str, now: float) -> bool:
