@@ -370,12 +370,12 @@ def test_a_restarted_isolator_keeps_its_agents_and_still_sees_a_loss(cluster: Cl
 
 
 @pytest.mark.slow
-def test_without_a_spare_the_job_ends_for_another_try(cluster: Cluster) -> None:
+def test_without_a_spare_the_task_fails(cluster: Cluster) -> None:
     cluster.submit(f"cd {cluster.place}\n{RANKS}", nodes=2)
     until(lambda: cluster.text().count("rank on") == 2, "both ranks")
     until(lambda: any(kind == "agent" for kind in cluster.kinds()), "the agent")
     cluster.whesl("local", "kill-node", "n02")
     until(lambda: "status" in cluster.text(), "the end")
-    assert "status 75" in cluster.text()
+    assert "status 1\n" in cluster.text()
     result = json.loads(cluster.directory.result_file.read_text())
     assert "spare" in result["reason"]
