@@ -69,6 +69,7 @@ class SlurmJob:
         ranks: str = "srun bash ranks.sh",
     ) -> None:
         self.bed = bed
+        self.nodes = nodes
         self.place = place
         self.directory = TaskDir(place / "task")
         self.out = place / "out"
@@ -130,7 +131,7 @@ class SlurmJob:
     def ready(self) -> None:
         """Wait for the ranks of the first attempt and for the agents."""
         self.wait(lambda: self.starts(0), "the ranks")
-        self.wait(lambda: "agent" in self.kinds(), "the agents")
+        self.wait(lambda: self.kinds().count("agent") >= self.nodes - 1, "the agents")
 
     def finish(self) -> None:
         """Have the ranks end."""
