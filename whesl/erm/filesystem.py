@@ -6,12 +6,14 @@ half-written is copied, and everything the task names below the old prefix is fo
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from whesl.detect.disk import read_usage
 from whesl.erm import dates, mirror
 from whesl.erm.arguments import FilesystemChange, FilesystemReplace
 from whesl.erm.carry import Carrier, Report, find_work, roots, said
@@ -21,6 +23,8 @@ from whesl.erm.plan import Context, PlanStep, RecoveryError, StepResult
 from whesl.erm.progress import Progress, ProgressFile, token
 from whesl.erm.room import UnsuitableError, check_room
 from whesl.erm.tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.esl.spec import DiskMetric
+from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 
@@ -53,6 +57,7 @@ def replace(
             f"FILESYSTEM.REPLACE: defaultpath {current} is not a directory that can be seen",
             hint="defaultpath is the present root of the task's files",
         )
+    place = f"{current} (no inodes left)" if _without_inodes(current) else current  # as it is before moves
     file = ProgressFile(directory, step.id)
     progress = file.read()
     named = tuple(
@@ -67,12 +72,20 @@ def replace(
                 raise RecoveryError(f"moving into {root} was interrupted: {said(error)}") from None
             progress = Progress(rejected={**progress.rejected, root: said(error)})
             continue
-        return _result(arguments, present, current, root, report, context, progress)
+        result = _result(arguments, present, current, root, report, context, progress)
+        return msgspec.structs.replace(result, note=f"{place} -> {result.note}")
     reasons = "; ".join(f"{root}: {why}" for root, why in progress.rejected.items())
     raise RecoveryError(
-        f"FILESYSTEM.REPLACE: no file system can take the place of {current} ({reasons})",
+        f"FILESYSTEM.REPLACE: no file system can take the place of {place} ({reasons})",
         hint="free space or name another root in 'filesystem'",
     )
+
+
+def _without_inodes(place: str) -> bool:
+    """Whether a file system can hold no more files: programs hear only "No space left"."""
+    with contextlib.suppress(CouldNotObserveError):
+        return read_usage(place, DiskMetric.INODES).fraction >= 1.0
+    return False
 
 
 def _order(arguments: FilesystemReplace, progress: Progress) -> tuple[str, ...]:
@@ -214,7 +227,7 @@ def _result(
         context.configuration, version=context.configuration.version + 1, path_map=rules
     )
     parts = [
-        f"{current} -> {root}: {report.linked} linked, {report.copied} copied ({report.copied_bytes} bytes)"
+        f"{root}: {report.linked} linked, {report.copied} copied ({report.copied_bytes} bytes)"
         + (f", {report.moved} moved" if report.moved else ""),
         *(f"passed over {other}: {why}" for other, why in progress.rejected.items()),
         *report.notes,
