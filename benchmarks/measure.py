@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import psutil
 
 import whesl
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed

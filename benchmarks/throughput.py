@@ -18,9 +18,9 @@ import hyperscan
 from measure import Figure, Part, Protected, arguments, median, run_parts, scratch
 
 from whesl.detect.patterns import canonical
-from whesl.detect.watch import Watch
+from whesl.detect.task_watch import Watch
 from whesl.esl.spec import LogDetection, Pattern, Source, Spec, Stream
-from whesl.isolator.rulesfile import load_rules
+from whesl.isolator.launch.rules_file import load_rules
 from whesl.model.workflow import Task
 
 COUNTS = (1, 50, 250)

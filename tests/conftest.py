@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.coordinator.start import stop as stop_coordinator
+from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
 from whesl.testing import fluxbed
 from whesl.testing.nfsbed import NfsBed

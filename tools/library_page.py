@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 
 from whesl import esl
-from whesl.esl import library, samples, syntax
-from whesl.esl.parsing import parse
-from whesl.esl.samples import Notes
-from whesl.esl.source import Source
+from whesl.esl import library
+from whesl.esl.language import syntax
+from whesl.esl.language.parsing import parse
+from whesl.esl.language.source import Source
 from whesl.esl.spec import (
     Detection,
     ExceptionSpec,
@@ -19,6 +19,8 @@ from whesl.esl.spec import (
     LogDetection,
     NodeDetection,
 )
+from whesl.esl.tools import samples
+from whesl.esl.tools.samples import Notes
 
 HEAD = """\
 # Pattern library

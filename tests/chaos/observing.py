@@ -106,13 +106,13 @@ def _role(words: list[bytes]) -> tuple[str, str]:
         return "", ""
     if "whesl.isolator" in text:
         return "isolator", Path(text[text.index("--task-dir") + 1]).name
-    if "whesl.isolator.agent" in text:
+    if "whesl.isolator.nodes.agent" in text:
         return "agent", ""
-    if "whesl.isolator.responder" in text:
+    if "whesl.isolator.nodes.responder" in text:
         return "responder", ""
     if "whesl.coordinator" in text:
         return "coordinator", ""
-    if any(word.endswith("isolator/keeper.py") for word in text):
+    if any(word.endswith("isolator/launch/keeper.py") for word in text):
         return "keeper", ""
     if any(word.endswith("chaos/programs/work.py") for word in text):
         return "rank", text[text.index("--task") + 1]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.coordinator.world import World
-from whesl.cli import lost_starts
-from whesl.cli.lost_starts import LostStarts
-from whesl.coordinator.observing import Known
+from whesl.coordinator.client import lost_starts
+from whesl.coordinator.client.lost_starts import LostStarts
+from whesl.coordinator.client.observing import Known
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
 from whesl.workflows.submit.once import Ledger, Submission

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.world import FULL, World
-from whesl.coordinator import absent
-from whesl.coordinator.observing import journal_file
-from whesl.isolator.asking import read_configuration
+from whesl.coordinator.client import absent
+from whesl.coordinator.client.observing import journal_file
+from whesl.isolator.absent_coordinator import read_configuration
 from whesl.journal import Journal
 from whesl.model.errors import TransientError
 from whesl.model.pathmap import PathMap, PathRule

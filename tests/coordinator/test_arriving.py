@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tests.coordinator.world import World
-from whesl.coordinator import core
-from whesl.coordinator.arriving import events_of
-from whesl.coordinator.events import Arrived, HeartbeatsArrived, Journal
-from whesl.coordinator.state import State
+from whesl.coordinator.batching import events_of
+from whesl.coordinator.core import machine
+from whesl.coordinator.core.events import Arrived, HeartbeatsArrived, Journal
+from whesl.coordinator.core.state import State
 from whesl.model.states import TaskState
 from whesl.wire.messages import AnyMessage, Finished, Heartbeat
 
@@ -46,11 +46,11 @@ def test_together_they_change_what_they_would_change_alone(world: World) -> None
     def alone() -> tuple[State, list[Journal]]:
         state, records = world.state, []
         for peer, message in beats:
-            state, commands = core.step(state, Arrived(peer=peer, message=message), world.now + 5)
+            state, commands = machine.step(state, Arrived(peer=peer, message=message), world.now + 5)
             records += [command for command in commands if isinstance(command, Journal)]
         return state, records
 
-    state, commands = core.step(world.state, HeartbeatsArrived(beats=beats), world.now + 5)
+    state, commands = machine.step(world.state, HeartbeatsArrived(beats=beats), world.now + 5)
     assert alone() == (state, [command for command in commands if isinstance(command, Journal)])
     assert dict(state.volatile.heard)["w/a"] == dict(state.volatile.heard)["w/b"] == world.now + 5
     assert state.tasks["w/a"].state is TaskState.RUNNING and state.tasks["w/a"].behind > 3000

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from tests.coordinator.world import ANY, FULL, RULES, SPAN, START, World, exception, raised, spec, step
-from whesl.coordinator.clocks import TOLERATED
-from whesl.coordinator.records import rebuild
-from whesl.coordinator.state import Settings
+from whesl.coordinator.core.clocks import TOLERATED
+from whesl.coordinator.core.records import rebuild
+from whesl.coordinator.core.state import Settings
 from whesl.esl.spec import CountDetection, Entity, Level, ResourceKind
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode

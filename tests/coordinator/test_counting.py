@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tests.coordinator.world import SPAN, World, exception, raised, spec, step
-from whesl.coordinator.events import Arrived
+from whesl.coordinator.core.events import Arrived
 from whesl.esl.spec import CountDetection, Entity, Operation, ResourceKind
 from whesl.wire.messages import (
     RecoveryGrant,

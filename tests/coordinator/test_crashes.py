@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.coordinator.world import FULL, World, raised
-from whesl.coordinator.records import rebuild
+from whesl.coordinator.core.records import rebuild
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration

@@ -18,9 +18,9 @@ import pytest
 
 from tests.coordinator.daemons import PATIENCE, Isolator, journal, kill, register, until, whesl
 from tests.coordinator.world import FakePorts, exception, raised, spec, step
-from whesl.coordinator import start
+from whesl.coordinator.client import start
+from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.daemon import Daemon
-from whesl.coordinator.observing import known_state
 from whesl.esl.spec import (
     Entity,
     Operation,
@@ -85,7 +85,7 @@ def test_one_coordinator_for_a_home(home: Path) -> None:
 
 def test_several_who_need_it_at_once_get_the_same(home: Path) -> None:
     program = (
-        "from whesl.coordinator.start import ensure_running\n"
+        "from whesl.coordinator.client.start import ensure_running\n"
         "from whesl.wire.keys import home\n"
         "print(ensure_running(home()).pid)\n"
     )
@@ -339,7 +339,7 @@ def test_a_command_told_twice_is_done_once(home: Path) -> None:
 
 
 def test_ports_are_found_by_name() -> None:
-    from whesl.coordinator.ports import InstalledPorts
+    from whesl.coordinator.effects.ports import InstalledPorts
 
     with pytest.raises(UsageError):
         InstalledPorts().scheduler("nonsense", {})

@@ -20,7 +20,7 @@ import pytest
 
 from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
 from tests.waiting import until
-from whesl.coordinator import start
+from whesl.coordinator.client import start
 from whesl.locking import locks
 from whesl.locking.locks import Owner
 from whesl.model.states import TaskState

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from whesl.coordinator import start
+from whesl.coordinator.client import start
 from whesl.coordinator.daemon import Daemon
-from whesl.coordinator.descriptors import RESERVED, raise_limit
-from whesl.coordinator.ports import InstalledPorts
+from whesl.coordinator.effects.ports import InstalledPorts
+from whesl.coordinator.file_limit import RESERVED, raise_limit
 from whesl.wire.keys import private_directory
 
 LIMITED = (
     "import resource, sys\n"
     "resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])))\n"
-    "from whesl.coordinator.descriptors import raise_limit\n"
+    "from whesl.coordinator.file_limit import raise_limit\n"
     "print(raise_limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))\n"
 )
 

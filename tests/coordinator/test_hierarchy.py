@@ -7,11 +7,11 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from whesl.coordinator.configuring import configure_by_change
-from whesl.coordinator.hierarchy import added, dependents, identify
-from whesl.coordinator.records import apply
-from whesl.coordinator.state import State
-from whesl.coordinator.turn import Turn
+from whesl.coordinator.core.configuration import configure_by_change
+from whesl.coordinator.core.hierarchy import added, dependents, identify
+from whesl.coordinator.core.records import apply
+from whesl.coordinator.core.state import State
+from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration, Task, Workflow
@@ -76,15 +76,15 @@ def test_a_workflow_that_is_registered_again_is_looked_up_as_it_is_now() -> None
 
 def test_dependents_that_are_changed_alike_share_one_configuration() -> None:
     children = [Task(id=f"w/c{n}", step="c", instance=str(n), parents=("w/a",)) for n in range(50)]
-    turn = Turn(state_of(TASKS[0], *children), 2.0)
+    transition = Transition(state_of(TASKS[0], *children), 2.0)
     other = Configuration(environment={"OWN": "1"})
-    configure_by_change(turn, {"w/c7": other}, because="E")
+    configure_by_change(transition, {"w/c7": other}, because="E")
     moved = Configuration(path_map=PathMap().with_rule("/old", "/new"))
-    configure_by_change(turn, dict.fromkeys(dependents(turn.state, "w/a"), moved), because="E")
-    tasks = turn.state.tasks
+    configure_by_change(transition, dict.fromkeys(dependents(transition.state, "w/a"), moved), because="E")
+    tasks = transition.state.tasks
     assert len({id(tasks[child.id].configuration) for child in children}) == 2
     assert tasks["w/c7"].configuration == added(added(Configuration(), other), moved)
     assert tasks["w/c8"].configuration == added(Configuration(), moved)
-    before = turn.state
-    configure_by_change(turn, dict.fromkeys(dependents(turn.state, "w/a"), moved), because="E")
-    assert turn.state is before
+    before = transition.state
+    configure_by_change(transition, dict.fromkeys(dependents(transition.state, "w/a"), moved), because="E")
+    assert transition.state is before

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whesl.coordinator.calls import Calls
-from whesl.coordinator.events import JobSeen, LookAtJob
-from whesl.coordinator.performing import look_at_jobs
-from whesl.coordinator.state import State
-from whesl.coordinator.workers import Workers
+from whesl.coordinator.core.events import JobSeen, LookAtJob
+from whesl.coordinator.core.state import State
+from whesl.coordinator.effects.calls import Calls
+from whesl.coordinator.effects.recovery_steps import look_at_jobs
+from whesl.coordinator.effects.workers import Workers
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord

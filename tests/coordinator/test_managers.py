@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from tests.coordinator.daemons import Isolator, until, whesl
-from whesl.coordinator import start
-from whesl.coordinator.ports import InstalledPorts
+from whesl.coordinator.client import start
+from whesl.coordinator.effects.ports import InstalledPorts
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms import clusters
 from whesl.testing.slurmbed import SlurmBed

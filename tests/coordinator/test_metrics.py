@@ -23,11 +23,11 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from tests.cli.test_watch import begun, finished
 from tests.coordinator.daemons import PATIENCE, Isolator, kill, register, until, whesl
 from tests.coordinator.world import raised
-from whesl.coordinator import start
-from whesl.coordinator.figures import BOUNDS, MOST_NAMES, OTHER, Figures, Snapshot
+from whesl.coordinator.client import start
+from whesl.coordinator.core.figures import BOUNDS, MOST_NAMES, OTHER, Figures, Snapshot
+from whesl.coordinator.core.records import rebuild
+from whesl.coordinator.core.state import State
 from whesl.coordinator.metrics import MetricsServer, address, families
-from whesl.coordinator.records import rebuild
-from whesl.coordinator.state import State
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import TaskState
 from whesl.wire.client import request

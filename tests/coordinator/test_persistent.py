@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.coordinator.persistent import Builder, Map
-from whesl.coordinator.records import RecordError, Replay, rebuild
-from whesl.coordinator.state import State
+from whesl.coordinator.core.persistent_map import Builder, Map
+from whesl.coordinator.core.records import RecordError, Replay, rebuild
+from whesl.coordinator.core.state import State
 
 # What is done, and what with: of which types depends on it.
 Change = tuple[str, Any, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from whesl.coordinator.events import RequeueEnded
-from whesl.coordinator.performing import requeue
+from whesl.coordinator.core.events import RequeueEnded
+from whesl.coordinator.effects.recovery_steps import requeue
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.coordinator.daemons import Isolator, kill, register, until, whesl
-from whesl.coordinator import start
-from whesl.coordinator.observing import known_state
-from whesl.coordinator.snapshotting import Limits
+from whesl.coordinator.client import start
+from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.storage.snapshot_schedule import Limits
 from whesl.journal import Journal, snapshot
 from whesl.model.states import TaskState
 from whesl.wire.messages import Finished, Welcome

@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 
 from tests.coordinator.test_crashes import play
 from tests.coordinator.world import World, raised
-from whesl.coordinator import snapshots
-from whesl.coordinator.changes import Data
-from whesl.coordinator.figures import Figures
-from whesl.coordinator.observing import known_state
-from whesl.coordinator.records import Replay, apply, rebuild
-from whesl.coordinator.reopening import reopen
-from whesl.coordinator.snapshots import Kept, Reader, pieces
-from whesl.coordinator.snapshotting import Limits, Snapshotter
-from whesl.coordinator.state import Settings, State
+from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.core.changes import Data
+from whesl.coordinator.core.figures import Figures
+from whesl.coordinator.core.records import Replay, apply, rebuild
+from whesl.coordinator.core.state import Settings, State
+from whesl.coordinator.storage import snapshots
+from whesl.coordinator.storage.restore import reopen
+from whesl.coordinator.storage.snapshot_schedule import Limits, Snapshotter
+from whesl.coordinator.storage.snapshots import Kept, Reader, pieces
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, SnapshotError
 from whesl.model.pathmap import PathMap, PathRule

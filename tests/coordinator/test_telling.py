@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.coordinator.world import World, done
-from whesl.coordinator import core
-from whesl.coordinator.events import Arrived, Journal, Send, Tell
-from whesl.coordinator.records import rebuild
-from whesl.coordinator.telling import Untold
+from whesl.coordinator.core import machine
+from whesl.coordinator.core.events import Arrived, Journal, Send, Tell
+from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.records import rebuild
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration, Task, Workflow
@@ -40,7 +40,7 @@ def wide() -> tuple[World, str, list[str]]:
 def test_one_record_and_one_command_stand_for_all() -> None:
     world, first, _ = wide()
     message = done("a", dependents_map=MOVED, signal=10)
-    _, commands = core.step(world.state, Arrived(peer=first, message=message), world.now)
+    _, commands = machine.step(world.state, Arrived(peer=first, message=message), world.now)
     (record,) = [c for c in commands if isinstance(c, Journal) and c.kind == "configured"]
     assert len(record.data["tasks"]) == COUNT and len(record.data["configurations"]) == 1
     assert [c.signal for c in commands if isinstance(c, Tell) and len(c.tasks) == COUNT] == [10]
@@ -63,7 +63,7 @@ def test_a_journal_with_a_configuration_for_each_task_is_still_read() -> None:
 def test_all_are_told_in_order_a_few_at_a_time() -> None:
     world, first, peers = wide()
     untold = Untold()
-    state, commands = core.step(
+    state, commands = machine.step(
         world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED, signal=10)), world.now
     )
     for command in commands:
@@ -87,7 +87,7 @@ def test_who_was_replaced_or_has_ended_is_passed_over_and_the_rest_hears_the_new
     def change(ordinal: int, signal: int, variable: str) -> None:
         dependents = Configuration(environment={variable: "1"})
         message = done("a", ordinal, dependents_map=dependents, signal=signal)
-        world.state, commands = core.step(world.state, Arrived(peer=first, message=message), world.now)
+        world.state, commands = machine.step(world.state, Arrived(peer=first, message=message), world.now)
         for command in commands:
             if isinstance(command, Tell):
                 untold.add(world.state, command)
@@ -121,7 +121,7 @@ def test_what_was_said_first_is_heard_first() -> None:
 
 def test_one_who_waits_is_told_before_anything_newer() -> None:
     world, first, peers = wide()
-    state, commands = core.step(
+    state, commands = machine.step(
         world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED)), world.now
     )
     untold = Untold()

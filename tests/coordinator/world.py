@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from tests.schedulers import Unasked
-from whesl.coordinator import core, performing
-from whesl.coordinator.events import (
+from whesl.coordinator.core import machine
+from whesl.coordinator.core.events import (
     AllowRequeue,
     Arrived,
     AskRequeue,
@@ -28,9 +28,10 @@ from whesl.coordinator.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.records import rebuild
-from whesl.coordinator.state import Settings, State, TaskEntry
-from whesl.coordinator.telling import Untold
+from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.records import rebuild
+from whesl.coordinator.core.state import Settings, State, TaskEntry
+from whesl.coordinator.effects import recovery_steps
 from whesl.esl.spec import (
     CountDetection,
     Entity,
@@ -250,7 +251,7 @@ class World:
     # As the daemon does ---------------------------------------------------------------------------------
 
     def feed(self, event: Event, origin: list[Any] | None = None) -> None:
-        state, commands = core.step(self.state, event, self.now)
+        state, commands = machine.step(self.state, event, self.now)
         records = [(c.kind, c.data) for c in commands if isinstance(c, Journal)]
         if records:
             self.writes += 1
@@ -285,21 +286,21 @@ class World:
     def perform(self, command: Any) -> Event | None:
         ports, null = self.ports, subprocess.DEVNULL
         if isinstance(command, RunStep):
-            return performing.perform(self.state, command.recovery, command.index, ports, null)
+            return recovery_steps.perform(self.state, command.recovery, command.index, ports, null)
         if isinstance(command, LookAtJob):
-            return performing.look_at_jobs(ports, command.rjms, [command], {})[0]
+            return recovery_steps.look_at_jobs(ports, command.rjms, [command], {})[0]
         if isinstance(command, AskRequeue):
-            return performing.ask_requeue(ports, command.token, command.rjms, command.job_id, {})
+            return recovery_steps.ask_requeue(ports, command.token, command.rjms, command.job_id, {})
         if isinstance(command, Requeue):
-            return performing.requeue(
+            return recovery_steps.requeue(
                 ports, command.token, command.rjms, command.job_id, command.restarts, command.exclude, {}
             )
         if isinstance(command, AllowRequeue):
-            return performing.allow_requeue(
+            return recovery_steps.allow_requeue(
                 ports, command.task, command.rjms, command.job_id, {}, allowed=command.allowed
             )
         if isinstance(command, CancelJob):
-            return performing.cancel_job(ports, command.task, command.rjms, command.job_id, {})
+            return recovery_steps.cancel_job(ports, command.task, command.rjms, command.job_id, {})
         return None
 
     def restart(self) -> None:

@@ -15,7 +15,7 @@ from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
 from whesl.detect.core import Detected
 from whesl.detect.disk import Usage
 from whesl.detect.patterns import PatternError
-from whesl.detect.watch import SKIM_SIZE, Watch
+from whesl.detect.task_watch import SKIM_SIZE, Watch
 from whesl.esl.spec import (
     DiskDetection,
     DiskMetric,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from whesl.erm.arguments import checked, split_command
-from whesl.esl.arguments import ARGUMENTS, Argument, ArgumentType, arguments_of, signal_number
+from whesl.esl.language.arguments import ARGUMENTS, Argument, ArgumentType, arguments_of, signal_number
 from whesl.esl.spec import Operation, ResourceKind
+from whesl.operations.arguments import checked, split_command
 
 
 def values(argument: Argument) -> list[Any]:

@@ -13,9 +13,9 @@ import pytest
 from tests.esl.corpus import EXAMPLES, HEADER, ROOT
 from whesl import esl
 from whesl.esl._generated.ESLLexer import ESLLexer
-from whesl.esl.arguments import ARGUMENTS, BUILT_IN_PLACEHOLDERS, COMMON
 from whesl.esl.diagnostics import CODES
-from whesl.esl.parsing import RESERVED
+from whesl.esl.language.arguments import ARGUMENTS, BUILT_IN_PLACEHOLDERS, COMMON
+from whesl.esl.language.parsing import RESERVED
 from whesl.esl.spec import Entity, Level, Operation, ResourceKind
 
 REFERENCE = (ROOT / "docs" / "esl-reference.md").read_text("utf-8")
@@ -78,7 +78,7 @@ def test_the_codes_are_those_of_the_page() -> None:
 
 def test_every_code_can_be_given() -> None:
     """A code that nothing gives would be explained for nothing."""
-    room = [path for path in (ROOT / "whesl" / "esl").glob("*.py") if path.name != "diagnostics.py"]
+    room = [path for path in (ROOT / "whesl" / "esl").rglob("*.py") if path.name != "diagnostics.py"]
     # What only a look at the machine finds is the command's.
     sources = "".join(path.read_text("utf-8") for path in (*room, ROOT / "whesl" / "cli" / "check.py"))
     assert {code for code in CODES if f'"{code}"' not in sources} == {"ESL007"}

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tests.esl.corpus import EXAMPLES, PRINTED, big, specifications
 from tests.esl.test_printed import meaning
 from whesl import esl
-from whesl.esl import formatting, library
-from whesl.esl.formatting import WIDTH, layout
+from whesl.esl import library
+from whesl.esl.tools import formatting
+from whesl.esl.tools.formatting import WIDTH, layout
 
 
 def formatted(text: bytes | str) -> str:

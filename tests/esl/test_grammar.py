@@ -19,8 +19,8 @@ from tests.esl.test_syntax_errors import CASES
 from whesl import esl
 from whesl.esl._generated.ESLLexer import ESLLexer
 from whesl.esl._generated.ESLParser import ESLParser
-from whesl.esl.lexing import statements
-from whesl.esl.source import Source
+from whesl.esl.language.lexing import statements
+from whesl.esl.language.source import Source
 
 CORPUS = [
     *EXAMPLES.values(),

@@ -12,9 +12,10 @@ from tests.esl.corpus import ROOT
 from whesl import esl
 from whesl.detect import samples as running
 from whesl.detect.matcher import compile_patterns
-from whesl.esl import library, samples
-from whesl.esl.samples import Note, Sample
+from whesl.esl import library
 from whesl.esl.spec import LogDetection, Pattern, Spec
+from whesl.esl.tools import samples
+from whesl.esl.tools.samples import Note, Sample
 
 SYSLOG = ROOT.parent / "shared" / "data" / "syslog"
 LIBRARIES = [name for name in library.names() if name != "mpi"]  # which has no patterns of its own

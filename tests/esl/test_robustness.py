@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.esl.corpus import DETECT, EXAMPLES, HEADER, RECOVER, big, specifications
 from whesl import esl
 from whesl.esl.diagnostics import CODES, MAX_FINDINGS, Result, lines_of, render
-from whesl.esl.source import MAX_BYTES
+from whesl.esl.language.source import MAX_BYTES
 from whesl.esl.spec import Spec
 
 

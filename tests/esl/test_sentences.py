@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from tests.esl.corpus import DETECT, DETECTIONS, EXAMPLES, HEADER, RECOVER, specifications
 from whesl import esl
-from whesl.esl.sentences import Explained, explain
 from whesl.esl.spec import Spec
+from whesl.esl.tools.sentences import Explained, explain
 
 
 def spec_of(text: str) -> Spec:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 

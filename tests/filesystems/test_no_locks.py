@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.waiting import until
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed

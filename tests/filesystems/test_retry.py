@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.isolator import files, taskdir
-from whesl.isolator.attempts import Attempt
-from whesl.isolator.taskdir import Result, TaskDir
+from whesl.isolator.launch.attempt import Attempt
+from whesl.isolator.task import files, taskdir
+from whesl.isolator.task.taskdir import Result, TaskDir
 from whesl.model import retry
 from whesl.model.states import TaskState
 from whesl.wire.home import HomeError, make_private

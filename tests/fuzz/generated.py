@@ -11,8 +11,8 @@ import msgspec
 from hypothesis import strategies as st
 
 from tests.esl.corpus import specifications
-from whesl.coordinator import changes
-from whesl.isolator import state
+from whesl.coordinator.core import changes
+from whesl.isolator.core import state
 from whesl.wire import messages
 
 TEXTS = st.sampled_from(

@@ -13,19 +13,21 @@ import msgspec
 from tests.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.fuzz.harness import Harness
 from tests.isolator.conftest import exception, make_setup
-from whesl.coordinator import records, snapshots, views
-from whesl.coordinator.figures import Figures
-from whesl.coordinator.observing import known_state
-from whesl.coordinator.snapshots import Kept
-from whesl.isolator import takeup, taskdir
-from whesl.isolator.link import LinkFile
-from whesl.isolator.taskdir import Job, Result, TaskDir
+from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.core import records, views
+from whesl.coordinator.core.figures import Figures
+from whesl.coordinator.storage import snapshots
+from whesl.coordinator.storage.snapshots import Kept
+from whesl.isolator import resume
+from whesl.isolator.nodes.link import LinkFile
+from whesl.isolator.task import taskdir
+from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.journal import Clock, Journal, JournalError, snapshot
 from whesl.journal.rows import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
-from whesl.report.happenings import gather
+from whesl.report.collection import gather
 from whesl.report.summary import summarise
 from whesl.wire.endpoint import endpoint_file, read_endpoint
 from whesl.wire.messages import RecoveryRequest
@@ -203,7 +205,7 @@ def history(data: bytes) -> None:
         job = Job(setup=msgspec.structs.replace(_SETUP, task=DIAMOND.tasks[0], workflow="w"))
         (task / "job.json").write_bytes(msgspec.json.encode(job))
         with Journal(task / "journal.db") as opened:
-            takeup.state_of(opened, TaskDir(task), job, Clock(lambda: NOW))
+            resume.state_of(opened, TaskDir(task), job, Clock(lambda: NOW))
         assert summarise(gather(home, "w")) is not None
     finally:
         shutil.rmtree(home)

@@ -6,9 +6,9 @@ import msgspec
 
 from tests.fuzz.harness import Harness
 from whesl import esl
-from whesl.esl import formatting, sentences
 from whesl.esl.diagnostics import CODES, lines_of, render
 from whesl.esl.spec import Spec
+from whesl.esl.tools import formatting, sentences
 from whesl.model.decoding import UNDECODABLE
 
 _WORDS = (

@@ -10,16 +10,16 @@ import msgspec
 from tests.coordinator.world import DIAMOND, RULES
 from tests.fuzz.harness import Harness, text_of
 from tests.isolator.conftest import exception, make_setup
-from whesl.coordinator import core as coordinator
-from whesl.coordinator import records, views
-from whesl.coordinator.events import Arrived
-from whesl.coordinator.events import Journal as CoordinatorJournal
-from whesl.coordinator.events import Started as CoordinatorStarted
-from whesl.coordinator.state import Settings, State
-from whesl.isolator import core as isolator
-from whesl.isolator import link
-from whesl.isolator.events import AttemptStarted, CoordinatorMessage, Started
-from whesl.isolator.events import Journal as IsolatorJournal
+from whesl.coordinator.core import machine as coordinator
+from whesl.coordinator.core import records, views
+from whesl.coordinator.core.events import Arrived
+from whesl.coordinator.core.events import Journal as CoordinatorJournal
+from whesl.coordinator.core.events import Started as CoordinatorStarted
+from whesl.coordinator.core.state import Settings, State
+from whesl.isolator.core import machine as isolator
+from whesl.isolator.core.events import AttemptStarted, CoordinatorMessage, Started
+from whesl.isolator.core.events import Journal as IsolatorJournal
+from whesl.isolator.nodes import link
 from whesl.model.decoding import UNDECODABLE
 from whesl.wire.delivery import Inbox, Outbox
 from whesl.wire.link import LINK_VERSION, _Codec

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests import waiting
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.locking.locks import Owner
 

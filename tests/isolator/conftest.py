@@ -31,8 +31,8 @@ from whesl.esl.spec import (
     Spec,
     Stream,
 )
-from whesl.isolator import core
-from whesl.isolator.events import (
+from whesl.isolator.core import machine
+from whesl.isolator.core.events import (
     AdoptAttempt,
     AttemptExited,
     AttemptStarted,
@@ -64,8 +64,8 @@ from whesl.isolator.events import (
     Tick,
     WriteReconfigure,
 )
-from whesl.isolator.setup import Setup
-from whesl.isolator.state import State
+from whesl.isolator.core.setup import Setup
+from whesl.isolator.core.state import State
 from whesl.model.evidence import Evidence
 from whesl.model.workflow import Task
 from whesl.wire.messages import AnyMessage, Report, Welcome
@@ -168,7 +168,7 @@ class World:
         self.setup = setup
         self.now = NOW
         self.records: list[tuple[str, dict[str, Any], float]] = []
-        self.state: State = core.rebuild(setup, [])
+        self.state: State = machine.rebuild(setup, [])
         self.commands: list[Command] = []
         self.messages: list[AnyMessage] = []
         self.alarm: float | None = None
@@ -197,7 +197,7 @@ class World:
     def restart(self, setup: Setup | None = None) -> World:
         """Forget everything but the journal, and start another isolator on it."""
         self.setup = setup or self.setup
-        self.state = core.rebuild(self.setup, self.records)
+        self.state = machine.rebuild(self.setup, self.records)
         self.alarm = None
         self.finished = None
         self._queue.clear()
@@ -206,7 +206,7 @@ class World:
     def feed(self, event: Event) -> World:
         self._queue.append(event)
         while self._queue:
-            self.state, commands = core.step(self.state, self._queue.popleft(), self.now)
+            self.state, commands = machine.step(self.state, self._queue.popleft(), self.now)
             for command in commands:
                 if isinstance(command, Journal):
                     # What is read back is what JSON made of it.

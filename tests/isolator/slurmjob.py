@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.isolator.bench import records
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.testing.slurmbed import SlurmBed
 
 HEAD = """\

@@ -12,9 +12,9 @@ from typing import cast
 import msgspec
 import pytest
 
-from whesl.isolator import agent
-from whesl.isolator.agents import Agents
-from whesl.isolator.link import (
+from whesl.isolator.nodes import agent
+from whesl.isolator.nodes.agents import Agents
+from whesl.isolator.nodes.link import (
     FROM_AGENT,
     Beat,
     BeatAnswer,
@@ -25,8 +25,8 @@ from whesl.isolator.link import (
     Stacks,
     ToAgent,
 )
-from whesl.isolator.silence import GRACE
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.nodes.liveness import GRACE
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.rjms.port import Allocation, StepRequest
 from whesl.wire.keys import LinkKeys
 from whesl.wire.link import LinkServer, Received

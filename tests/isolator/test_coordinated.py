@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration

@@ -21,8 +21,8 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Otherwise, ResourceKind
-from whesl.isolator import rules
-from whesl.isolator.events import (
+from whesl.isolator.core import rules
+from whesl.isolator.core.events import (
     AttemptNotStarted,
     CollectEvidence,
     Detections,
@@ -36,7 +36,7 @@ from whesl.isolator.events import (
     StartAttempt,
     StepDone,
 )
-from whesl.isolator.state import Phase
+from whesl.isolator.core.state import Phase
 from whesl.model.evidence import Evidence
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState

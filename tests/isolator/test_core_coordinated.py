@@ -17,8 +17,8 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
-from whesl.isolator import core
-from whesl.isolator.events import (
+from whesl.isolator.core import machine
+from whesl.isolator.core.events import (
     ConfigurationRead,
     CoordinatorFound,
     CoordinatorLost,
@@ -32,7 +32,7 @@ from whesl.isolator.events import (
     StepDone,
     WriteReconfigure,
 )
-from whesl.isolator.state import Phase
+from whesl.isolator.core.state import Phase
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
@@ -317,7 +317,7 @@ def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) ->
 
 def test_a_full_journal_is_told_and_no_record(world: Make) -> None:
     made = welcome(World(make_setup(coordinator=True)).start())
-    state, commands = core.step(made.state, JournalTroubled(trouble="the disk is full"), made.now)
+    state, commands = machine.step(made.state, JournalTroubled(trouble="the disk is full"), made.now)
     (told,) = [command.message for command in commands if isinstance(command, Send)]
     assert isinstance(told, Report)
     assert (told.kind, told.data) == ("journal", {"trouble": "the disk is full"})

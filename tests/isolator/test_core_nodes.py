@@ -18,14 +18,14 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Operation, Otherwise, ResourceKind
-from whesl.isolator.events import (
+from whesl.isolator.core.events import (
     LeaseEnded,
     NodeSeen,
     RunStep,
     StartAttempt,
     StepDone,
 )
-from whesl.isolator.state import Phase
+from whesl.isolator.core.state import Phase
 from whesl.model.states import NodeState
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import (

@@ -18,7 +18,7 @@ def test_it_is_what_hashlib_says(content: bytes, size: int) -> None:
     assert hexdigest(content, size) == hashlib.blake2b(content, digest_size=size).hexdigest()
 
 
-@pytest.mark.parametrize("module", ["whesl.isolator.entry", "whesl.isolator.__main__"])
+@pytest.mark.parametrize("module", ["whesl.isolator.launch.full_path", "whesl.isolator.__main__"])
 def test_a_task_is_started_and_looked_after_without_openssl(module: str) -> None:
     code = f"import {module}, sys; print('_hashlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, exists, until
-from whesl.isolator import taskdir
+from whesl.isolator.task import taskdir
 
 __all__ = ["bench"]
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests import shedding
 from tests.isolator.bench import records
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]

@@ -15,11 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.isolator import core, first, keeper, processes, runner, taskdir
-from whesl.isolator.events import StartAttempt, Started
-from whesl.isolator.setup import Setup, split, token
-from whesl.isolator.starting import Starter
-from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.core import machine
+from whesl.isolator.core.events import StartAttempt, Started
+from whesl.isolator.core.setup import Setup, split, token
+from whesl.isolator.launch import first_attempt, keeper, runner
+from whesl.isolator.launch.starter import Starter
+from whesl.isolator.nodes import processes
+from whesl.isolator.task import taskdir
+from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.workflow import Task
 from whesl.rjms.host import HostAllocation
 
@@ -42,9 +45,9 @@ NODES = ("n01", "n02", "n03", "n04")
     )
 )
 def test_it_is_the_one_that_the_core_wants(setup: Setup) -> None:
-    _, commands = core.step(core.rebuild(setup, []), Started(alive=None), 1.0)
+    _, commands = machine.step(machine.rebuild(setup, []), Started(alive=None), 1.0)
     (start,) = (command for command in commands if isinstance(command, StartAttempt))
-    assert (start.attempt, start.token, start.nodes) == (first.NUMBER, token(setup, 1), split(setup))
+    assert (start.attempt, start.token, start.nodes) == (first_attempt.NUMBER, token(setup, 1), split(setup))
     assert start.configuration == type(start.configuration)()
 
 
@@ -75,17 +78,17 @@ def test_what_others_have_a_say_in_is_left_to_the_isolator(
     directory: TaskDir, tmp_path: Path, changes: dict[str, object]
 ) -> None:
     info = HostAllocation({}).describe()
-    assert first.possible(job(tmp_path, "exit 0"), directory, info)
-    assert not first.possible(job(tmp_path, "exit 0", **changes), directory, info)
+    assert first_attempt.possible(job(tmp_path, "exit 0"), directory, info)
+    assert not first_attempt.possible(job(tmp_path, "exit 0", **changes), directory, info)
 
 
 @pytest.mark.parametrize("trace", ["journal.db", "attempt-1"])
 def test_what_has_ever_begun_is_left_to_the_isolator(directory: TaskDir, tmp_path: Path, trace: str) -> None:
     (directory.path / trace).mkdir()
-    assert not first.possible(job(tmp_path, "exit 0"), directory, HostAllocation({}).describe())
+    assert not first_attempt.possible(job(tmp_path, "exit 0"), directory, HostAllocation({}).describe())
     # Somebody else's directory for the attempt, made since: the same.
     if trace == "attempt-1":
-        assert first.begin(job(tmp_path, "echo twice"), directory, HostAllocation({})) == 0
+        assert first_attempt.begin(job(tmp_path, "echo twice"), directory, HostAllocation({})) == 0
         assert not (tmp_path / "out").exists()
 
 
@@ -114,13 +117,13 @@ def test_the_isolator_finds_it_and_starts_nothing(
     (tmp_path / "go").write_text("") if ended else None
     wait = "for i in $(seq 6000); do [ -e go ] && break; sleep 0.01; done"
     wanted = job(tmp_path, f"echo once >> out; {wait}; exit 3\n")
-    wanted = msgspec.structs.replace(wanted, first=first.sizes(wanted, directory))
+    wanted = msgspec.structs.replace(wanted, first=first_attempt.sizes(wanted, directory))
     assert wanted.first is not None and wanted.first.sizes[str(tmp_path / "out")] == len("before\n")
-    pid = first.begin(wanted, directory, HostAllocation({}))
+    pid = first_attempt.begin(wanted, directory, HostAllocation({}))
     runners.append(pid)
     if ended:
         gone(pid)
-    _, commands = core.step(core.rebuild(wanted.setup, []), Started(alive=None), 1.0)
+    _, commands = machine.step(machine.rebuild(wanted.setup, []), Started(alive=None), 1.0)
     (start,) = (command for command in commands if isinstance(command, StartAttempt))
     found = Starter(directory, wanted, HostAllocation({})).start(start)
     assert not isinstance(found, str)
@@ -133,7 +136,7 @@ def test_the_isolator_finds_it_and_starts_nothing(
 
 _CALLER = """\
 import os, signal, subprocess, sys
-from whesl.isolator import keeper
+from whesl.isolator.launch import keeper
 def masks():
     status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True).stdout
     return [line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn"))]

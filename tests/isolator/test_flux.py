@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.isolator.bench import records
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.flux import FluxScheduler
 from whesl.rjms.port import JobRequest

@@ -14,10 +14,11 @@ import pytest
 
 from tests.isolator.bench import Bench, bench, until
 from tests.isolator.conftest import World, exception, found, make_setup
-from whesl.isolator import core, room
-from whesl.isolator.events import Detections, Journal
-from whesl.isolator.taskdir import TaskDir
-from whesl.isolator.writing import Records
+from whesl.isolator.core import machine
+from whesl.isolator.core.events import Detections, Journal
+from whesl.isolator.task import disk_reserve
+from whesl.isolator.task.journal_writer import Records
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import JournalError
 from whesl.testing.faults import FaultError, tmpfs
 
@@ -53,7 +54,7 @@ def test_a_back_off_is_the_same_after_the_disk_was_full() -> None:
     journal.full = False
     assert records.write([], world.now)
     assert journal.records == world.records
-    again = core.rebuild(setup, journal.records)
+    again = machine.rebuild(setup, journal.records)
     assert again.pending[0].not_before == world.state.pending[0].not_before
 
 
@@ -146,22 +147,22 @@ def test_a_home_without_inodes_is_told_as_such_and_a_task_outlives_it(bench: Ben
 
 class TestRoom:
     def test_what_is_held_is_given_up_for_what_has_to_be_written(self, tmp_path: Path) -> None:
-        room.hold(tmp_path)
-        assert (tmp_path / "reserve").stat().st_size == room.SIZE
+        disk_reserve.hold(tmp_path)
+        assert (tmp_path / "reserve").stat().st_size == disk_reserve.SIZE
 
         def write() -> str:
             if (tmp_path / "reserve").exists():
                 raise OSError(errno.EDQUOT, "quota")
             return "written"
 
-        assert room.written(tmp_path, write) == "written"
+        assert disk_reserve.written(tmp_path, write) == "written"
         with pytest.raises(OSError, match="quota"):
-            room.written(tmp_path, _never)
+            disk_reserve.written(tmp_path, _never)
 
     def test_other_errors_give_nothing_up(self, tmp_path: Path) -> None:
-        room.hold(tmp_path)
+        disk_reserve.hold(tmp_path)
         with pytest.raises(FileNotFoundError):
-            room.written(tmp_path, (tmp_path / "none").read_bytes)
+            disk_reserve.written(tmp_path, (tmp_path / "none").read_bytes)
         assert (tmp_path / "reserve").exists()
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.isolator.conftest import make_setup
-from whesl.isolator import handover
-from whesl.isolator.handover import Fate
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.launch import handover
+from whesl.isolator.launch.handover import Fate
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.locking import locks
 from whesl.locking.locks import Owner
 from whesl.model.errors import CouldNotObserveError

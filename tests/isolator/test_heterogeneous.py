@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.isolator.bench import records
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.port import StepRequest
 from whesl.rjms.shims.rewriting import rewrite

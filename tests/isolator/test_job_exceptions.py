@@ -29,8 +29,8 @@ from whesl.esl.spec import (
     Otherwise,
     ResourceKind,
 )
-from whesl.isolator import announce, news
-from whesl.isolator.events import (
+from whesl.isolator.core import job_exceptions
+from whesl.isolator.core.events import (
     Event,
     Found,
     JobExceptionRaised,
@@ -41,8 +41,9 @@ from whesl.isolator.events import (
     Say,
     StepDone,
 )
-from whesl.isolator.news import News
-from whesl.isolator.setup import token_prefix
+from whesl.isolator.core.setup import token_prefix
+from whesl.isolator.observe import manager_events
+from whesl.isolator.observe.manager_events import News
 from whesl.isolator.worker import Worker
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import CouldNotObserveError
@@ -277,10 +278,10 @@ def test_notes_are_one_short_line() -> None:
     raised = Raised(
         exception="E", task="wf/t", attempt=2, ordinal=4, time=NOW, evidence=(evidence,), transformed_from=()
     )
-    note = announce.note_of(raised, "0a1b2c3d")
+    note = job_exceptions.note_of(raised, "0a1b2c3d")
     assert note.startswith("whesl wf/t #4: E in attempt 2: log: a [31m b x")
     assert note.endswith("... (0a1b2c3d)")
-    assert len(note) == announce.MOST_CHARACTERS
+    assert len(note) == job_exceptions.MOST_CHARACTERS
     assert note.isprintable()
 
 
@@ -366,11 +367,11 @@ def listening(giver: object) -> Shell:
 
 
 def test_listening_is_for_those_to_whom_news_matter(giver: Giver) -> None:
-    assert not news.matter(make_setup())
-    assert not news.matter(make_setup(exception()))
-    assert not news.matter(make_setup(on_job(jobs=("another",))))
-    assert news.matter(make_setup(on_job()))
-    assert news.matter(make_setup(nodes=("n1", "n2")))
+    assert not manager_events.matter(make_setup())
+    assert not manager_events.matter(make_setup(exception()))
+    assert not manager_events.matter(make_setup(on_job(jobs=("another",))))
+    assert manager_events.matter(make_setup(on_job()))
+    assert manager_events.matter(make_setup(nodes=("n1", "n2")))
     worker = Worker()
     events: list[Event] = []
     quiet = News(giver, worker, events.append, print, listen=False)  # type: ignore[arg-type]  # a stand-in
@@ -394,7 +395,7 @@ def test_what_is_told_becomes_events_in_order(giver: Giver) -> None:
 
 
 def test_news_that_break_off_are_taken_up_again(giver: Giver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(news, "LISTEN_AGAIN", 0.01)
+    monkeypatch.setattr(manager_events, "LISTEN_AGAIN", 0.01)
     giver.refuse_watch = 2
     shell = listening(giver)
     giver.broken = True
@@ -405,14 +406,14 @@ def test_news_that_break_off_are_taken_up_again(giver: Giver, monkeypatch: pytes
 
 
 def test_listening_is_given_up_in_the_end(giver: Giver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(news, "LISTEN_AGAIN", 0.0)
+    monkeypatch.setattr(manager_events, "LISTEN_AGAIN", 0.0)
     giver.refuse_watch = 1000
     shell = Shell(giver)
-    shell.until(lambda: 1000 - giver.refuse_watch == news.MOST_TRIES)
+    shell.until(lambda: 1000 - giver.refuse_watch == manager_events.MOST_TRIES)
     shell.until(lambda: shell.news.next_deadline(0.0) is None)
     for _ in range(5):
         shell.news.poll(time.monotonic())
-    assert 1000 - giver.refuse_watch == news.MOST_TRIES
+    assert 1000 - giver.refuse_watch == manager_events.MOST_TRIES
 
 
 def test_a_descriptor_that_stays_readable_for_nothing_is_left_alone(giver: Giver) -> None:
@@ -425,8 +426,8 @@ def test_a_descriptor_that_stays_readable_for_nothing_is_left_alone(giver: Giver
 def test_a_failure_waits_shortly_for_its_explanation(giver: Giver) -> None:
     shell = listening(giver)
     assert shell.news.may_tell_more(1, 100.0)
-    assert shell.news.next_deadline(100.0) == 100.0 + news.EXPLANATION
-    assert not shell.news.may_tell_more(1, 100.0 + news.EXPLANATION)
+    assert shell.news.next_deadline(100.0) == 100.0 + manager_events.EXPLANATION
+    assert not shell.news.may_tell_more(1, 100.0 + manager_events.EXPLANATION)
     assert shell.news.next_deadline(101.0) is None
     assert shell.news.may_tell_more(2, 101.0)
 
@@ -476,7 +477,7 @@ def test_the_end_waits_for_what_is_being_raised(giver: Giver) -> None:
 
 
 def test_the_end_does_not_wait_for_ever(giver: Giver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(news, "LAST_RAISES", 0.05)
+    monkeypatch.setattr(manager_events, "LAST_RAISES", 0.05)
     shell = listening(giver)
     giver.gate = threading.Event()
     shell.news.raise_on_job(command())

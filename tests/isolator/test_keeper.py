@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from whesl.isolator.keeper import LOOK_FIRST, LOOK_LONGEST, Keeper
-from whesl.isolator.runner import RUNNER, STATUS_PENDING
+from whesl.isolator.launch.keeper import LOOK_FIRST, LOOK_LONGEST, Keeper
+from whesl.isolator.launch.runner import RUNNER, STATUS_PENDING
 
 
 class Pauses(threading.Event):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.isolator.bench import Bench, bench
-from whesl.isolator.output import Outputs, last_lines
+from whesl.isolator.observe.output import Outputs, last_lines
 from whesl.model.evidence import LastLines, shortened
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 
 __all__ = ["bench"]
 

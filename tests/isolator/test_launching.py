@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.isolator.test_first import job
-from whesl.isolator import launching
+from whesl.isolator.launch import composition
 from whesl.model.allocation import NodeSet
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
@@ -21,8 +21,8 @@ from whesl.rjms.shims.nodes import Nodes
 def test_steps_overlap_where_an_earlier_one_may_hold_their_nodes(
     tmp_path: Path, lost: tuple[str, ...], lingering: tuple[str, ...], overlap: bool
 ) -> None:
-    places = launching.Places(script="/s", reconfigure="/r", hosts="/h")
-    launch = launching.compose(
+    places = composition.Places(script="/s", reconfigure="/r", hosts="/h")
+    launch = composition.compose(
         job(tmp_path, "#!/bin/sh\n"),
         Configuration(),
         NodeSet(active=("n1", "n2"), lost=lost),
@@ -63,15 +63,15 @@ def test_what_is_relative_to_a_directory_that_moves_moves_with_it(tmp_path: Path
     assert (launch.workdir, launch.command[-1]) == ("/large/run", "out/x")
 
 
-def composed(place: Path, workdir: str, configuration: Configuration, word: str) -> launching.Launch:
+def composed(place: Path, workdir: str, configuration: Configuration, word: str) -> composition.Launch:
     """Return what is run of a command with one argument after a recovery."""
-    return launching.compose(
+    return composition.compose(
         msgspec.structs.replace(job(place, "#!/bin/sh\n"), workdir=workdir, command=("app", word)),
         configuration,
         NodeSet(active=("n1",)),
         attempt=2,
         token="t",
-        places=launching.Places(script="/s", reconfigure="/r", hosts="/h"),
+        places=composition.Places(script="/s", reconfigure="/r", hosts="/h"),
         base={},
         launchers={},
     )

@@ -11,15 +11,16 @@ import msgspec
 import pytest
 
 from tests.isolator.conftest import make_setup
-from whesl.isolator import entry, taskdir
-from whesl.isolator.description import Request
-from whesl.isolator.leader import gone
-from whesl.isolator.setup import Setup
-from whesl.isolator.taskdir import Job, Result, TaskDir
+from whesl.isolator.core.setup import Setup
+from whesl.isolator.launch import full_path
+from whesl.isolator.launch.job_leader import gone
+from whesl.isolator.launch.job_request import Request
+from whesl.isolator.task import taskdir
+from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
 
-ASK = "from whesl.isolator.leader import leader; print(leader('7'))"
+ASK = "from whesl.isolator.launch.job_leader import leader; print(leader('7'))"
 
 
 def led(job: str = "7") -> tuple[subprocess.Popen[str], str]:
@@ -71,7 +72,7 @@ def earlier(directory: TaskDir, leader: str, now: str) -> object:
     taskdir.replace(directory.result_file, msgspec.json.encode(result))
     info = AllocationInfo(rjms="slurm", job_id="7", nodes=("n1",), batch_host="n1")
     again = msgspec.structs.replace(setup, leader=now)
-    return entry._earlier(directory, again, info, Request(command=("true",)))
+    return full_path._earlier(directory, again, info, Request(command=("true",)))
 
 
 def test_a_later_job_of_the_same_id_runs_the_task(directory: TaskDir) -> None:

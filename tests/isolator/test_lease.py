@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import until
-from whesl.isolator.lease import KernelWitness, Lease
-from whesl.isolator.leasetable import LeaseTable
-from whesl.isolator.silence import LEASE_MARGIN, SETTLING, Silence
+from whesl.isolator.nodes.lease import KernelWitness, Lease
+from whesl.isolator.nodes.lease_table import LeaseTable
+from whesl.isolator.nodes.liveness import LEASE_MARGIN, SETTLING, Silence
 from whesl.model.stoppage import SLACK, Stoppage
 
 LIMIT = 3.0

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests import waiting
 from tests.isolator.started import Start, start, token
-from whesl.isolator import processes
-from whesl.isolator.attribution import attempts_of
+from whesl.isolator.nodes import processes
+from whesl.isolator.nodes.attribution import attempts_of
 from whesl.model import marks
 
 __all__ = ["start", "token"]  # fixtures

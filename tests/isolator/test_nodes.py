@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests import shedding, waiting
-from whesl.isolator.fencing import Fence
-from whesl.isolator.lease import Lease
-from whesl.isolator.silence import LEASE_MARGIN, Silence
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.nodes.fencing import Fence
+from whesl.isolator.nodes.lease import Lease
+from whesl.isolator.nodes.liveness import LEASE_MARGIN, Silence
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 
 RULES = """\
@@ -213,7 +213,7 @@ class Cluster:
                 environment = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if b"whesl.isolator.agent" in command and str(self.directory.link).encode() in command:
+            if b"whesl.isolator.nodes.agent" in command and str(self.directory.link).encode() in command:
                 name = next(item for item in environment if item.startswith(b"SLURMD_NODENAME="))
                 found[int(entry.name)] = name.partition(b"=")[2].decode()
         return found

@@ -11,10 +11,10 @@ import pytest
 from tests import waiting
 from tests.isolator.conftest import make_setup
 from tests.isolator.started import Start, start, token
-from whesl.isolator import fencing, localnode, nodes
-from whesl.isolator.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed
-from whesl.isolator.nodes import Nodes
-from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed
+from whesl.isolator.nodes import fencing, local_node, task_nodes
+from whesl.isolator.nodes.task_nodes import Nodes
+from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.model.states import NodeState
@@ -112,7 +112,7 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.setattr(nodes, "ASK_EVERY", 1000.0)
+    monkeypatch.setattr(task_nodes, "ASK_EVERY", 1000.0)
     monkeypatch.setattr(fencing, "START_PATIENCE", 0.1)  # nobody will speak for the other node
     made = Shell(tmp_path)
     yield made
@@ -170,9 +170,9 @@ class Killer:
         self._strange = strange
         self._launchers = launchers
 
-    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> localnode.Killed:
+    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> local_node.Killed:
         self.steps.append(steps)
-        return localnode.Killed(
+        return local_node.Killed(
             count=1,
             left=[],
             open_files=(),
@@ -191,7 +191,7 @@ def make(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Itera
     made: list[Shell] = []
 
     def begin(killer: Killer, allocation: Asked) -> Shell:
-        monkeypatch.setattr(localnode, "kill", killer)
+        monkeypatch.setattr(local_node, "kill", killer)
         made.append(Shell(tmp_path / f"shell-{len(made)}", allocation=allocation))
         return made[-1]
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from tests.isolator.conftest import exception, make_setup
-from whesl.isolator.outlook import Outlook
-from whesl.isolator.taskdir import First, Job, Stream, TaskDir
+from whesl.isolator.observe.observer import Outlook
+from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.journal import Clock
 from whesl.model.workflow import Configuration

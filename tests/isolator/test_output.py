@@ -12,9 +12,9 @@ import pytest
 
 from tests.isolator.conftest import exception, log_detection, make_setup
 from whesl.esl.spec import ExceptionSpec
-from whesl.isolator import output
-from whesl.isolator.output import Outputs
-from whesl.isolator.taskdir import Job, Stream, TaskDir
+from whesl.isolator.observe import output
+from whesl.isolator.observe.output import Outputs
+from whesl.isolator.task.taskdir import Job, Stream, TaskDir
 from whesl.model.pathmap import PathMap
 from whesl.testing.faults import fill, tmpfs
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, until
-from whesl.isolator import taskdir
+from whesl.isolator.task import taskdir
 from whesl.wire.messages import Control
 
 __all__ = ["bench"]  # the fixture

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.isolator.started import Start, start, token
-from whesl.isolator import processes
-from whesl.isolator.processes import TOKEN_VARIABLE, Process
+from whesl.isolator.nodes import processes
+from whesl.isolator.nodes.processes import TOKEN_VARIABLE, Process
 
 __all__ = ["start", "token"]  # fixtures
 

@@ -17,10 +17,10 @@ import pytest
 
 from whesl import rjms
 from whesl.cli import quick as options
-from whesl.isolator import entry, keeper, quick, runner
-from whesl.isolator.description import Request
-from whesl.isolator.rulesfile import load_rules
-from whesl.isolator.taskdir import Job
+from whesl.isolator.launch import fast_path, full_path, keeper, runner
+from whesl.isolator.launch.job_request import Request
+from whesl.isolator.launch.rules_file import load_rules
+from whesl.isolator.task.taskdir import Job
 from whesl.locking import locks
 from whesl.model.errors import UsageError
 from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED
@@ -99,7 +99,7 @@ class Place:
         assert read is not None
         read["no_own_node"] = not read.pop("own_node")
         results = []
-        for prepare in (quick.prepare, lambda given: entry.prepare(Request(**given))):
+        for prepare in (fast_path.prepare, lambda given: full_path.prepare(Request(**given))):
             told = prepare(read)
             assert isinstance(told, dict), "it is not the usual case"
             told.pop("runner")
@@ -205,7 +205,7 @@ def test_whatever_is_unusual_goes_the_long_way(place: Place, unusual: Callable[[
     # Neither is standard input read, which the long way needs, nor is anything written down.
     place.monkeypatch.setattr(sys, "stdin", None)
     before = place.files(str(place.tasks)) if place.tasks.exists() else {}
-    assert quick.prepare(read) is None
+    assert fast_path.prepare(read) is None
     after = place.files(str(place.tasks)) if place.tasks.exists() else {}
     assert {name for name in after if name.endswith(".json")} == {n for n in before if n.endswith(".json")}
     assert place.started == []
@@ -217,17 +217,17 @@ def test_a_script_that_is_no_text_is_refused(place: Place) -> None:
     assert read is not None
     read["no_own_node"] = not read.pop("own_node")
     with pytest.raises(UsageError, match="the script script cannot be read"):
-        quick.prepare(read)
+        fast_path.prepare(read)
     assert place.started == []
     assert not list(place.tasks.rglob("job.json"))
 
 
 def test_the_configuration_that_nobody_has_changed() -> None:
-    assert msgspec.json.encode(Configuration()) == quick.UNCHANGED
+    assert msgspec.json.encode(Configuration()) == fast_path.UNCHANGED
 
 
 def test_it_loads_nothing_that_takes_long() -> None:
-    program = "import sys, whesl.cli.quick, whesl.isolator.quick\nprint(*sys.modules)"
+    program = "import sys, whesl.cli.quick, whesl.isolator.launch.fast_path\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     heavy = {"msgspec", "click", "typing", "pathlib", "hashlib", "inspect", "logging", "zmq", "antlr4"}
     assert not heavy & set(done.stdout.split())

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.isolator.conftest import CrashError, World, exception, found, make_setup, step
 from whesl.esl.spec import Level, Otherwise, ResourceKind
-from whesl.isolator import core
-from whesl.isolator.events import CoordinatorMessage, Detections, RunStep, StartAttempt, StepDone
-from whesl.isolator.setup import Setup
-from whesl.isolator.state import Phase
+from whesl.isolator.core import machine
+from whesl.isolator.core.events import CoordinatorMessage, Detections, RunStep, StartAttempt, StepDone
+from whesl.isolator.core.setup import Setup
+from whesl.isolator.core.state import Phase
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 from whesl.wire.messages import (
@@ -131,7 +131,7 @@ def test_killed_anywhere_any_number_of_times(
 
 def test_the_state_is_the_fold_of_the_journal() -> None:
     world = play(SETUPS[1], EXAMPLE, [])
-    again = core.rebuild(world.setup, world.records)
+    again = machine.rebuild(world.setup, world.records)
     for field in ("phase", "attempt", "configuration", "raised", "budget", "history", "ended", "nodes"):
         assert getattr(again, field) == getattr(world.state, field), field
 

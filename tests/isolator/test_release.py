@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from whesl.isolator import release
-from whesl.isolator.events import Finish
-from whesl.isolator.parting import may_give_back
-from whesl.isolator.release import Release
+from whesl.isolator.core.events import Finish
+from whesl.isolator.shutdown import may_give_back
+from whesl.isolator.task import job_release
+from whesl.isolator.task.job_release import Release
 from whesl.model.states import TaskState
 from whesl.rjms.host import HostAllocation
 
@@ -40,7 +40,7 @@ def silent() -> Iterator[Silent]:
 def test_a_silent_resource_manager_does_not_hold_up_the_exit_status(
     silent: Silent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(release, "LIMIT", 0.1)
+    monkeypatch.setattr(job_release, "LIMIT", 0.1)
     giving = Release(silent, ("n02", "n03"))
     giving.wait()
     assert silent.asked == ["n02"]

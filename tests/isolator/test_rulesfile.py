@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from whesl import esl
-from whesl.isolator import verdicts
-from whesl.isolator.rulesfile import load_rules
+from whesl.isolator.launch import rules_cache
+from whesl.isolator.launch.rules_file import load_rules
 from whesl.model.errors import UsageError
 
 RULES = """\
@@ -107,7 +107,7 @@ def test_a_compiled_file_is_recalled_as_it_is(tmp_path: Path) -> None:
     compiled.write_bytes(msgspec.json.encode(whole))
     for _ in range(2):
         assert load_rules([str(compiled)], tmp_path / "cache", any_job=False) == whole
-    known = verdicts.recall(str(tmp_path / "cache"), str(compiled), compiled.read_bytes())
+    known = rules_cache.recall(str(tmp_path / "cache"), str(compiled), compiled.read_bytes())
     assert known is not None and known["file"] == str(tmp_path / "rules.esl")
 
 
@@ -118,10 +118,10 @@ def test_a_damaged_verdict_is_no_verdict(tmp_path: Path) -> None:
     whole = load_rules([str(rules)], cache, any_job=False)
     (place,) = cache.iterdir()
     content = place.read_bytes()
-    assert verdicts.recall(str(cache), str(rules), rules.read_bytes()) is not None
+    assert rules_cache.recall(str(cache), str(rules), rules.read_bytes()) is not None
     for damaged in (content[:-9], content.replace(b"DISK_FULL", b"DISK_FALL", 1), b"", b"{}"):
         place.write_bytes(damaged)
-        assert verdicts.recall(str(cache), str(rules), rules.read_bytes()) is None
+        assert rules_cache.recall(str(cache), str(rules), rules.read_bytes()) is None
         assert load_rules([str(rules)], cache, any_job=False) == whole
 
 
@@ -133,17 +133,17 @@ def test_rules_are_checked_where_nothing_can_be_kept(tmp_path: Path) -> None:
 
 
 def test_what_was_kept_longest_ago_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "KEPT", 2)
+    monkeypatch.setattr(rules_cache, "KEPT", 2)
     cache = tmp_path / "cache"
     known = []
     for number in range(4):
         content = ALONE.encode() + b"\n" * number
-        verdicts.remember(str(cache), "/rules.esl", content, {"number": number}, {})
+        rules_cache.remember(str(cache), "/rules.esl", content, {"number": number}, {})
         known.append(content)
         for file in cache.iterdir():
             stat = file.stat()
             os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns - 1_000_000))
-    found = [verdicts.recall(str(cache), "/rules.esl", content) for content in known]
+    found = [rules_cache.recall(str(cache), "/rules.esl", content) for content in known]
     assert [spec and spec["number"] for spec in found] == [None, None, 2, 3]
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from whesl.isolator.agents import Agents
-from whesl.isolator.fencing import Fence
-from whesl.isolator.link import TO_AGENT, Beat, Kill, LinkFile
-from whesl.isolator.silence import CONFIRM, GRACE, LEASE_MARGIN, LOOKS, NodeLost, NodeUp, Silence
-from whesl.isolator.taskdir import TaskDir, load
+from whesl.isolator.nodes.agents import Agents
+from whesl.isolator.nodes.fencing import Fence
+from whesl.isolator.nodes.link import TO_AGENT, Beat, Kill, LinkFile
+from whesl.isolator.nodes.liveness import CONFIRM, GRACE, LEASE_MARGIN, LOOKS, NodeLost, NodeUp, Silence
+from whesl.isolator.task.taskdir import TaskDir, load
 from whesl.model.errors import CouldNotObserveError
 from whesl.wire.link import LinkClient
 

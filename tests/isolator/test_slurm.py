@@ -14,8 +14,8 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.isolator.bench import records
-from whesl.isolator import processes
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.nodes import processes
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.slurmbed import SlurmBed
@@ -139,7 +139,9 @@ def test_a_node_whose_agent_was_killed_for_good_gets_another(
     made = Protected(bed, tmp_path, "--heartbeat-limit", "3600")
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
-    agents = [process for process in bed.processes("n02") if "whesl.isolator.agent" in process.cmdline()]
+    agents = [
+        process for process in bed.processes("n02") if "whesl.isolator.nodes.agent" in process.cmdline()
+    ]
     assert len(agents) == 2
     for process in sorted(
         agents, key=lambda process: process.pid

@@ -113,7 +113,7 @@ def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_ans
     bed = slurm_bed(nodes=4)
     made = begin(bed, tmp_path)
     keeper = running(bed, "n01", "keeper.py")
-    found = [*keeper, *running(bed, "n01", "whesl.isolator --task-dir", "whesl.isolator.responder")]
+    found = [*keeper, *running(bed, "n01", "whesl.isolator --task-dir", "whesl.isolator.nodes.responder")]
     assert len(found) == 3
     for process in keeper:
         process.suspend()

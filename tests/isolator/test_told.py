@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.isolator.bench import CRASH, HEAD, Bench, bench
-from whesl.isolator import summary
-from whesl.isolator.release import Release
-from whesl.isolator.summary import Handled, Summary
+from whesl.isolator.task import summary
+from whesl.isolator.task.job_release import Release
+from whesl.isolator.task.summary import Handled, Summary
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.host import HostAllocation
 from whesl.rjms.slurm import records

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whesl.isolator.setup import Setup
-from whesl.isolator.takeup import state_of
-from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.core.setup import Setup
+from whesl.isolator.resume import state_of
+from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal
 from whesl.model.workflow import Task
 

@@ -8,7 +8,7 @@ import msgspec
 
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task, Workflow
-from whesl.report.happenings import Gathered, Happening
+from whesl.report.collection import Gathered, Happening
 from whesl.report.summary import Report, summarise
 
 HOSTILE = "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00 \u202egnp.exe </pre></style>"

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from whesl.cli.report import report as command
-from whesl.isolator import description
+from whesl.isolator.launch import job_request
 from whesl.journal.store import Journal
 from whesl.model.workflow import Task, Workflow
 from whesl.report.directories import task_directories
@@ -55,7 +55,7 @@ def call(*words: str) -> Result:
 
 
 def test_the_workflow_without_a_name_is_called_the_same_everywhere() -> None:
-    assert ALONE == description.WITHOUT_WORKFLOW
+    assert ALONE == job_request.WITHOUT_WORKFLOW
 
 
 def test_commands_are_grouped_by_day_job_and_directory(home: Path) -> None:

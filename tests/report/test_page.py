@@ -18,7 +18,7 @@ from tests.report.story import HOSTILE, told
 from tests.report.test_summary import home
 from whesl.cli.report import report as command
 from whesl.model.errors import UsageError
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 from whesl.report import page
 from whesl.report.timeline import FOLD, MOST, Scale
 

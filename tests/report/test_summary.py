@@ -22,9 +22,9 @@ from whesl.journal.store import Journal
 from whesl.model.evidence import Evidence, Raised, explain
 from whesl.model.workflow import Task, Workflow
 from whesl.report import progress, render
+from whesl.report.collection import Gathered, Happening, gather
 from whesl.report.exceptions import intended, noted
-from whesl.report.feed import Feed
-from whesl.report.happenings import Gathered, Happening, gather
+from whesl.report.live_records import Feed
 from whesl.report.page import html
 from whesl.report.summary import Report, summarise
 

@@ -18,7 +18,7 @@ import zmq
 
 from tests import waiting
 from tests.security.stranger import STRANGER, needs_root, open_place, result_of, run_as, start_as
-from whesl.coordinator import start
+from whesl.coordinator.client import start
 from whesl.journal import Journal
 from whesl.model.errors import TransientError
 from whesl.rjms.local.channel import Channel, ChannelClosedError, Directory

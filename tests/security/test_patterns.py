@@ -17,11 +17,11 @@ import pytest
 
 from tests.isolator.bench import HEAD
 from whesl.detect.matcher import compile_patterns
-from whesl.erm.suspect import WORDINGS, Suspect, expand, find_suspect
-from whesl.esl.patterns import PatternCheck
+from whesl.esl.language.patterns import PatternCheck
 from whesl.esl.spec import Pattern
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence
+from whesl.operations.node_suspicion import WORDINGS, Suspect, expand, find_suspect
 
 MEMORY = 1 << 30  # bytes of address space that may be added
 NASTY = {

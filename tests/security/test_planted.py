@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from tests.erm.trees import Bed, contents
 from tests.isolator.bench import HEAD
+from tests.operations.trees import Bed, contents
 from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, result_of, run_as, start_as
-from whesl.erm.plan import RecoveryError
-from whesl.erm.prepare import prepare_dependent
-from whesl.isolator import output
+from whesl.isolator.observe import output
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.planted import planted
+from whesl.operations.dependent_inputs import prepare_dependent
+from whesl.operations.plan import RecoveryError
 
 pytestmark = needs_root
 SECRET = b"the victim's own\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whesl.esl.spec import NodeDetection
-from whesl.isolator.events import Found, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
-from whesl.isolator.fencing import Fence
-from whesl.isolator.silence import GRACE, Silence
+from whesl.isolator.core.events import Found, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
+from whesl.isolator.nodes.fencing import Fence
+from whesl.isolator.nodes.liveness import GRACE, Silence
 from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
 

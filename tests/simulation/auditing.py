@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from tests.simulation.world import InvariantError
-from whesl.coordinator.state import State
+from whesl.coordinator.core.state import State
 from whesl.model.evidence import Raised
 
 Data = dict[str, Any]

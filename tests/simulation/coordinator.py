@@ -15,9 +15,10 @@ from tests.simulation.scenario import struck
 from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
-from whesl.coordinator import absent, core, performing
-from whesl.coordinator.arriving import events_of
-from whesl.coordinator.events import (
+from whesl.coordinator.batching import events_of
+from whesl.coordinator.client import absent
+from whesl.coordinator.core import machine
+from whesl.coordinator.core.events import (
     AllowRequeue,
     Arrived,
     AskRequeue,
@@ -33,9 +34,10 @@ from whesl.coordinator.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.records import rebuild
-from whesl.coordinator.state import Settings, State
-from whesl.coordinator.telling import Untold
+from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.records import rebuild
+from whesl.coordinator.core.state import Settings, State
+from whesl.coordinator.effects import recovery_steps
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
 from whesl.model.errors import RefusedError, TransientError
@@ -261,7 +263,7 @@ class Coordinator:
                     world.note("coordinator", f"[{place.turns}] {text[:260]}")
             if isinstance(event, Arrived) and isinstance(event.message, Escalate):
                 self.system.watch.coordinator.escalation(state, records, event.message.raised, event.peer)
-            state, more = core.step(state, event, now)
+            state, more = machine.step(state, event, now)
             own = [(command.kind, command.data) for command in more if isinstance(command, Journal)]
             origin = deliveries[0].origin if len(deliveries) == 1 else None
             if own and origin is not None:
@@ -380,31 +382,33 @@ class Coordinator:
 
 
 def _run_step(self: Coordinator, state: State, command: RunStep) -> Event:
-    return performing.perform(state, command.recovery, command.index, self.place.ports, subprocess.DEVNULL)
+    return recovery_steps.perform(
+        state, command.recovery, command.index, self.place.ports, subprocess.DEVNULL
+    )
 
 
 def _look(self: Coordinator, _state: State, command: LookAtJob) -> Event:
-    return performing.look_at_jobs(self.place.ports, command.rjms, [command], {})[0]
+    return recovery_steps.look_at_jobs(self.place.ports, command.rjms, [command], {})[0]
 
 
 def _ask(self: Coordinator, _state: State, command: AskRequeue) -> Event:
-    return performing.ask_requeue(self.place.ports, command.token, command.rjms, command.job_id, {})
+    return recovery_steps.ask_requeue(self.place.ports, command.token, command.rjms, command.job_id, {})
 
 
 def _requeue(self: Coordinator, _state: State, command: Requeue) -> Event:
-    return performing.requeue(
+    return recovery_steps.requeue(
         self.place.ports, command.token, command.rjms, command.job_id, command.restarts, command.exclude, {}
     )
 
 
 def _allow(self: Coordinator, _state: State, command: AllowRequeue) -> Event:
-    return performing.allow_requeue(
+    return recovery_steps.allow_requeue(
         self.place.ports, command.task, command.rjms, command.job_id, {}, allowed=command.allowed
     )
 
 
 def _cancel(self: Coordinator, _state: State, command: CancelJob) -> Event:
-    return performing.cancel_job(self.place.ports, command.task, command.rjms, command.job_id, {})
+    return recovery_steps.cancel_job(self.place.ports, command.task, command.rjms, command.job_id, {})
 
 
 _CALLS: dict[type[Command], Callable[..., Event]] = {

@@ -12,8 +12,8 @@ from tests.simulation.programs import KILLED, Run
 from tests.simulation.scenario import struck
 from tests.simulation.stepping import carry_out
 from tests.simulation.world import Host, InvariantError
-from whesl.isolator import core
-from whesl.isolator.events import (
+from whesl.isolator.core import machine
+from whesl.isolator.core.events import (
     AdoptAttempt,
     AttemptExited,
     AttemptNotStarted,
@@ -43,8 +43,8 @@ from whesl.isolator.events import (
     Started,
     Tick,
 )
-from whesl.isolator.setup import Setup
-from whesl.isolator.state import Phase, State
+from whesl.isolator.core.setup import Setup
+from whesl.isolator.core.state import Phase, State
 from whesl.journal import Clock
 from whesl.model.evidence import Evidence, LastLines
 from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
@@ -92,7 +92,7 @@ class Isolator:
         records = self.files.read()
         for _, _, time in records:
             self.clock.follow(time)
-        self.state: State = core.rebuild(self.setup, records)
+        self.state: State = machine.rebuild(self.setup, records)
         self.client = Client(
             site.network, site.name, site.id, f"{self.setup.claim}-{number}", self._hear, self._contact
         )
@@ -129,7 +129,7 @@ class Isolator:
         """The journal alone has to rebuild what is durable."""
         if self.unwritten:
             return
-        again = core.rebuild(self.setup, self.files.read())
+        again = machine.rebuild(self.setup, self.files.read())
         for name in State.__struct_fields__:
             mine, read = getattr(self.state, name), getattr(again, name)
             # Lists and tuples inside a step are the same to JSON.
@@ -196,7 +196,7 @@ class Isolator:
         site.turns += 1
         if world.tracing:
             world.note(site.name, f"[{site.turns}] {_short(event)} in {self.state.phase.value}")
-        state, commands = core.step(self.state, event, self.clock())
+        state, commands = machine.step(self.state, event, self.clock())
         records = [command for command in commands if isinstance(command, Journal)]
         crash = struck(site.crashes, site.turns, {record.kind for record in records})
         if crash is not None and crash.place == 0 and records and not self.unwritten:

@@ -12,25 +12,26 @@ import msgspec
 from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
-from whesl.coordinator import admission, configuring, contest, escalation, hierarchy, performing
-from whesl.coordinator import changes as coordinator_changes
-from whesl.coordinator import core as coordinator_core
-from whesl.coordinator import recovery as coordinator_recovery
-from whesl.coordinator import snapshots as coordinator_snapshots
-from whesl.coordinator.persistent import Map
-from whesl.coordinator.state import TaskEntry
-from whesl.coordinator.telling import Untold
-from whesl.erm.budget import Budget
-from whesl.isolator import core as isolator_core
-from whesl.isolator import escalation as isolator_escalation
-from whesl.isolator import placing
-from whesl.isolator import recovered as isolator_recovered
-from whesl.isolator import recovery as isolator_recovery
-from whesl.isolator import state as isolator_state
-from whesl.isolator.events import RunStep
-from whesl.isolator.fencing import Fence
-from whesl.isolator.silence import Silence
+from whesl.coordinator.core import admission, configuration, contest, escalation, hierarchy
+from whesl.coordinator.core import changes as coordinator_changes
+from whesl.coordinator.core import machine as coordinator_core
+from whesl.coordinator.core import recovery as coordinator_recovery
+from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.persistent_map import Map
+from whesl.coordinator.core.state import TaskEntry
+from whesl.coordinator.effects import recovery_steps
+from whesl.coordinator.storage import snapshots as coordinator_snapshots
+from whesl.isolator.core import escalation as isolator_escalation
+from whesl.isolator.core import machine as isolator_core
+from whesl.isolator.core import node_selection
+from whesl.isolator.core import recovered as isolator_recovered
+from whesl.isolator.core import recovery as isolator_recovery
+from whesl.isolator.core import state as isolator_state
+from whesl.isolator.core.events import RunStep
+from whesl.isolator.nodes.fencing import Fence
+from whesl.isolator.nodes.liveness import Silence
 from whesl.journal import Clock
+from whesl.operations.budget import Budget
 from whesl.wire.delivery import Outbox
 from whesl.wire.messages import Escalate, RecoveryDone, RecoveryRequest, Welcome
 
@@ -55,14 +56,14 @@ def lost_acknowledgement_accepted() -> Any:
 
 def restarts_not_compared() -> Any:
     """A requeue is not told from the one that was carried out without an answer."""
-    real = performing.requeue
+    real = recovery_steps.requeue
 
     def requeue(
         ports: Any, token: str, rjms: str, job: str, _restarts: int, exclude: Any, environment: Any
     ) -> Any:
         return real(ports, token, rjms, job, 1_000_000, exclude, environment)
 
-    return patch.object(performing, "requeue", requeue)
+    return patch.object(recovery_steps, "requeue", requeue)
 
 
 def orders_not_compared() -> Any:
@@ -178,7 +179,7 @@ def late_dependents_forgotten() -> Any:
     def both() -> Iterator[None]:
         with (
             patch.object(coordinator_recovery, "dependents", dependents),
-            patch.object(configuring, "dependents", dependents),
+            patch.object(configuration, "dependents", dependents),
         ):
             yield
 
@@ -240,7 +241,7 @@ def escalation_swallowed_by_the_coordinator() -> Any:
 
 def back_off_ignored() -> Any:
     """The next attempt starts at once."""
-    real = placing.place
+    real = node_selection.place
 
     def due(turn: Any) -> None:
         if turn.state.phase is isolator_state.Phase.BACKOFF and real(turn):

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from tests.simulation.scenario import Act
-from whesl.isolator.events import Found
+from whesl.isolator.core.events import Found
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:

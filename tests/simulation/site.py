@@ -12,7 +12,7 @@ from tests.simulation.network import Network
 from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
-from whesl.isolator.setup import Setup
+from whesl.isolator.core.setup import Setup
 from whesl.model.workflow import Task
 from whesl.wire.messages import AnyMessage
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.world import InvariantError
-from whesl.coordinator import snapshots
-from whesl.coordinator.records import Replay, rebuild
-from whesl.coordinator.snapshots import Kept, Reader
-from whesl.coordinator.state import Settings, State
+from whesl.coordinator.core.records import Replay, rebuild
+from whesl.coordinator.core.state import Settings, State
+from whesl.coordinator.storage import snapshots
+from whesl.coordinator.storage.snapshots import Kept, Reader
 from whesl.journal.snapshot import Piece, SnapshotError
 
 if TYPE_CHECKING:

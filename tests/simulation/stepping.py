@@ -10,15 +10,15 @@ from typing import IO, Any
 import msgspec
 
 from tests.simulation.rulebook import OLD
-from whesl.erm.execute import execute
-from whesl.erm.job import CommandResult
-from whesl.erm.plan import Context, PlanStep, RecoveryError, StepResult
 from whesl.esl.spec import ResourceKind
-from whesl.isolator import rules
-from whesl.isolator.events import StepDone
-from whesl.isolator.state import State
+from whesl.isolator.core import rules
+from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.state import State
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
+from whesl.operations.execution import execute
+from whesl.operations.job import CommandResult
+from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
 
 
 class _Ports:
@@ -38,7 +38,7 @@ class _Ports:
 
 
 def carry_out(state: State, index: int, chance: random.Random, failing: float) -> StepDone:
-    """Return what comes of a step of the isolator's, as ``whesl.isolator.steps`` does.
+    """Return what comes of a step of the isolator's, as ``whesl.isolator.recovery_steps`` does.
 
     Args:
         state: with the recovery under way.

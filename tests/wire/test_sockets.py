@@ -19,8 +19,8 @@ import pytest
 import zmq
 
 from tests import waiting
-from whesl.isolator.leasing import listen
-from whesl.isolator.link import Beat
+from whesl.isolator.nodes.link import Beat
+from whesl.isolator.nodes.responder_process import listen
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
 from whesl.wire.client import CoordinatorClient, request

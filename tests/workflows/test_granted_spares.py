@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.workflows.test_submit import script
-from whesl.isolator.description import Request
-from whesl.isolator.entry import setup_of
+from whesl.isolator.launch.full_path import setup_of
+from whesl.isolator.launch.job_request import Request
 from whesl.model.submission import GRANTED_SPARES
 from whesl.rjms.port import AllocationInfo
 from whesl.workflows import wrap

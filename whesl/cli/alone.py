@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.hierarchy import AmbiguityError, resolve
-from whesl.isolator import taskdir
-from whesl.isolator.taskdir import Job, TaskDir
+from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
+from whesl.isolator.task import taskdir
+from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
-from whesl.report.happenings import gather
+from whesl.report.collection import gather
 from whesl.report.summary import summarise
 from whesl.wire.messages import Control
 

@@ -14,7 +14,7 @@ from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 
 if TYPE_CHECKING:
-    from whesl.coordinator.state import State, TaskEntry
+    from whesl.coordinator.core.state import State, TaskEntry
 
 # More candidates than these are no help, and slow in some shells.
 _MOST = 200
@@ -59,7 +59,7 @@ def _known() -> Mapping[str, TaskEntry]:
 
 
 def _state() -> State:
-    from whesl.coordinator.observing import known_state
+    from whesl.coordinator.client.observing import known_state
     from whesl.wire import keys
 
     return known_state(keys.home()).state

@@ -76,10 +76,10 @@ def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: b
 
 def _with_handlers(result: Result, file: Path, content: bytes) -> Result:
     """Add a warning for each handler that cannot be run here: else the first recovery would find out."""
-    from whesl.erm.handlers import command_of
-    from whesl.erm.plan import RecoveryError
     from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
-    from whesl.isolator.rulesfile import located
+    from whesl.isolator.launch.rules_file import located
+    from whesl.operations.handlers import command_of
+    from whesl.operations.plan import RecoveryError
 
     if result.spec is None:
         return result
@@ -131,7 +131,7 @@ def compile_(file: Path, output: Path | None) -> int:
 def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str, str | int]]]:
     """Run the sample lines of a file; return how many there were, and what is wrong, as findings."""
     from whesl.detect import samples as running
-    from whesl.esl import samples
+    from whesl.esl.tools import samples
 
     count, failures = running.run(spec, samples.read(content, str(file)))
     return count, [

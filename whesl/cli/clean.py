@@ -19,11 +19,11 @@ from rich.text import Text
 
 from whesl.cli import candidates
 from whesl.cli.display import Screen, steady
-from whesl.coordinator.observing import known_state
-from whesl.isolator import leftovers
-from whesl.isolator.leftovers import Leftover
+from whesl.coordinator.client.observing import known_state
+from whesl.isolator.task import cleanup
+from whesl.isolator.task.cleanup import Leftover
 from whesl.model.errors import UsageError
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 from whesl.model.states import TaskState
 from whesl.wire import keys
 
@@ -139,7 +139,7 @@ def survey(home: Path, states: Mapping[str, TaskState], wanted: Sequence[str] = 
         for name in dict.fromkeys(wanted) or present:
             items = []
             for path in sorted(path for path in present[name].iterdir() if path.is_dir()):
-                items.append(leftovers.look(path, states))
+                items.append(cleanup.look(path, states))
                 tell(1)
             alive = living.get(name) or [f"{item.task}: {item.why}" for item in items if item.why]
             found.append(Found(workflow=name, leftovers=tuple(items), why=_some(alive)))
@@ -180,7 +180,7 @@ def _remove(
             went, why = [], []
             for item in found.leftovers:
                 try:
-                    stays = leftovers.remove(item.path, states.get(item.task))
+                    stays = cleanup.remove(item.path, states.get(item.task))
                 except OSError as error:
                     stays = f"{error.filename or item.path}: {error.strerror or error}"
                 if stays:

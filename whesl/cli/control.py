@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from whesl.cli import alone, candidates
-from whesl.coordinator.hierarchy import AmbiguityError, resolve
-from whesl.coordinator.observing import known_state
+from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
 from whesl.wire import keys
@@ -76,7 +76,7 @@ def _known(home: Path, task: str) -> bool:
 
 
 def _control(action: str, task: str, wait: bool, timeout: float) -> None:
-    from whesl.coordinator.start import ensure_running
+    from whesl.coordinator.client.start import ensure_running
 
     home = keys.home()
     if not _known(home, task) and (found := alone.find(home, task)) is not None:

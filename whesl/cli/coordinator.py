@@ -40,7 +40,7 @@ def start(
     foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool, take_over: bool
 ) -> None:
     """Start the coordinator, unless it runs."""
-    from whesl.coordinator.start import ensure_running, log_file, running
+    from whesl.coordinator.client.start import ensure_running, log_file, running
 
     home = keys.home()
     options = ["--idle", str(idle)] if idle is not None else []
@@ -90,7 +90,7 @@ def _files(directory: Path) -> str:
 @coordinator.command()
 def stop() -> int:
     """End the coordinator in order; running tasks go on without it."""
-    from whesl.coordinator import start as control
+    from whesl.coordinator.client import start as control
 
     if control.stop(keys.home()):
         click.echo("the coordinator has ended")
@@ -103,8 +103,8 @@ def stop() -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(as_json: bool) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
-    from whesl.coordinator import start as control
-    from whesl.coordinator.views import unreachable_managers
+    from whesl.coordinator.client import start as control
+    from whesl.coordinator.core.views import unreachable_managers
     from whesl.report.render import count
 
     home = keys.home()

@@ -10,11 +10,11 @@ import click
 import msgspec
 
 from whesl.cli import candidates
-from whesl.coordinator.observing import journal_file
+from whesl.coordinator.client.observing import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.model.evidence import LastLines, kept
-from whesl.model.signs import visible
-from whesl.report.happenings import without_coordinator
+from whesl.model.printable import visible
+from whesl.report.collection import without_coordinator
 from whesl.wire import keys
 
 # What is long, or means something to the daemons alone; --json has it.

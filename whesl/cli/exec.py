@@ -123,8 +123,8 @@ def exec_(**options: Any) -> None:
     whesl exec -e rules.esl -- srun ./app input
     whesl exec --observe -e rules.esl -- ./app
     """
-    from whesl.isolator import entry, keeper
-    from whesl.isolator.description import Request
+    from whesl.isolator.launch import full_path, keeper
+    from whesl.isolator.launch.job_request import Request
 
     options["no_own_node"] = not options.pop("own_node")
     request = Request(**options)
@@ -134,7 +134,7 @@ def exec_(**options: Any) -> None:
         rules, *command = request.command
         hint = f"whesl exec -e {rules} -- {shlex.join(command) or 'COMMAND ARGUMENTS'}"
         raise UsageError(f"{rules} is a specification, and no program", hint=hint)
-    told = entry.prepare(request)
+    told = full_path.prepare(request)
     if isinstance(told, int):
         sys.exit(told)
     keeper.become(told)

@@ -28,7 +28,7 @@ from whesl.model.workflow import Task, Workflow, job_matches
 
 if TYPE_CHECKING:
     from whesl.detect.rehearsal import Rehearsed
-    from whesl.esl.sentences import Explained
+    from whesl.esl.tools.sentences import Explained
 
 _FILE = click.Path(path_type=Path)
 _WIDTH = 100
@@ -82,7 +82,7 @@ def explain(
 
     A log has no clock: HANG, SILENCE and PROGRESS cannot be judged, and WITHIN counts as kept.
     """
-    from whesl.esl import sentences
+    from whesl.esl.tools import sentences
 
     workflow = read_workflow(study) if study is not None else None
     spec = esl.load(rules, workflow)
@@ -135,7 +135,7 @@ def _text(spec: Spec, explained: Sequence[Explained], workflow: Workflow | None)
 
 
 def _watched(item: Explained, workflow: Workflow | None) -> str:
-    from whesl.esl.sentences import matching
+    from whesl.esl.tools.sentences import matching
 
     if workflow is None:
         return matching(item.jobs)
@@ -241,7 +241,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
-    from whesl.esl.sentences import times
+    from whesl.esl.tools.sentences import times
 
     yield f"{spec.file}, on {_counted(rehearsed.lines, 'line')} ({_counted(rehearsed.bytes, 'byte')})"
     if not spec.exceptions:
@@ -303,7 +303,7 @@ def _unjudged(spec: Spec, rehearsed: Rehearsed) -> list[str]:
 
 
 def _kind(detection: Any) -> str:
-    from whesl.esl.sentences import detected
+    from whesl.esl.tools.sentences import detected
 
     return detected(detection)
 

@@ -28,7 +28,7 @@ def fmt(files: tuple[str, ...], check: bool, diff: bool) -> int:
     Exit status: 0 done; 1 syntax errors, or with --check a file that would change; 2 a file cannot be read.
     """
     from whesl.esl.diagnostics import render_all
-    from whesl.esl.formatting import layout
+    from whesl.esl.tools.formatting import layout
 
     contents = [(name, _read(name)) for name in files]
     broken = changed = 0

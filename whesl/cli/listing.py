@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.observing import known_state
+from whesl.coordinator.client.observing import known_state
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
+from whesl.report.collection import without_coordinator
 from whesl.report.directories import TaskDirectory, task_directories
 from whesl.report.groups import ALONE, Group, grouped
-from whesl.report.happenings import without_coordinator
 from whesl.report.render import count, stamp
 
 _ENDED_WELL = frozenset({TaskState.COMPLETED, TaskState.SKIPPED})

@@ -15,10 +15,10 @@ from rich.text import Text
 
 from whesl.cli import candidates
 from whesl.cli.display import Screen
-from whesl.coordinator.observing import known_state
-from whesl.coordinator.views import nodes_view
+from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.core.views import nodes_view
 from whesl.model.errors import RefusedError, UsageError
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 from whesl.rjms.hostlist import expand
 from whesl.wire import keys
 from whesl.wire.client import request
@@ -118,7 +118,7 @@ def _names(words: str) -> list[str]:
 
 
 def _tell(action: str, node: str, arguments: dict[str, str]) -> None:
-    from whesl.coordinator.start import ensure_running
+    from whesl.coordinator.client.start import ensure_running
 
     home = keys.home()
     ensure_running(home)

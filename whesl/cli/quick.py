@@ -132,13 +132,13 @@ def attempt(arguments: Sequence[str]) -> None:
     options = None if COMPLETING in os.environ else read(arguments)
     if options is None:
         return
-    from whesl.isolator import keeper, quick
+    from whesl.isolator.launch import fast_path, keeper
     from whesl.model.errors import WheslError
     from whesl.wire.home import explained
 
     options["no_own_node"] = not options.pop("own_node")
     try:
-        told = quick.prepare(options)
+        told = fast_path.prepare(options)
     except WheslError as error:
         sys.stderr.write(f"whesl: {error}\n")
         sys.exit(error.exit_code)

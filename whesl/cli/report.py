@@ -11,11 +11,11 @@ import msgspec
 from whesl.cli import candidates, listing
 from whesl.cli.display import Screen
 from whesl.model.errors import UsageError
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 from whesl.report import render
+from whesl.report.collection import Gathered, gather, known_workflows, latest
 from whesl.report.directories import task_directories
 from whesl.report.groups import ALONE, Wanted, grouped
-from whesl.report.happenings import Gathered, gather, known_workflows, latest
 from whesl.report.summary import POLL_INTERVAL, summarise
 from whesl.wire import keys
 

@@ -19,16 +19,17 @@ from rich.console import Console
 from rich.live import Live
 
 from whesl import esl, workflows
-from whesl.cli import display, unheard
-from whesl.cli.lost_starts import LostStarts
-from whesl.coordinator.start import begin, ensure_running
+from whesl.cli import display
+from whesl.coordinator.client import unregistered
+from whesl.coordinator.client.lost_starts import LostStarts
+from whesl.coordinator.client.start import begin, ensure_running
 from whesl.esl.spec import Spec
-from whesl.isolator.rulesfile import load_rules, located
+from whesl.isolator.launch.rules_file import load_rules, located
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
 from whesl.report import progress, render
-from whesl.report.feed import Feed
-from whesl.report.happenings import gather
+from whesl.report.collection import gather
+from whesl.report.live_records import Feed
 from whesl.report.summary import summarise
 from whesl.rjms import SCHEDULERS, scheduler
 from whesl.wire import keys
@@ -180,7 +181,7 @@ def run(
             try:
                 status = _watch(manager.start(ready.plan), home, ready.workflow, console)
             finally:
-                unheard.tell(home, ready.workflow, name, manager.submits(ready.plan))
+                unregistered.tell(home, ready.workflow, name, manager.submits(ready.plan))
     result = summarise(gather(home, ready.workflow.id))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())

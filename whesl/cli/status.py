@@ -16,15 +16,15 @@ from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.cli.watch import Watcher, cells, row
 from whesl.cli.watch import watch as follow
+from whesl.coordinator.client.observing import Known, known_state
+from whesl.coordinator.client.start import running
+from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
+from whesl.coordinator.core.views import status_view, unreachable_managers
 from whesl.coordinator.garbage import put_off
-from whesl.coordinator.hierarchy import AmbiguityError, resolve
-from whesl.coordinator.observing import Known, known_state
-from whesl.coordinator.start import running
-from whesl.coordinator.views import status_view, unreachable_managers
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
-from whesl.report.happenings import without_coordinator
-from whesl.report.screen import STYLES
+from whesl.report.collection import without_coordinator
+from whesl.report.terminal import STYLES
 from whesl.wire import keys
 
 _HEAD = ("task", "state", "attempt", "job", "nodes", "last exception", "reason")

@@ -13,14 +13,14 @@ import click
 from rich.live import Live
 
 from whesl.cli.display import Screen
-from whesl.coordinator.observing import Known, journal_file
-from whesl.coordinator.records import RecordError, apply
-from whesl.coordinator.state import State, TaskEntry
-from whesl.coordinator.views import status_view, task_view
+from whesl.coordinator.client.observing import Known, journal_file
+from whesl.coordinator.core.records import RecordError, apply
+from whesl.coordinator.core.state import State, TaskEntry
+from whesl.coordinator.core.views import status_view, task_view
 from whesl.journal import Journal, JournalError
-from whesl.model.signs import visible
-from whesl.report import progress, screen
-from whesl.report.happenings import happening
+from whesl.model.printable import visible
+from whesl.report import progress, terminal
+from whesl.report.collection import happening
 
 _TURN = 0.5
 _KEPT = 20
@@ -125,7 +125,7 @@ def _paint(watcher: Watcher, console: Screen) -> None:
             if news or console.size != size or time.monotonic() - painted >= _REPAINT:
                 size, painted = console.size, time.monotonic()
                 # The last line is the cursor's.
-                shown = screen.picture(
+                shown = terminal.picture(
                     watcher.view(),
                     tuple(watcher.said),
                     width=size.width,
@@ -173,7 +173,7 @@ def cells(task: dict[str, Any]) -> list[str]:
         state,
         str(task["attempt"] or "-"),
         task["job_id"] or "-",
-        screen.nodes(task["nodes"]) or "-",
+        terminal.nodes(task["nodes"]) or "-",
         raised or "-",
-        visible(screen.reason(task)) or "-",
+        visible(terminal.reason(task)) or "-",
     ]

@@ -8,11 +8,11 @@ import os
 import sys
 from typing import NoReturn
 
+from whesl.coordinator.client.start import ALREADY_RUNNING, BIND_VARIABLE, lock, lock_file
+from whesl.coordinator.core.state import Settings
 from whesl.coordinator.daemon import Daemon
+from whesl.coordinator.effects.ports import InstalledPorts
 from whesl.coordinator.metrics import address
-from whesl.coordinator.ports import InstalledPorts
-from whesl.coordinator.start import ALREADY_RUNNING, BIND_VARIABLE, lock, lock_file
-from whesl.coordinator.state import Settings
 from whesl.locking import locks
 from whesl.locking.guard import Guard
 from whesl.model import retry

@@ -23,10 +23,10 @@ import msgspec
 import zmq
 
 from whesl import __version__
-from whesl.coordinator import core, descriptors, garbage, views
-from whesl.coordinator.arriving import events_of
-from whesl.coordinator.calls import CALLS, Calls
-from whesl.coordinator.events import (
+from whesl.coordinator import file_limit, garbage
+from whesl.coordinator.batching import events_of
+from whesl.coordinator.core import machine, views
+from whesl.coordinator.core.events import (
     Command,
     Event,
     HeartbeatsArrived,
@@ -37,16 +37,17 @@ from whesl.coordinator.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.events import Journal as WriteDown
-from whesl.coordinator.figures import Figures
+from whesl.coordinator.core.events import Journal as WriteDown
+from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.figures import Figures
+from whesl.coordinator.core.state import Settings
+from whesl.coordinator.effects.calls import CALLS, Calls
+from whesl.coordinator.effects.ports import Ports
+from whesl.coordinator.effects.workers import Workers
 from whesl.coordinator.metrics import MetricsServer
-from whesl.coordinator.ports import Ports
-from whesl.coordinator.reopening import ORIGIN, reopen
-from whesl.coordinator.snapshots import Kept
-from whesl.coordinator.snapshotting import Snapshotter
-from whesl.coordinator.state import Settings
-from whesl.coordinator.telling import Untold
-from whesl.coordinator.workers import Workers
+from whesl.coordinator.storage.restore import ORIGIN, reopen
+from whesl.coordinator.storage.snapshot_schedule import Snapshotter
+from whesl.coordinator.storage.snapshots import Kept
 from whesl.journal import Clock, Journal, JournalError, snapshot
 from whesl.model import retry
 from whesl.model.errors import WheslError
@@ -148,7 +149,7 @@ class Daemon:
         self._journal_failed = False
         self._trouble = ""  # what is wrong with the journal now, for people
         self._needed = time.monotonic()
-        self._most_connections = descriptors.raise_limit()
+        self._most_connections = file_limit.raise_limit()
         self._full = False
         self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
         self._next_tick = 0.0
@@ -166,9 +167,9 @@ class Daemon:
         self._journal.append("coordinator-started", own, self._clock())
         avoid.publish(self._home, self._state.bad_nodes.values())
         LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
-        if self._most_connections < descriptors.FEW:
+        if self._most_connections < file_limit.FEW:
             most = self._most_connections
-            LOG.warning("at most %d isolators can be connected: %s", most, descriptors.advice(most))
+            LOG.warning("at most %d isolators can be connected: %s", most, file_limit.advice(most))
         self._listen_for_signals()
         poller = zmq.Poller()
         for watched in (*self._server.sockets, self._workers.fileno(), self._signals.fileno()):
@@ -285,7 +286,7 @@ class Daemon:
         records: list[tuple[str, dict[str, Any]]] = []
         commands: list[Command] = []
         for event, deliveries in events:
-            state, more = core.step(state, event, now)
+            state, more = machine.step(state, event, now)
             if not more:
                 continue
             own = [(command.kind, command.data) for command in more if isinstance(command, WriteDown)]
@@ -410,7 +411,7 @@ class Daemon:
         """Say so when no more isolators can be connected: those go on alone, and nothing is known of them."""
         connections, most = self._server.connections(), self._most_connections
         if connections >= most and not self._full:
-            LOG.error("%d connections, no more are possible: %s", connections, descriptors.advice(most))
+            LOG.error("%d connections, no more are possible: %s", connections, file_limit.advice(most))
         self._full = connections >= most
 
     def _publish(self) -> None:

@@ -39,7 +39,7 @@ from whesl.esl.spec import (
     Spec,
 )
 from whesl.model.evidence import Evidence
-from whesl.model.reach import Reach
+from whesl.model.recovered import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task, job_matches
 

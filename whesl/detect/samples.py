@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whesl.detect.matcher import compile_patterns
-from whesl.esl.samples import Note, Notes
 from whesl.esl.spec import HangDetection, LogDetection, Pattern, ProgressDetection, Spec
+from whesl.esl.tools.samples import Note, Notes
 
 
 @dataclass(frozen=True, slots=True)

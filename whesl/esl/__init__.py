@@ -32,9 +32,9 @@ def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Res
     Returns:
         The specification (None if there is an error) and the findings by position.
     """
-    from whesl.esl import checks, including
     from whesl.esl.diagnostics import Result
-    from whesl.esl.source import Source
+    from whesl.esl.language import checks, including
+    from whesl.esl.language.source import Source
 
     source = Source(text, file)
     if not source.readable:
@@ -75,7 +75,7 @@ def load_all(path: str | Path, workflow: Workflow | None = None) -> tuple[Spec, 
 
 def read_file(path: str | Path) -> bytes:
     """Return a file's bytes, no more than are needed to see that it is too large. Raises UsageError."""
-    from whesl.esl.source import MAX_BYTES
+    from whesl.esl.language.source import MAX_BYTES
 
     try:
         with Path(path).open("rb") as file:

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from whesl.isolator import taskdir
 from whesl.isolator.daemon import Daemon
-from whesl.isolator.guard import LockLostError
-from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.task import taskdir
+from whesl.isolator.task.lock_guard import LockLostError
+from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import locks
 from whesl.locking.guard import Guard
 from whesl.locking.locks import HeldError

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import zmq
 
-from whesl.isolator import core, guard, ownership, parting, processes, room, signposts, takeup, taskdir
-from whesl.isolator.attempts import UNKNOWN_EXIT, Attempt
-from whesl.isolator.events import (
+from whesl.isolator import resume, shutdown
+from whesl.isolator.core import machine
+from whesl.isolator.core.events import (
     AdoptAttempt,
     AttemptExited,
     AttemptNotStarted,
@@ -58,25 +58,28 @@ from whesl.isolator.events import (
     Tick,
     WriteReconfigure,
 )
-from whesl.isolator.news import News, matter
-from whesl.isolator.nodes import Nodes
-from whesl.isolator.outlook import Outlook
-from whesl.isolator.release import Release
-from whesl.isolator.skimming import Skimming
-from whesl.isolator.starting import Starter
-from whesl.isolator.state import Phase
-from whesl.isolator.steps import Steps
-from whesl.isolator.suspension import Doubted
-from whesl.isolator.taskdir import Job, TaskDir
+from whesl.isolator.core.state import Phase
+from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
+from whesl.isolator.launch.starter import Starter
+from whesl.isolator.nodes import processes
+from whesl.isolator.nodes.suspension import Doubted
+from whesl.isolator.nodes.task_nodes import Nodes
+from whesl.isolator.observe.fast_loop import Skimming
+from whesl.isolator.observe.manager_events import News, matter
+from whesl.isolator.observe.observer import Outlook
+from whesl.isolator.recovery_steps import Steps
+from whesl.isolator.task import disk_reserve, job_ownership, lock_guard, output_links, taskdir
+from whesl.isolator.task.job_release import Release
+from whesl.isolator.task.journal_writer import Records
+from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
-from whesl.isolator.writing import Records
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
 from whesl.locking.guard import Guard
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 from whesl.model.stoppage import Stoppage
 from whesl.rjms.port import Allocation
 from whesl.wire.messages import Control
@@ -132,7 +135,7 @@ class Daemon:
         self._records = Records(self._journal)
         self._told_trouble = ""
         self._clock = Clock()
-        self._state = takeup.state_of(self._journal, directory, job, self._clock)
+        self._state = resume.state_of(self._journal, directory, job, self._clock)
         self._worker = Worker()
         self._asker = Worker()
         self._starter = Starter(directory, job, allocation)
@@ -254,7 +257,7 @@ class Daemon:
 
     def _turn(self) -> None:
         if self._lock is not None and self._lock.lost:
-            guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
+            lock_guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         for call in (*self._worker.results(), *self._asker.results()):
             call()
         with contextlib.suppress(BlockingIOError):
@@ -347,7 +350,7 @@ class Daemon:
     def _step_core(self, event: Event) -> None:
         now = self._clock()
         before = self._state.phase
-        self._state, commands = core.step(self._state, event, now)
+        self._state, commands = machine.step(self._state, event, now)
         self._write([command for command in commands if isinstance(command, Journal)], now)
         if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
             self._tell_paused()
@@ -371,7 +374,7 @@ class Daemon:
         Raises LockLostError when the task is another isolator's by now.
         """
         if self._lock is not None and records and self._lock.look():
-            guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
+            lock_guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         if not self._records.write(records, now):
             self._alarm = min(self._alarm or now + 1.0, now + 1.0)
         if self._records.trouble != self._told_trouble:
@@ -386,7 +389,7 @@ class Daemon:
             self._take(result)
             self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
             self._feed(AttemptStarted(attempt=command.attempt, pid=result.pid, started=result.started))
-            room.hold(self._directory.path)
+            disk_reserve.hold(self._directory.path)
             self._watch_attempt(command)
 
         try:
@@ -471,7 +474,7 @@ class Daemon:
             self._client.send(command.message)
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
-        from whesl.isolator.asking import read_configuration  # loaded by the few who need it
+        from whesl.isolator.absent_coordinator import read_configuration  # loaded by the few who need it
 
         self._asker.submit(lambda: read_configuration(command.register), self._feed)
 
@@ -482,7 +485,7 @@ class Daemon:
         self._news.raise_on_job(command)
 
     def _forbid_requeue(self, _command: ForbidRequeue) -> None:
-        ownership.take_over(self._allocation)
+        job_ownership.take_over(self._allocation)
 
     def _say(self, command: Say) -> None:
         LOG.info("%s", command.text)
@@ -507,17 +510,17 @@ class Daemon:
         # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
         letting_go = threading.Thread(target=self._outlook.close, name="letting-go", daemon=True)
         letting_go.start()
-        notes = signposts.leave(self._job, self._state, self._told, os.environ, self._clock)
-        remark = parting.summarise(self._directory, self._job, self._state, self._told, notes)
+        notes = output_links.leave(self._job, self._state, self._told, os.environ, self._clock)
+        remark = shutdown.summarise(self._directory, self._job, self._state, self._told, notes)
         self._journal.close()
         self._news.finish()
         self._nodes.close()
-        gives = parting.may_give_back(finish, observe=self._job.setup.observe)
+        gives = shutdown.may_give_back(finish, observe=self._job.setup.observe)
         task = self._job.setup.task.id
         giving_back = Release(self._allocation, self._nodes.lost if gives else (), (task, remark))
         if self._client is not None:
-            parting.part(self._client)
-        parting.leave_result(self._directory, self._job, self._state, finish)
+            shutdown.part(self._client)
+        shutdown.leave_result(self._directory, self._job, self._state, finish)
         giving_back.wait()
         letting_go.join(LETTING_GO)
         self._worker.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.model.reach import Reach
+from whesl.model.recovered import Reach
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, tostring
 
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 
 Child = str | Element | None
 

@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import Raised, explain, shortened
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 from whesl.model.states import TaskState
-from whesl.report.happenings import Happening
+from whesl.report.collection import Happening
 from whesl.report.render import count
-from whesl.report.screen import STYLES
 from whesl.report.summary import Report
+from whesl.report.terminal import STYLES
 
 _LINE = 140
 _ROWS = 24

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import LastLines, explain, shortened
-from whesl.model.signs import visible
+from whesl.model.printable import visible
 from whesl.report.exceptions import ExceptionRow
 from whesl.report.summary import Report, TaskRow
 

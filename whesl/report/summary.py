@@ -1,6 +1,6 @@
 """From records to a report. Pure: the happenings of a workflow in, what is printed out.
 
-What resubmission would have cost, for one exception that was recovered (``whesl.model.reach``; seconds)::
+What resubmission would have cost, for one exception that was recovered (``whesl.model.recovered``; seconds)::
 
     resubmission = queue wait + poll interval + lost work
     in place     = time from raised to relaunched + lost work
@@ -26,10 +26,10 @@ from whesl.model.decoding import FOREIGN
 from whesl.model.evidence import Evidence, LastLines, Raised, kept
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
+from whesl.report.collection import Gathered, Happening
 from whesl.report.directories import TaskDirectory
 from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
 from whesl.report.groups import ALONE, Group, grouped
-from whesl.report.happenings import Gathered, Happening
 
 POLL_INTERVAL = 60.0
 _SECONDS_PER_HOUR = 3600.0

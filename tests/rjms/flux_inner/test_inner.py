@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from tests.conftest import need_flux, need_slurm
-from whesl.isolator.taskdir import TaskDir
+from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.rjms.flux.inner import InnerFlux
 from whesl.testing.slurmbed import SlurmBed

@@ -9,7 +9,7 @@ import resource
 from pathlib import Path
 
 from whesl.cli.probes.findings import Finding, State
-from whesl.coordinator import descriptors
+from whesl.coordinator import file_limit
 from whesl.model.errors import UsageError
 from whesl.wire.ports import PORTS_VARIABLE, allowed
 
@@ -30,15 +30,15 @@ def open_files() -> list[Finding]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
         return [Finding(group=GROUP, name="open files", state=State.OK, detail="no limit")]
-    most = max(hard - descriptors.RESERVED, 0)
-    few = most < descriptors.FEW
+    most = max(hard - file_limit.RESERVED, 0)
+    few = most < file_limit.FEW
     return [
         Finding(
             group=GROUP,
             name="open files",
             state=State.WARN if few else State.OK,
             detail=f"at most {hard}: a coordinator serves {most} running tasks at once",
-            advice=descriptors.advice(most) if few else "",
+            advice=file_limit.advice(most) if few else "",
         )
     ]
 

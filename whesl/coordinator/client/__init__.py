@@ -1,0 +1,1 @@
+"""What others do about the coordinator: start it, ask it, tell it of lost and unregistered tasks."""

@@ -1,0 +1,1 @@
+"""The coordinator's core: pure. ``machine.step(state, event, now) -> (state, commands)``."""

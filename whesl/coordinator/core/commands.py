@@ -1,0 +1,175 @@
+"""What people tell the coordinator: register a workflow, resume, pause, cancel, nodes, stop.
+
+Every command has an id: told twice, it is done once and answered twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.coordinator.core import escalation
+from whesl.coordinator.core.events import Stop
+from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
+from whesl.coordinator.core.state import TaskEntry
+from whesl.coordinator.core.transition import Transition
+from whesl.esl.spec import Spec
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import BadNode
+from whesl.wire.messages import Command, Control, RegisterWorkflow, Reply
+
+DEFAULT_HOURS = 24.0
+MOST_HOURS = 24.0 * 365
+_PAUSABLE = frozenset({TaskState.RUNNING, TaskState.UNOBSERVED})
+
+
+class _RefusalError(Exception):
+    """A command cannot be carried out; the text says why, ``candidates`` what was perhaps meant."""
+
+    def __init__(self, message: str, candidates: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+
+
+def on_register_workflow(transition: Transition, peer: str, message: RegisterWorkflow) -> None:
+    """A workflow is about to run; told again, it is the same."""
+    try:
+        spec = msgspec.json.decode(message.spec, type=Spec)
+    except UNDECODABLE as error:
+        transition.send(peer, Reply(ok=False, error=f"the specification is not valid: {error}"))
+        return
+    known = transition.state.workflows.get(message.workflow.id)
+    told = (message.workflow, spec, message.rjms, message.observe, message.environment)
+    if known is None or told != (
+        known.workflow,
+        known.spec,
+        known.rjms,
+        known.observe,
+        known.environment,
+    ):
+        transition.record(
+            "workflow",
+            workflow=message.workflow,
+            spec=spec,
+            rjms=message.rjms,
+            observe=message.observe,
+            environment=message.environment,
+        )
+        transition.say(f"workflow {message.workflow.id}: {len(message.workflow.tasks)} tasks")
+    transition.send(peer, Reply(ok=True))
+
+
+def on_command(transition: Transition, peer: str, message: Command) -> None:
+    """Carry a person's command out, once for its id, and answer."""
+    if message.id in transition.state.commands:
+        error = transition.state.commands[message.id]
+        transition.send(peer, Reply(ok=not error, error=error))
+        return
+    body: dict[str, Any] = {}
+    error = ""
+    try:
+        body = _carry_out(transition, message)
+    except _RefusalError as refused:
+        error = str(refused)
+        body = {"candidates": refused.candidates}
+    transition.record("command", id=message.id, action=message.action, target=message.target, error=error)
+    transition.send(peer, Reply(ok=not error, error=error, body=msgspec.json.encode(body)))
+
+
+def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:
+    if message.action in ("resume", "pause", "cancel"):
+        return _control(transition, message)
+    if message.action == "add-node":
+        return _add_node(transition, message)
+    if message.action == "forget-node":
+        if message.target not in transition.state.bad_nodes:
+            known = tuple(sorted(transition.state.bad_nodes))
+            raise _RefusalError(f"node {message.target!r} is not in the memory of bad nodes", known)
+        transition.record("node-forgotten", node=message.target)
+        return {"node": message.target}
+    if message.action == "job-ended":
+        return _job_ended(transition, message)
+    if message.action == "stop":
+        transition.do(Stop())
+        return {}
+    raise _RefusalError(f"there is no command {message.action!r}")
+
+
+def _control(transition: Transition, message: Command) -> dict[str, Any]:
+    try:
+        entry = transition.state.tasks[resolve(transition.state.tasks, message.target)]
+    except AmbiguityError as error:
+        raise _RefusalError(str(error), error.candidates) from None
+    action = message.action
+    if entry.state.final:
+        raise _RefusalError(f"{entry.id} has ended: it is {entry.state.value}")
+    if action == "resume" and entry.state is not TaskState.PAUSED:
+        raise _RefusalError(f"{entry.id} is {entry.state.value}, not paused")
+    if action == "pause" and entry.state not in _PAUSABLE:
+        raise _RefusalError(f"{entry.id} is {entry.state.value}; only a running task can be paused")
+    transition.record("control", id=message.id, task=entry.id, action=action)
+    if entry.claim:
+        transition.send(entry.peer, Control(task=entry.alias or entry.id, id=message.id, action=action))
+    if action == "cancel" and not (entry.claim and entry.state is not TaskState.UNOBSERVED):
+        _cancel_alone(transition, entry, message.id)
+    return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}
+
+
+def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> None:
+    """Cancel a task whose isolator cannot be told: it has not started, or it is silent."""
+    transition.record("control-done", id=control, task=entry.id)
+    transition.record(
+        "finished",
+        task=entry.id,
+        state=TaskState.CANCELLED,
+        exit_code=-1,
+        attempts=entry.attempt,
+        reason="cancelled by a person",
+        told_by="coordinator",
+    )
+    escalation.cancel_job(transition, entry)
+
+
+def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
+    """Take what the scheduler said of a job whose isolator was never heard; others are asked about here."""
+    entry = transition.state.tasks.get(message.target)
+    if entry is None:
+        raise _RefusalError(f"there is no task {message.target!r}")
+    if entry.claim or entry.state.final:
+        return {"task": entry.id, "state": entry.state.value}
+    given = message.arguments
+    try:
+        state, code = JobState(given.get("state", "")), int(given.get("exit_code", "-1"))
+    except ValueError as error:
+        raise _RefusalError(f"the end of a job could not be read: {error}") from None
+    if not state.ended:
+        raise _RefusalError(f"a job that is {state.value} has not ended")
+    escalation.ended_unheard(
+        transition, entry, given.get("job", ""), state, given.get("word", state.value), code
+    )
+    return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}
+
+
+def _add_node(transition: Transition, message: Command) -> dict[str, Any]:
+    try:
+        hours = float(message.arguments.get("hours", DEFAULT_HOURS))
+    except ValueError:
+        hours = 0.0
+    if not 0.0 < hours <= MOST_HOURS:
+        raise _RefusalError(f"hours have to be between 0 and {MOST_HOURS:g}")
+    if not message.target:
+        raise _RefusalError("no node was named")
+    bad = BadNode(
+        node=message.target,
+        reason=message.arguments.get("reason", "") or "no reason given",
+        task="",
+        time=transition.now,
+        expires=transition.now + hours * 3600.0,
+        source="user",
+        chosen=True,
+    )
+    transition.record("bad-node", bad_node=bad)
+    body: dict[str, Any] = msgspec.to_builtins(bad)
+    return body

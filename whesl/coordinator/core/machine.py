@@ -1,0 +1,246 @@
+"""The coordinator's core: ``step(state, event, now) -> (state, commands)``, without any I/O.
+
+``records.rebuild`` gives the state that a journal describes; the first event of a daemon is ``Started``,
+whose commands take up whatever was under way. Everything may be sent again: receivers recognise repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from whesl.coordinator.core import admission, clocks, commands, configuration, escalation, recovery
+from whesl.coordinator.core.events import (
+    Arrived,
+    CancelJob,
+    Command,
+    Event,
+    HeartbeatsArrived,
+    JobCancelled,
+    JobSeen,
+    RequeueAllowed,
+    RequeueAsked,
+    RequeueEnded,
+    Started,
+    StepEnded,
+    Tick,
+)
+from whesl.coordinator.core.persistent_map import Map
+from whesl.coordinator.core.state import State, TaskEntry
+from whesl.coordinator.core.transition import Transition
+from whesl.model.evidence import Raised
+from whesl.model.states import NodeState, TaskState
+from whesl.wire.messages import (
+    Command as PersonsCommand,
+)
+from whesl.wire.messages import (
+    Escalate,
+    Finished,
+    Heartbeat,
+    NodeSuspect,
+    RecoveryDone,
+    RecoveryRequest,
+    Register,
+    RegisterWorkflow,
+    Report,
+)
+
+__all__ = ["step"]
+
+
+def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
+    """Return the state after an event, and what has to be done, in order.
+
+    Args:
+        state: the present state.
+        event: what happened.
+        now: seconds since the epoch.
+    """
+    transition = Transition(state, now)
+    _HANDLERS[type(event)](transition, event)
+    return transition.state, transition.commands
+
+
+def _on_started(transition: Transition, _event: Started) -> None:
+    """Take up what a coordinator before this one left: nothing is decided anew, only continued."""
+    transition.volatile(started=transition.now)
+    live = [transition.state.tasks[task] for task in transition.state.live]
+    configuration.tell_again(transition, live)
+    for entry in live:
+        admission.welcome(transition, entry)
+    for known in list(transition.state.recoveries.values()):
+        # An older claim's order may bear the same name: its successor numbers its exceptions anew.
+        order = escalation.pending_requeue(transition, transition.state.tasks[known.task])
+        if order is None or order.recovery != known.id:
+            recovery.advance(transition, known.id)
+    for order in list(transition.state.requeues.values()):
+        escalation.pursue(transition, order)
+    for job_id in transition.state.cancels:
+        _cancel(transition, job_id)
+
+
+def _cancel(transition: Transition, job_id: str) -> None:
+    """Ask again for the end of a job. Its task may have another job by now, which is not to be ended."""
+    entry = transition.state.tasks[transition.state.cancels[job_id]]
+    transition.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=job_id))
+
+
+def _on_arrived(transition: Transition, event: Arrived) -> None:
+    message = event.message
+    handler = _MESSAGES.get(type(message))
+    if handler is None:
+        transition.say(f"a message of kind {type(message).__name__} from {event.peer} was not expected")
+        return
+    entry = _owner(transition, event.peer, message)
+    if entry is not None:
+        admission.heard(transition, (entry.id,))
+    handler(transition, event.peer, message)
+
+
+def _owner(transition: Transition, peer: str, message: Any) -> TaskEntry | None:
+    """Return the task that a message's sender owns, None for all others."""
+    parts = (message, getattr(message, "raised", None), getattr(message, "bad_node", None))
+    names = (getattr(part, "task", None) for part in parts)
+    name = next((name for name in names if isinstance(name, str)), None)
+    entry = transition.task(name) if name is not None else None
+    return entry if entry is not None and entry.peer == peer else None
+
+
+def _on_heartbeats(transition: Transition, event: HeartbeatsArrived) -> None:
+    owned = [
+        (entry.id, beat)
+        for peer, beat in event.beats
+        if (entry := transition.task(beat.task)) is not None and entry.peer == peer
+    ]
+    admission.heard(transition, [task for task, _ in owned])
+    for task, beat in owned:
+        _on_heartbeat(transition, transition.state.tasks[task], beat)
+
+
+def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) -> None:
+    if not entry.live or message.attempt < entry.attempt:
+        return
+    clocks.note(transition, entry, message.time)
+    if escalation.pending_requeue(transition, entry) is not None:
+        return
+    said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
+    if said.final or (said is entry.state and message.attempt == entry.attempt):
+        return
+    transition.record("state", task=entry.id, state=said, attempt=message.attempt, said=message.time)
+
+
+def _on_report(transition: Transition, peer: str, message: Report) -> None:
+    entry = transition.task(message.task)
+    current = entry is None or (entry.peer == peer and escalation.pending_requeue(transition, entry) is None)
+    transition.record(
+        "report",
+        task=entry.id if entry else message.task,
+        kind=message.kind,
+        time=message.time,
+        data=message.data,
+        current=current,
+    )
+    if entry is None:
+        return
+    control = message.data.get("id")
+    if message.kind == "control" and isinstance(control, str) and control in transition.state.controls:
+        transition.record("control-done", id=control, task=entry.id)
+    if message.kind == "node" and message.data.get("state") == NodeState.DOWN and current:
+        escalation.prepare(transition, entry)
+    if message.kind == "raised":
+        try:
+            raised = msgspec.convert(message.data.get("raised"), Raised)
+        except msgspec.ValidationError:
+            transition.say(f"{entry.id}: a report of an exception could not be read")
+            return
+        recovery.on_raised(transition, entry, raised, peer)
+
+
+def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
+    entry = transition.task(message.task)
+    if entry is None or entry.state.final or entry.outdated(peer, message.claim):
+        return
+    order = escalation.pending_requeue(transition, entry)
+    if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
+        # Its isolator was ended by the very requeue that is under way, or has left for it.
+        if not entry.parted:
+            transition.record("parted", task=entry.id, state=message.state, exit_code=message.exit_code)
+        return
+    state = message.state if message.state.final else TaskState.FAILED
+    for control in [control for control in transition.state.controls.values() if control.task == entry.id]:
+        transition.record("control-done", id=control.id, task=entry.id)
+    transition.record(
+        "finished",
+        task=entry.id,
+        state=state,
+        exit_code=message.exit_code,
+        attempts=message.attempts,
+        reason=entry.reason,
+        told_by="isolator",
+        peer=peer,
+    )
+    for known in transition.state.recoveries_of(entry.id):
+        if not known.closed:
+            transition.record("closed", recovery=known.id, task=entry.id, outcome=state.value)
+    transition.say(f"{entry.id}: {state.value}, exit status {message.exit_code}, {message.attempts} attempts")
+
+
+def _on_node(transition: Transition, _peer: str, message: NodeSuspect) -> None:
+    bad = message.bad_node
+    entry = transition.task(bad.task)
+    if entry is not None and entry.behind:
+        moved = {"time": bad.time + entry.behind, "expires": bad.expires + entry.behind}
+        bad = msgspec.structs.replace(bad, **moved)
+    known = transition.state.bad_nodes.get(bad.node)
+    if known is None or known.time < bad.time:
+        transition.record("bad-node", bad_node=bad, task=bad.task)
+        transition.say(f"node {bad.node} is bad: {bad.reason}")
+
+
+def _on_tick(transition: Transition, _event: Tick) -> None:
+    volatile = transition.state.volatile
+    due = [key for key, at in volatile.retry_at.items() if at <= transition.now]
+    if due:
+        transition.volatile(
+            retry_at=Map((key, at) for key, at in volatile.retry_at.items() if at > transition.now)
+        )
+    for key in due:
+        if key in transition.state.recoveries:
+            recovery.advance(transition, key)
+        elif key in transition.state.requeues:
+            escalation.pursue(transition, transition.state.requeues[key])
+        elif key.removeprefix("allow ") in transition.state.tasks:
+            escalation.prepare(transition, transition.state.tasks[key.removeprefix("allow ")])
+        elif key.removeprefix("cancel ") in transition.state.cancels:
+            _cancel(transition, key.removeprefix("cancel "))
+    escalation.watch(transition)
+
+
+_MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
+    Register: admission.on_register,
+    Heartbeat: lambda transition, peer, beat: _on_heartbeats(
+        transition, HeartbeatsArrived(beats=((peer, beat),))
+    ),
+    Report: _on_report,
+    RecoveryRequest: recovery.on_request,
+    RecoveryDone: recovery.on_done,
+    Escalate: recovery.on_escalate,
+    Finished: _on_finished,
+    NodeSuspect: _on_node,
+    RegisterWorkflow: commands.on_register_workflow,
+    PersonsCommand: commands.on_command,
+}
+_HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
+    Started: _on_started,
+    Arrived: _on_arrived,
+    HeartbeatsArrived: _on_heartbeats,
+    StepEnded: recovery.on_step_ended,
+    JobSeen: escalation.on_job_seen,
+    RequeueAsked: escalation.on_requeue_asked,
+    RequeueEnded: recovery.on_requeue_ended,
+    RequeueAllowed: escalation.on_requeue_allowed,
+    JobCancelled: escalation.on_job_cancelled,
+    Tick: _on_tick,
+}

@@ -1,0 +1,306 @@
+"""Recoveries with steps of the coordinator's own: asked for, planned, done one by one, granted, closed.
+
+Each function takes the transition, writes down what it decides, and asks for what follows; all of them may be
+called again with the same news, since they start from the written state.
+"""
+
+from __future__ import annotations
+
+from whesl.coordinator.core import escalation
+from whesl.coordinator.core.configuration import apply_changes, configure, configure_by_change, upon_present
+from whesl.coordinator.core.counting import counted
+from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
+from whesl.coordinator.core.hierarchy import dependents, says_something
+from whesl.coordinator.core.planning import exception_of, own_steps
+from whesl.coordinator.core.state import OwnStep, Recovery, TaskEntry
+from whesl.coordinator.core.transition import Transition
+from whesl.esl.spec import Level
+from whesl.model.evidence import Raised
+from whesl.operations.plan import RecoveryError
+from whesl.wire.messages import Escalate, RecoveryDone, RecoveryGrant, RecoveryRequest
+
+_WENT_ON = ("relaunched", "skipped")
+
+
+def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> None:
+    """An isolator waits for the coordinator's part; the same request again is only answered again."""
+    raised = message.raised
+    entry = transition.task(raised.task)
+    if entry is None or entry.state.final or entry.outdated(peer, message.claim):
+        return
+    key = f"{entry.id}#{raised.ordinal}"
+    known = transition.state.recoveries.get(key)
+    if known is None or known.raised.time != raised.time:
+        # Of another claim whose exceptions had the same numbers, where a new one's registration is late.
+        begin(transition, entry, raised, counted(transition, raised), key=key, origin="request", peer=peer)
+    elif known.granted:
+        send_grant(transition, known, peer)
+
+
+def on_raised(transition: Transition, entry: TaskEntry, raised: Raised, peer: str) -> None:
+    """A task's own exception was raised: together with those of other tasks it may be another one.
+
+    One that asks for the coordinator is counted when it asks. The registration of the ``peer`` that told of
+    it may come later, and must not forget what begins here.
+    """
+    workflow = transition.state.workflows.get(entry.workflow)
+    described = exception_of(workflow.spec if workflow else None, raised.exception)
+    if workflow is None or described is None or described.level is Level.WORKFLOW_LEVEL:
+        return
+    became = counted(transition, raised)
+    if became != raised.exception and not workflow.observe:
+        key = f"{entry.id}#{raised.ordinal}!{became}"
+        begin(transition, entry, raised, became, key=key, origin="counted", peer=peer)
+
+
+def begin(
+    transition: Transition,
+    entry: TaskEntry,
+    raised: Raised,
+    exception: str,
+    *,
+    key: str,
+    origin: str,
+    peer: str = "",
+    reason: str = "",
+) -> None:
+    """Plan the coordinator's steps of a recovery, write them down, and start with the first."""
+    for other in transition.state.recoveries_of(entry.id):
+        older = other.raised.ordinal < raised.ordinal
+        if older and other.origin == "request" and not other.closed:
+            transition.record("closed", recovery=other.id, task=entry.id, outcome="superseded")
+    steps: tuple[OwnStep, ...] = ()
+    refused = ""
+    workflow = transition.state.workflows.get(entry.workflow)
+    if workflow is not None and workflow.spec is not None and exception:
+        try:
+            steps = own_steps(workflow.spec, raised, exception, entry)
+        except RecoveryError as error:
+            refused = error.message
+    transition.record(
+        "requested",
+        recovery=key,
+        task=entry.id,
+        ordinal=raised.ordinal,
+        raised=raised,
+        exception=exception,
+        origin=origin,
+        peer=peer,
+        reason=reason,
+        steps=steps,
+        refused=refused,
+    )
+    became = f", which is {exception} for the workflow" if exception not in ("", raised.exception) else ""
+    transition.say(
+        f"{entry.id}: {raised.exception}{became} ({origin}): {len(steps)} steps of the coordinator's own"
+    )
+    advance(transition, key)
+
+
+def advance(transition: Transition, key: str) -> None:
+    """Do the next thing of a recovery: a step, or what comes after the last one."""
+    recovery = transition.state.recoveries[key]
+    if not recovery.open:
+        return
+    if recovery.refused or recovery.done >= len(recovery.steps):
+        _conclude(transition, recovery)
+        return
+    if recovery.begun <= recovery.done:
+        transition.record(
+            "step-begun",
+            recovery=key,
+            task=recovery.task,
+            ordinal=recovery.raised.ordinal,
+            index=recovery.done,
+            step=recovery.steps[recovery.done].name,
+        )
+    transition.do(RunStep(recovery=key, index=recovery.done))
+
+
+def on_step_ended(transition: Transition, event: StepEnded) -> None:
+    """A step ended; repeats, and steps of a recovery that was closed meanwhile, change nothing."""
+    recovery = transition.state.recoveries.get(event.recovery)
+    if recovery is None or not recovery.open or event.index != recovery.done:
+        return
+    name = recovery.steps[event.index].name
+    if event.outcome == "later" and transition.now - recovery.time < transition.state.settings.step_limit:
+        transition.say(f"{recovery.task}: {name}: {event.note}; trying again")
+        transition.wait_to_retry(recovery.id)
+        return
+    transition.retry_over(recovery.id)
+    for bad in event.bad_nodes:
+        transition.record("bad-node", bad_node=bad, task=recovery.task)
+    about = {
+        "recovery": recovery.id,
+        "task": recovery.task,
+        "ordinal": recovery.raised.ordinal,
+        "index": event.index,
+        "step": name,
+        "note": event.note,
+    }
+    if event.outcome in ("continue", "requeue"):
+        transition.record(
+            "step-done",
+            **about,
+            outcome=event.outcome,
+            configuration=event.configuration,
+            dependents=event.dependents,
+            others=event.others,
+            bases=event.bases,
+            signal=event.signal,
+        )
+    else:
+        transition.record("step-failed", **about)
+        transition.say(f"{recovery.task}: {name} failed: {event.note}")
+    advance(transition, recovery.id)
+
+
+def _conclude(transition: Transition, recovery: Recovery) -> None:
+    if recovery.origin in ("escalation", "lost"):
+        escalation.decide(transition, recovery)
+    elif recovery.requeue and not recovery.refused:
+        if not escalation.order_requeue(transition, recovery.task, recovery.exception, recovery.id):
+            refuse(transition, recovery.id, escalation.SPENT)
+    elif recovery.origin == "request":
+        grant(transition, recovery)
+    else:
+        apply_changes(transition, recovery)
+        transition.record(
+            "closed",
+            recovery=recovery.id,
+            task=recovery.task,
+            outcome="failed" if recovery.refused else "done",
+            reason=recovery.refused,
+        )
+
+
+def refuse(transition: Transition, key: str, reason: str) -> None:
+    """The coordinator's part cannot be done: who waits for it is told."""
+    recovery = transition.state.recoveries[key]
+    index = max(recovery.done - 1, 0)
+    transition.record(
+        "step-failed",
+        recovery=key,
+        task=recovery.task,
+        ordinal=recovery.raised.ordinal,
+        index=index,
+        step=recovery.steps[index].name if recovery.steps else "",
+        note=reason,
+    )
+    advance(transition, key)
+
+
+def grant(transition: Transition, recovery: Recovery) -> None:
+    """The coordinator's part is done, or refused: now it is the isolator's transition."""
+    if recovery.configuration is not None and not recovery.refused:
+        new = upon_present(transition, recovery, {recovery.task: recovery.configuration})
+        configure(transition, new, because=recovery.id, tell=False)
+    transition.record(
+        "granted",
+        recovery=recovery.id,
+        task=recovery.task,
+        ordinal=recovery.raised.ordinal,
+        exception=recovery.exception,
+        refused=recovery.refused,
+    )
+    entry = transition.state.tasks[recovery.task]
+    send_grant(transition, transition.state.recoveries[recovery.id], entry.peer or recovery.peer)
+
+
+def send_grant(transition: Transition, recovery: Recovery, peer: str) -> None:
+    """Tell an isolator (again) that it may go on."""
+    entry = transition.state.tasks[recovery.task]
+    transition.send(
+        peer,
+        RecoveryGrant(
+            task=recovery.raised.task,
+            ordinal=recovery.raised.ordinal,
+            configuration=entry.configuration,
+            refused=recovery.refused,
+            transformed=recovery.exception if recovery.exception != recovery.raised.exception else "",
+        ),
+    )
+
+
+def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
+    """A recovery ended; dependents are told once, whatever is repeated."""
+    entry = transition.task(message.task)
+    if entry is None or entry.outdated(peer, message.claim):
+        return
+    known = entry.outcomes.get(message.ordinal)
+    same = known is not None and known.raised == message.raised
+    if known is not None and same and (known.word != "paused" or known.word == message.outcome):
+        return
+    transition.record(
+        "recovery-done",
+        task=entry.id,
+        ordinal=message.ordinal,
+        raised=message.raised,
+        exception=message.exception,
+        outcome=message.outcome,
+        seconds=message.seconds,
+    )
+    if message.outcome not in _WENT_ON:
+        return
+    recovery = transition.state.recoveries.get(f"{entry.id}#{message.ordinal}")
+    changes = {}
+    if says_something(message.dependents_map):
+        changes = dict.fromkeys(dependents(transition.state, entry.id), message.dependents_map)
+        configure_by_change(transition, changes, because=message.exception, signal=message.signal)
+    if recovery is not None and message.raised in (0.0, recovery.raised.time):
+        apply_changes(transition, recovery, own=False)
+
+
+def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
+    """An isolator gives a decision up; the same message again is only answered again."""
+    raised = message.raised
+    entry = transition.task(raised.task)
+    if entry is None or entry.state.final or entry.outdated(peer, message.claim):
+        return
+    key = f"{entry.id}#{raised.ordinal}!escalated"
+    known = transition.state.recoveries.get(key)
+    if known is not None and known.raised.time == raised.time:
+        if known.decision:
+            escalation.send_decision(transition, known, peer)
+        return
+    became = counted(transition, raised)
+    workflow = transition.state.workflows.get(entry.workflow)
+    higher = message.escalate_to or (became if became != raised.exception else "")
+    chain = (*raised.transformed_from, raised.exception)
+    if exception_of(workflow.spec if workflow else None, higher) is None or higher in chain:
+        higher = ""
+    begin(transition, entry, raised, higher, key=key, origin="escalation", peer=peer, reason=message.reason)
+
+
+def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
+    """The scheduler took the order, refused it, or could not be asked."""
+    order = transition.state.requeues.get(event.token)
+    if order is None or order.status not in ("decided", "begun"):
+        return
+    if event.outcome == "later":
+        transition.say(f"{order.task}: job {order.job_id}: {event.reason}; trying again")
+        transition.wait_to_retry(order.token)
+        return
+    transition.retry_over(order.token)
+    transition.record(
+        "requeue-done", token=order.token, task=order.task, outcome=event.outcome, reason=event.reason
+    )
+    recovery = transition.state.recoveries.get(order.recovery)
+    if event.outcome == "done":
+        transition.say(f"{order.task}: job {order.job_id} runs again under the same id")
+        if recovery is not None:
+            apply_changes(transition, recovery)
+            if recovery.origin == "escalation":
+                escalation.settle(transition, recovery, "requeue", order.because)
+            else:
+                transition.record("closed", recovery=recovery.id, task=order.task, outcome="requeued")
+        return
+    reason = f"the scheduler refused to run job {order.job_id} again: {event.reason}"
+    transition.say(f"{order.task}: {reason}")
+    entry = transition.state.tasks[order.task]
+    if recovery is None or entry.parted:
+        escalation.give_up(transition, entry, reason)
+    elif recovery.origin == "escalation":
+        escalation.settle(transition, recovery, "fail", reason)
+    else:
+        refuse(transition, recovery.id, reason)

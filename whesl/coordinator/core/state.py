@@ -1,0 +1,270 @@
+"""The coordinator's state. Pure.
+
+What has to outlive the coordinator changes through ``records.apply`` alone: the core writes a record and
+applies it, a restarted coordinator applies the same records in the same order. ``Volatile`` may be forgotten.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.coordinator.core.persistent_map import Map
+from whesl.detect.transform import History
+from whesl.esl.spec import RecoveryStep, Spec
+from whesl.model.evidence import Raised
+from whesl.model.states import TaskState
+from whesl.model.workflow import BadNode, Configuration, Workflow
+
+KEPT_COMMANDS = 1000
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Times in seconds. ``requeues``: how often one job may be run again, over all reasons."""
+
+    heartbeat: float = 5.0
+    misses: int = 3
+    look: float = 10.0
+    first_retry: float = 1.0
+    last_retry: float = 20.0
+    step_limit: float = 100.0
+    requeues: int = 1
+
+    @property
+    def doubt(self) -> float:
+        """After which a heartbeat was surely missed."""
+        return self.heartbeat * 1.5
+
+    @property
+    def silence(self) -> float:
+        """After which a task counts as unobserved."""
+        return self.heartbeat * self.misses
+
+
+class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered workflow. ``counted`` are the exceptions (``numbered``) already in ``history``."""
+
+    workflow: Workflow
+    spec: Spec | None = None
+    rjms: str = ""
+    observe: bool = False
+    environment: dict[str, str] = {}  # which cluster its jobs run on
+    time: float = 0.0
+    history: History = History()
+    counted: Map[str, None] = Map()
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How the recovery from a numbered exception ended. ``raised``: which one of that number it was."""
+
+    word: str
+    raised: float = 0.0
+
+
+class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task as the coordinator knows it. ``configuration`` is what the coordinator adds to the task's own.
+
+    ``claim`` owns the task, in its ``run``; ``fenced`` claims never do again. ``alias`` is what its isolator
+    calls it, where that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is
+    when, by its isolator's clock, its state was last told of; ``behind``: how far that clock is behind the
+    coordinator's. ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says
+    of the silent task that its job has ended; 0: no such thing. ``cluster`` says where its job runs, where no
+    registered workflow does.
+    """
+
+    id: str
+    workflow: str
+    step: str
+    instance: str = ""
+    workspace: str = ""
+    alias: str = ""
+    state: TaskState = TaskState.REGISTERED
+    state_time: float = 0.0
+    started: float = 0.0  # when it was registered first since it ended last
+    said: float = 0.0
+    behind: float = 0.0
+    quiet: float = 0.0
+    over: float = 0.0
+    attempt: int = 0
+    claim: str = ""
+    run: str = ""
+    fenced: tuple[str, ...] = ()
+    fenced_peers: tuple[str, ...] = ()
+    peer: str = ""
+    rjms: str = ""
+    job_id: str = ""
+    cluster: dict[str, str] = {}
+    nodes: tuple[str, ...] = ()
+    configuration: Configuration = Configuration()
+    signal: int = 0  # to be sent with the present configuration
+    parted: str = ""  # its isolator has left while the job is to run again: how it said it ended
+    exit_code: int | None = None
+    reason: str = ""
+    trouble: str = ""  # what is wrong with its isolator's journal
+    told_by: str = ""
+    exception: str = ""
+    exception_time: float = 0.0
+    exceptions: int = 0
+    recovered: int = 0
+    outcomes: dict[int, Outcome] = {}
+    cancelled: bool = False
+
+    def ours(self, time: float, now: float) -> float:
+        """Return a time that its isolator said by the coordinator's clock; nothing happens later than now."""
+        return min(time + self.behind, now)
+
+    def outdated(self, peer: str, claim: str) -> bool:
+        """Whether words come from a claim that was replaced; a late one may never have registered."""
+        return peer in self.fenced_peers or claim in self.fenced
+
+    def of_another_run(self, claim: str, run: str) -> bool:
+        """Whether who registers is not the present owner: another claim, or a later job of the same id."""
+        return claim != self.claim or (self.state.final and bool(self.run) and run not in ("", self.run))
+
+    @property
+    def live(self) -> bool:
+        """Whether an isolator owns it and it has not ended."""
+        return bool(self.claim) and not self.state.final and self.state is not TaskState.REGISTERED
+
+
+def numbered(task: str, ordinal: int, raised: float) -> str:
+    """Return the name of one exception: a later run of its task may begin to number from 1 again."""
+    return f"{task}#{ordinal}@{raised!r}"
+
+
+class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the coordinator's steps, with captures filled in. ``suspect`` is set for NODE steps."""
+
+    step: RecoveryStep
+    handler: str | None = None
+    suspect: str = ""
+    because: str = ""
+    level: int = 0
+
+    @property
+    def name(self) -> str:
+        """As the specification spells it."""
+        step = self.step
+        return f"{step.entity.value} {step.resource.value}.{step.operation.value}"
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """A recovery with steps of the coordinator's own.
+
+    ``origin``: request (an isolator waits for the grant), escalation (an isolator waits for a decision),
+    counted (exceptions of several tasks together became this one: nobody waits), lost (nobody is left to).
+    ``exception`` is what is handled; it differs from ``raised.exception`` after a transformation.
+    ``configuration``, ``dependents`` and ``others`` collect what its steps changed; ``bases`` are the tasks'
+    configurations from before, since others may change them until the recovery's own changes come into force.
+    """
+
+    id: str
+    task: str
+    raised: Raised
+    exception: str
+    origin: str
+    peer: str = ""
+    reason: str = ""
+    steps: tuple[OwnStep, ...] = ()
+    begun: int = 0
+    done: int = 0
+    time: float = 0.0
+    refused: str = ""
+    granted: bool = False
+    requeue: bool = False
+    decision: str = ""
+    closed: str = ""
+    configuration: Configuration | None = None
+    dependents: Configuration | None = None
+    others: dict[str, Configuration] = {}
+    bases: dict[str, Configuration] = {}
+    signal: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the coordinator still has something to do for it."""
+        return not self.closed and not self.granted and not self.decision
+
+
+class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One order to run a job again. ``status``: decided, begun, done, refused."""
+
+    token: str
+    task: str
+    rjms: str
+    job_id: str
+    claim: str
+    recovery: str = ""
+    because: str = ""
+    status: str = "decided"
+    restarts: int = 0
+    time: float = 0.0
+
+
+class ControlEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's word to a task, until its isolator has taken it."""
+
+    id: str
+    task: str
+    action: str
+    done: bool = False
+
+
+class Contest(msgspec.Struct, frozen=True, kw_only=True):
+    """Another job claims a task. ``since``: its first registration; ``asked``: the last one.
+
+    ``lives``: the resource manager says that the owner's job has not ended.
+    """
+
+    since: float
+    asked: float
+    lives: bool = False
+
+
+class Volatile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a restarted coordinator need not know: clocks of silence, retries, looks under way."""
+
+    started: float = 0.0
+    heard: Map[str, float] = Map()
+    looked: Map[str, float] = Map()
+    looking: Map[str, None] = Map()
+    unseen: Map[str, str] = Map()  # why jobs of tasks cannot be observed
+    contests: Map[str, Contest] = Map()
+    retry_at: Map[str, float] = Map()  # by recovery id or requeue token
+    retries: Map[str, int] = Map()
+    late: Map[str, float] = Map()  # by task: how late the quickest of its heartbeats came, by both clocks
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole state. ``live`` and ``recoveries_by_task`` are there to find things: nothing looks at all
+    100,000 tasks for the sake of one.
+    """
+
+    settings: Settings = Settings()
+    workflows: Map[str, WorkflowEntry] = Map()
+    tasks: Map[str, TaskEntry] = Map()
+    live: Map[str, None] = Map()  # the tasks that are
+    aliases: Map[str, str] = Map()
+    recoveries: Map[str, Recovery] = Map()
+    recoveries_by_task: Map[str, tuple[str, ...]] = Map()  # their ids, in order
+    requeues: Map[str, RequeueEntry] = Map()
+    cancels: dict[str, str] = {}  # the tasks of the jobs that are to be cancelled, by job id
+    controls: dict[str, ControlEntry] = {}
+    commands: dict[str, str] = {}  # answers already given, by command id: '' for done, else the error
+    bad_nodes: dict[str, BadNode] = {}
+    volatile: Volatile = Volatile()
+
+    def environment_of(self, task: str) -> dict[str, str]:
+        """Return the variables that say which cluster a task's job runs on: those of its job, or workflow."""
+        entry = self.tasks.get(task)
+        workflow = self.workflows.get(entry.workflow) if entry else None
+        if entry is not None and entry.cluster:
+            return entry.cluster
+        return workflow.environment if workflow else {}
+
+    def recoveries_of(self, task: str) -> tuple[Recovery, ...]:
+        """Return a task's recoveries, in the order in which they were begun."""
+        return tuple(self.recoveries[key] for key in self.recoveries_by_task.get(task, ()))
+
+    def durable(self) -> State:
+        """Return the part that a journal describes."""
+        return msgspec.structs.replace(self, volatile=Volatile())

@@ -1,0 +1,1 @@
+"""What the coordinator does in the world: calls of schedulers, managers and handlers, in worker threads."""

@@ -1,0 +1,375 @@
+"""Carries the coordinator's own steps out, through ports. Blocking: the daemon calls it in worker threads.
+
+Every function looks before it acts and may be called again after a kill at any point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from whesl.coordinator.core.events import (
+    JobCancelled,
+    JobSeen,
+    LookAtJob,
+    RequeueAllowed,
+    RequeueAsked,
+    RequeueEnded,
+    StepEnded,
+)
+from whesl.coordinator.core.hierarchy import dependents
+from whesl.coordinator.core.planning import context_of, exception_of, plan_step
+from whesl.coordinator.core.state import OwnStep, Recovery, State
+from whesl.coordinator.effects.ports import AllowsRequeue, ExcludesNodes, LiftsHold, Ports
+from whesl.esl.spec import Entity, Operation, ResourceKind
+from whesl.model.avoidance import SECONDS
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.pathmap import PathMap
+from whesl.model.states import JobState
+from whesl.model.workflow import BadNode, Configuration, Grade
+from whesl.operations import arguments as args
+from whesl.operations import filesystem
+from whesl.operations.handlers import run_handler
+from whesl.operations.node_suspicion import grade_of
+from whesl.operations.plan import Outcome, StepResult
+from whesl.rjms.port import JobRecord, Scheduler
+
+_LATER = (TransientError, CouldNotObserveError)
+A = TypeVar("A", bound=args.Arguments)
+
+
+class _Job:
+    """One step with all that carrying it out needs to know."""
+
+    def __init__(self, state: State, recovery: Recovery, index: int, ports: Ports, log: IO[Any] | int):
+        self.state = state
+        self.recovery = recovery
+        self.index = index
+        self.own: OwnStep = recovery.steps[index]
+        self.entry = state.tasks[recovery.task]
+        self.workflow = state.workflows.get(self.entry.workflow)
+        self.ports = ports
+        self.log = log
+
+    def ended(self, outcome: str, note: str = "", **changes: Any) -> StepEnded:
+        changed = [*changes.get("others", ())]
+        if changes.get("configuration") is not None:
+            changed.append(self.entry.id)
+        return StepEnded(
+            recovery=self.recovery.id,
+            index=self.index,
+            outcome=outcome,
+            note=note,
+            bases={task: self.state.tasks[task].configuration for task in changed},
+            **changes,
+        )
+
+    def arguments(self, kind: type[A]) -> A:
+        return msgspec.convert(self.own.step.arguments, kind)
+
+
+def perform(state: State, key: str, index: int, ports: Ports, log: IO[Any] | int) -> StepEnded:
+    """Carry a step out and say how it ended; never raises what a port or handler may raise.
+
+    Args:
+        state: the coordinator's, at the time of the command.
+        key: the recovery's id.
+        index: of the step.
+        ports: the world.
+        log: takes what handlers print on standard error.
+    """
+    job = _Job(state, state.recoveries[key], index, ports, log)
+    try:
+        if job.own.handler is not None:
+            return _handler(job)
+        return _ENTITIES[job.own.step.entity](job)
+    except _LATER as error:
+        return job.ended("later", error.message)
+    except WheslError as error:
+        return job.ended("fail", error.message)
+    except (OSError, ValueError) as error:
+        return job.ended("fail", f"{job.own.name}: {error}")
+
+
+def _handler(job: _Job) -> StepEnded:
+    step = plan_step(job.own, job.recovery.id, job.index, job.recovery.raised)
+    result: StepResult = run_handler(step, context_of(job.entry), job.log)
+    if result.outcome not in (Outcome.CONTINUE, Outcome.SKIP):
+        why = result.note or result.reason or "no reason given"
+        return job.ended("fail", f"handler: {result.outcome.value}: {why}", bad_nodes=result.bad_nodes)
+    own, downstream = result.configuration, result.dependents
+    if job.own.step.entity is Entity.DEPENDENT_JOB:
+        own, downstream = None, own or downstream
+    return job.ended(
+        "continue",
+        result.note,
+        configuration=own,
+        dependents=downstream,
+        signal=result.signal,
+        bad_nodes=result.bad_nodes,
+    )
+
+
+# WMS ---------------------------------------------------------------------------------------------------
+
+
+def _by_manager(job: _Job) -> StepEnded:
+    if job.workflow is None:
+        return job.ended("fail", "no workflow manager is known: the task's workflow was not registered")
+    workflow = job.workflow.workflow
+    before = job.recovery.configuration or job.entry.configuration
+    manager = job.ports.manager(workflow.wms)
+    after = manager.apply(workflow, job.own.step, job.recovery.raised, before)
+    change = Configuration(path_map=after.path_map) if after.path_map != before.path_map else None
+    rules = ", ".join(f"{rule.old} -> {rule.new}" for rule in after.path_map.rules)
+    return job.ended("continue", rules, configuration=after, dependents=change)
+
+
+# SCHEDULER ---------------------------------------------------------------------------------------------
+
+
+def _by_scheduler(job: _Job) -> StepEnded:
+    step = job.own.step
+    scheduler = job.ports.scheduler(job.entry.rjms, job.state.environment_of(job.entry.id))
+    if step.resource is ResourceKind.JOB and step.operation is Operation.REPLACE:
+        return _restart(job)
+    if step.resource is ResourceKind.JOB:
+        scheduler.cancel(job.entry.job_id)
+        return job.ended("continue", f"job {job.entry.job_id} cancelled")
+    arguments = job.arguments(args.NodeRemove if step.operation is Operation.REMOVE else args.NodeReplace)
+    node = arguments.node or job.own.suspect
+    if not node:
+        how = {"restart": "continue"}.get(arguments.unknown, "fail")
+        return job.ended(how, "which node is to blame is not known from the evidence")
+    bad = _bad_node(job, node, arguments.expires)
+    marked = scheduler.mark_node(node, f"whesl: {bad.reason}")
+    note = f"{node} taken out of service" if marked else f"{node} noted as bad; only its owner may drain it"
+    if step.operation is Operation.REPLACE and not _job_replaces_node(job):
+        return job.ended("requeue", note, bad_nodes=(bad,))
+    return job.ended("continue", note, bad_nodes=(bad,))
+
+
+def _restart(job: _Job) -> StepEnded:
+    """The same job again, under the same id: its size stays, the rest may change."""
+    arguments = job.arguments(args.JobReplace)
+    if arguments.nodes is not None and arguments.nodes > len(job.entry.nodes):
+        return job.ended(
+            "fail",
+            f"a job that runs again keeps its size: {len(job.entry.nodes)} nodes, not {arguments.nodes}",
+        )
+    before = job.recovery.configuration or job.entry.configuration
+    return job.ended("requeue", "the job runs again", configuration=_replaced(before, arguments))
+
+
+def _replaced(before: Configuration, arguments: args.JobReplace) -> Configuration:
+    return msgspec.structs.replace(
+        before,
+        command=arguments.command if arguments.command is not None else before.command,
+        nodes=arguments.nodes if arguments.nodes is not None else before.nodes,
+        time_limit=arguments.time if arguments.time is not None else before.time_limit,
+        workdir=arguments.workdir if arguments.workdir is not None else before.workdir,
+        environment={**before.environment, **arguments.environment},
+    )
+
+
+def _job_replaces_node(job: _Job) -> bool:
+    described = exception_of(job.workflow.spec if job.workflow else None, job.recovery.exception)
+    return described is not None and any(
+        (step.entity, step.resource, step.operation) == (Entity.JOB, ResourceKind.NODE, Operation.REPLACE)
+        for step in described.steps
+    )
+
+
+def _bad_node(job: _Job, node: str, expires: float | None) -> BadNode:
+    raised = job.recovery.raised
+    grade = grade_of(job.own.level) if node == job.own.suspect else Grade.BLAMED
+    why = f" ({job.own.because})" if job.own.because else ""
+    return BadNode(
+        node=node,
+        reason=f"{raised.exception} of {job.entry.id}{why}",
+        task=job.entry.id,
+        time=raised.time,
+        expires=raised.time + (SECONDS[grade] if expires is None else expires),
+        source="coordinator",
+        grade=grade,
+        chosen=expires is not None,
+    )
+
+
+# DEPENDENT_JOB -----------------------------------------------------------------------------------------
+
+
+def _by_dependents(job: _Job) -> StepEnded:
+    step = job.own.step
+    kind = (step.resource, step.operation)
+    if kind == (ResourceKind.FILESYSTEM, Operation.REPLACE):
+        replace = job.arguments(args.FilesystemReplace)
+        if len(replace.filesystem) > 1:
+            # Which of them has room is seen by the job itself; its choice reaches dependents when it is done.
+            return job.ended("continue", "dependents follow the job's own choice", signal=replace.signal)
+        rule = PathMap().with_rule(replace.defaultpath, replace.filesystem[0])
+        change = Configuration(path_map=rule)
+        return job.ended("continue", dependents=change, signal=replace.signal)
+    if kind == (ResourceKind.NODE, Operation.REMOVE):
+        remove = job.arguments(args.NodeRemove)
+        node = remove.node or job.own.suspect
+        if not node:
+            return job.ended("continue", "which node is to blame is not known from the evidence")
+        bad = _bad_node(job, node, remove.expires)
+        change = Configuration(excluded_nodes=(node,))
+        return job.ended("continue", f"dependents avoid {node}", dependents=change, bad_nodes=(bad,))
+    if kind == (ResourceKind.JOB, Operation.REPLACE):
+        change = _replaced(Configuration(), job.arguments(args.JobReplace))
+        return job.ended("continue", "dependents run changed", dependents=change)
+    if kind == (ResourceKind.JOB, Operation.REMOVE):
+        return job.ended("continue", "dependents are skipped", dependents=Configuration(skip=True))
+    change_one = filesystem.add if step.operation is Operation.ADD else filesystem.remove
+    others = {}
+    for task in dependents(job.state, job.entry.id):
+        result = change_one(job.arguments(args.FilesystemChange), context_of(job.state.tasks[task]))
+        if result.configuration is not None:
+            others[task] = result.configuration
+    return job.ended("continue", f"{len(others)} dependents changed", others=others)
+
+
+_ENTITIES: dict[Entity, Callable[[_Job], StepEnded]] = {
+    Entity.WMS: _by_manager,
+    Entity.SCHEDULER: _by_scheduler,
+    Entity.DEPENDENT_JOB: _by_dependents,
+}
+
+
+# Jobs --------------------------------------------------------------------------------------------------
+
+
+def look_at_jobs(
+    ports: Ports, rjms: str, looks: Sequence[LookAtJob], environment: Mapping[str, str]
+) -> list[JobSeen]:
+    """Ask the scheduler about jobs, with one question for all. No answer is said to be none.
+
+    Where wanted, the hold of a requeued job is lifted. A hold may come long after the requeue: when the lost
+    node of the old run is given up.
+
+    Args:
+        ports: the world.
+        rjms: the scheduler's name.
+        looks: which jobs.
+        environment: says which cluster.
+    """
+    try:
+        scheduler = ports.scheduler(rjms, environment)
+        records = scheduler.jobs(list(dict.fromkeys(look.job_id for look in looks)))
+    except UsageError as error:
+        if len(looks) > 1:
+            # One of them is no id of a job; the others are not to suffer from it.
+            return [seen for look in looks for seen in look_at_jobs(ports, rjms, [look], environment)]
+        return [_unseen(look, error) for look in looks]
+    except WheslError as error:
+        return [_unseen(look, error) for look in looks]
+    return [_seen(scheduler, look, records.get(look.job_id)) for look in looks]
+
+
+def _seen(scheduler: Scheduler, look: LookAtJob, record: JobRecord | None) -> JobSeen:
+    try:
+        if look.start and record is not None and record.restarts and isinstance(scheduler, LiftsHold):
+            scheduler.lift_hold(record)
+    except WheslError as error:
+        return _unseen(look, error)
+    return JobSeen(task=look.task, job_id=look.job_id, record=record)
+
+
+def _unseen(look: LookAtJob, error: WheslError) -> JobSeen:
+    return JobSeen(task=look.task, job_id=look.job_id, unseen=error.message)
+
+
+def ask_requeue(
+    ports: Ports, token: str, rjms: str, job_id: str, environment: Mapping[str, str]
+) -> RequeueAsked | RequeueEnded:
+    """Find out how often a job was restarted before anything is done to it."""
+    try:
+        record = ports.scheduler(rjms, environment).jobs([job_id]).get(job_id)
+    except _LATER as error:
+        return RequeueEnded(token=token, outcome="later", reason=error.message)
+    except WheslError as error:
+        return RequeueEnded(token=token, outcome="refused", reason=error.message)
+    if record is None:
+        return RequeueEnded(token=token, outcome="refused", reason="the scheduler does not know the job")
+    return RequeueAsked(token=token, restarts=record.restarts)
+
+
+def requeue(
+    ports: Ports,
+    token: str,
+    rjms: str,
+    job_id: str,
+    restarts: int,
+    exclude: tuple[str, ...],
+    environment: Mapping[str, str],
+) -> RequeueEnded:
+    """Have a job run again, unless it does already.
+
+    Args:
+        ports: the world.
+        token: of the order.
+        rjms: the scheduler's name.
+        job_id: the job.
+        restarts: its restarts when the order was written down: more of them mean that it was carried out.
+        exclude: nodes to keep it off, where the scheduler can.
+        environment: says which cluster.
+    """
+    try:
+        scheduler = ports.scheduler(rjms, environment)
+        record = scheduler.jobs([job_id]).get(job_id)
+        if record is None:
+            return RequeueEnded(token=token, outcome="refused", reason="the scheduler does not know the job")
+        if _runs_again(record, restarts):
+            return RequeueEnded(token=token, outcome="done", reason="it was done before")
+        if record.state is JobState.COMPLETED:
+            return RequeueEnded(token=token, outcome="refused", reason="the job has completed")
+        try:
+            scheduler.requeue(job_id)
+        except RefusedError:
+            # The same order, of a coordinator that was killed meanwhile, may have come between.
+            if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
+                raise
+        if exclude and isinstance(scheduler, ExcludesNodes):
+            scheduler.exclude(job_id, exclude)
+    except _LATER as error:
+        return RequeueEnded(token=token, outcome="later", reason=error.message)
+    except WheslError as error:
+        return RequeueEnded(token=token, outcome="refused", reason=error.message)
+    return RequeueEnded(token=token, outcome="done")
+
+
+def _runs_again(record: JobRecord | None, restarts: int) -> bool:
+    return record is not None and (record.restarts > restarts or record.state is JobState.PENDING)
+
+
+def allow_requeue(
+    ports: Ports, task: str, rjms: str, job_id: str, environment: Mapping[str, str], *, allowed: bool
+) -> RequeueAllowed:
+    """Tell a scheduler that wants to know beforehand whether a job may be run again; others need no word."""
+    try:
+        scheduler = ports.scheduler(rjms, environment)
+        if isinstance(scheduler, AllowsRequeue):
+            scheduler.allow_requeue(job_id, allowed)
+    except CouldNotObserveError as error:
+        return RequeueAllowed(task=task, allowed=allowed, outcome="later", reason=error.message)
+    except WheslError as error:
+        return RequeueAllowed(task=task, allowed=allowed, outcome="refused", reason=error.message)
+    return RequeueAllowed(task=task, allowed=allowed, outcome="done")
+
+
+def cancel_job(
+    ports: Ports, task: str, rjms: str, job_id: str, environment: Mapping[str, str]
+) -> JobCancelled:
+    """End a job that nobody looks after any more."""
+    try:
+        ports.scheduler(rjms, environment).cancel(job_id)
+    except _LATER as error:
+        return JobCancelled(task=task, job_id=job_id, outcome="later", reason=error.message)
+    except WheslError as error:
+        return JobCancelled(task=task, job_id=job_id, outcome="refused", reason=error.message)
+    return JobCancelled(task=task, job_id=job_id, outcome="done")

@@ -1,0 +1,51 @@
+"""What a coordinator has in memory when it starts: of its newest snapshot, and the records after it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+
+import msgspec
+
+from whesl.coordinator.core.figures import Figures
+from whesl.coordinator.core.records import RecordError, Replay
+from whesl.coordinator.core.state import Settings
+from whesl.coordinator.garbage import put_off
+from whesl.coordinator.storage import snapshots
+from whesl.coordinator.storage.snapshots import Begun, Kept
+from whesl.journal import Journal
+from whesl.wire.delivery import Inbox
+
+LOG = logging.getLogger(__name__)
+# Under which name the first record of what a message has led to says which message it was.
+ORIGIN = "from"
+
+
+def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
+    """Return with which snapshot a journal began, and what all of it amounts to.
+
+    Args:
+        journal: an open one; its next record comes after what the snapshot knows.
+        settings: of the state.
+
+    Raises JournalError.
+    """
+    with put_off():
+        begun = snapshots.begin(journal, settings)
+        journal.go_on_after(begun.seq)
+        figures, inbox = Figures(), Inbox()
+        figures.restore(begun.kept.figures)
+        inbox.restore(begun.kept.inbox)
+        replay = Replay(settings, begun.kept.state)
+        for record in journal.read(begun.seq):
+            origin = record.data.get(ORIGIN)
+            if origin:
+                with contextlib.suppress(msgspec.ValidationError):
+                    inbox.note(*msgspec.convert(origin, tuple[str, str, int, int]))
+            try:
+                replay.take(record.kind, record.data, record.time)
+            except RecordError as error:
+                LOG.error("the journal %s: %s", journal.path, error.message)
+            else:
+                figures.take(record.kind, record.data)
+        return begun, Kept(state=replay.state(), inbox=inbox.memory(), figures=figures.memory())

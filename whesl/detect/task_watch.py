@@ -1,0 +1,317 @@
+"""What the isolator uses: the files of one task tailed, matched and judged.
+
+``poll`` never blocks and reads a bounded amount; after it, timers are judged only when nothing is left to
+read, so that a line that stands in the file already always wins over the time-out that misses it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from whesl.detect.core import Detected, Detectors
+from whesl.detect.disk import Usage
+from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
+from whesl.detect.tail import READ_SIZE, Chunk, Tailer
+from whesl.esl.spec import DiskMetric, Pattern, Source, Spec, Stream
+from whesl.model.errors import UsageError
+from whesl.model.recovered import Reach
+from whesl.model.states import NodeState
+from whesl.model.workflow import Task
+
+DRAIN_LIMIT = 10_000  # detections that one drain returns; what was found after them is the same trouble
+SKIM_SIZE = 1 << 18  # bytes of a file that are skimmed at once
+_SNAPSHOT = 1
+_OUTPUT = Source(stream=Stream.OUTPUT)
+
+
+class _Reading:
+    """One file and the sources that it stands for (stdout and stderr are often the same file)."""
+
+    def __init__(
+        self, path: str, sources: list[Source], matcher: Matcher, offset: int, latest: frozenset[Pattern]
+    ) -> None:
+        self.path = path
+        self.sources = sources
+        self.matcher = matcher
+        self.stream: MatchStream = matcher.open(offset)
+        # Which of its patterns are signs of life: only the last one in what is read counts.
+        self.latest = frozenset(i for i, pattern in enumerate(matcher.patterns) if pattern in latest)
+
+    def feed(self, data: bytes, offset: int) -> list[Match]:
+        """Return what the next bytes hold; of signs of life the last ones, where nothing else matches."""
+        if not self.latest:
+            return self.stream.feed(data, offset)
+        matches: list[Match] = []
+        for begin in range(0, len(data), SKIM_SIZE):
+            part = data[begin : begin + SKIM_SIZE]
+            carried = self.stream.carried(self.latest)
+            passed = None
+            if carried is not None and offset + begin == self.stream.next_offset:
+                text = carried + part
+                passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest)
+            matches += self.stream.feed(part, offset + begin) if passed is None else passed
+        return matches
+
+
+class Watch:
+    """All detections of one task over its attempts. Not for use by several threads."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        task: Task,
+        sources: Mapping[Source, str],
+        node: str,
+        now: float,
+        *,
+        engine: str = "auto",
+        offsets: Mapping[str, int] | None = None,
+        tail: str | None = None,
+    ) -> None:
+        """Begin to watch. Make it before the attempt starts, since files are read from their present end.
+
+        Args:
+            spec: the specification; what does not cover the task is left out.
+            task: the task.
+            sources: the file of each source. Files that detections name and that are missing here are taken
+                from the task's workspace; stdout and stderr are always watched when given, for silence.
+            node: the name of this node, for the evidence.
+            now: seconds since the epoch, as in all methods.
+            engine: ``auto``, ``hyperscan`` or ``re2``.
+            offsets: where to begin instead, by path.
+            tail: ``auto`` or ``poll``; by default what WHESL_TAIL says.
+
+        Raises PatternError for a pattern that cannot be run, UsageError for a source without a file.
+        """
+        self._task = task
+        self._engine = engine
+        self._detectors = Detectors(spec, task, node, now)
+        self._tailer = Tailer(tail)
+        self._readings: dict[str, _Reading] = {}
+        # Used again and again: memory that is new costs more than what is read into it.
+        self._buffer = bytearray(SKIM_SIZE)
+        self._room = memoryview(self._buffer)
+        self._matchers: dict[tuple[Pattern, ...], Matcher] = {}
+        self._open(sources, offsets or {})
+
+    def close(self) -> None:
+        """Let all files go."""
+        self._tailer.close()
+
+    def fileno(self) -> int | None:
+        """Return a descriptor to poll for reading, the same for life; None when there is none."""
+        return self._tailer.fileno()
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called, at the latest, whether or not ``fileno`` is readable."""
+        times = (self._tailer.next_poll(now), self._detectors.next_deadline(now))
+        return min((time for time in times if time is not None), default=None)
+
+    def disk_paths(self) -> tuple[tuple[str, DiskMetric], ...]:
+        """Return what ``disk`` is to be told of (see ``disk.read_usage``)."""
+        return self._detectors.disk_paths()
+
+    def problems(self) -> dict[str, str]:
+        """Return which files cannot be read at present, or were missed in part, and why."""
+        return self._tailer.problems()
+
+    def poll(self, now: float, max_bytes: int = READ_SIZE) -> list[Detected]:
+        """Read what is new, at most ``max_bytes`` of each file; return what it raises, in order."""
+        found = self._take(self._tailer.read(now, max_bytes), now)
+        if not self._tailer.pending:
+            found += self._detectors.tick(now)
+        return sorted(found, key=lambda detected: detected.order)
+
+    def skim(self, now: float) -> bool:
+        """Take in what is new where nothing in it matters; False when ``poll`` has to look at what is left.
+
+        What ``poll`` would do, except that timers are not judged: call that when ``next_deadline`` comes.
+        """
+        grown = self._tailer.grown()
+        if grown is None:
+            return False
+        for path in grown:
+            reading = self._readings[path]
+            stream = reading.stream
+            carried = stream.carried(reading.latest)
+            if carried is None:
+                return False
+            begin = len(carried)
+            if begin:
+                self._room[:begin] = carried
+            count = self._tailer.peek(path, self._room[begin:])
+            end = begin + count
+            if count < 0 or end == SKIM_SIZE:
+                return False
+            if count:
+                matches = stream.pass_over(self._buffer, self._room, end, reading.latest)
+                if matches is None:
+                    return False
+                self._tailer.skip(path, count)
+                if matches:
+                    # Signs of life, of which nothing comes.
+                    self._judge(reading, matches, now)
+                self._detectors.output(count, now)
+        return True
+
+    def drain(self, now: float) -> list[Detected]:
+        """Read to the end what has been written before this call, and judge unfinished lines as they stand.
+
+        For the end of an attempt, before its exit status is judged. At most 10,000 detections are returned.
+        """
+        found: list[Detected] = []
+        left = self._tailer.unread()
+        while True:
+            chunks = self._tailer.read(now, force=True)
+            found = (found + self._take(chunks, now))[:DRAIN_LIMIT]
+            left -= sum(len(chunk.data) for chunk in chunks)
+            if not chunks or left <= 0:
+                break
+        for reading in self._readings.values():
+            found += self._judge(reading, reading.stream.finish(), now)
+        return sorted(found, key=lambda detected: detected.order)[:DRAIN_LIMIT]
+
+    def exit(self, code: int, signal: int | None, now: float, last_line: str = "") -> list[Detected]:
+        """Take the end of the attempt, after ``drain``; return what covers it. Timers stop.
+
+        Args:
+            code: the exit status, 128 + n for signal n.
+            signal: the signal instead, when it is known apart.
+            now: seconds since the epoch.
+            last_line: what was printed last, for the evidence.
+        """
+        return self._detectors.exited(128 + signal if signal else code, now, last_line)
+
+    def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
+        """Take the state of one of the task's nodes; return what it raises."""
+        return self._detectors.node(name, state, reason, now)
+
+    def job_exception(
+        self, exception_type: str, severity: int, note: str, nodes: Sequence[str], job_id: str, now: float
+    ) -> list[Detected]:
+        """Take an exception of the resource manager's; arguments as for ``Detectors.job_exception``."""
+        return self._detectors.job_exception(exception_type, severity, note, nodes, job_id, now)
+
+    def reached(self) -> Reach:
+        """Return how much the attempt has printed, and how far its captured progress has come."""
+        return self._detectors.reached()
+
+    @property
+    def hears_job_exceptions(self) -> bool:
+        """Whether any detection waits for an exception of the resource manager's."""
+        return self._detectors.hears_job_exceptions
+
+    def disk(self, usage: Usage, now: float) -> list[Detected]:
+        """Take the use of a file system; return what it raises."""
+        return self._detectors.disk(usage, now)
+
+    def take_back(self, exceptions: Collection[str], now: float) -> None:
+        """Begin anew with timers that ran out while the job was suspended."""
+        self._detectors.take_back(exceptions, now)
+
+    def pause(self, now: float) -> None:
+        """Stop the timers while the task is stopped on purpose."""
+        self._detectors.pause(now)
+
+    def resume(self, now: float) -> None:
+        """Let the timers run on."""
+        self._detectors.resume(now)
+
+    def new_attempt(
+        self,
+        now: float,
+        sources: Mapping[Source, str] | None = None,
+        *,
+        offsets: Mapping[str, int] | None = None,
+    ) -> None:
+        """Begin a new attempt: timers and windows anew, files from their present end (or ``offsets``).
+
+        What the attempt before printed and nobody read is not the new one's. Without ``sources``: the same.
+        """
+        if sources is None:
+            sources = {source: r.path for r in self._readings.values() for source in r.sources}
+        self._detectors.new_attempt(now)
+        self._open(sources, offsets or {})
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that a restarted isolator needs, JSON-ready.
+
+        What ``poll`` returned before is in it as seen: write both down together.
+        """
+        restart = {path: r.stream.restart_offset for path, r in self._readings.items()}
+        return {
+            "version": _SNAPSHOT,
+            "detectors": self._detectors.snapshot(),
+            "files": self._tailer.state(restart),
+            "streams": {path: r.stream.snapshot() for path, r in self._readings.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any], now: float) -> None:
+        """Take up the snapshot of a watch of the same task, specification and sources.
+
+        What was written meanwhile is read by the next polls, once. Raises UsageError for another version.
+        """
+        if state["version"] != _SNAPSHOT:
+            raise UsageError(f"the detectors' state is of version {state['version']}, not {_SNAPSHOT}")
+        self._detectors.restore(state["detectors"], now)
+        self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)
+        for path, kept in state["streams"].items():
+            if path in self._readings:
+                self._readings[path].stream.restore(kept)
+
+    def _open(self, sources: Mapping[Source, str], offsets: Mapping[str, int]) -> None:
+        wanted = self._detectors.sources()
+        # What is looked for in all output has no file of its own.
+        places = {source: path for source, path in sources.items() if source != _OUTPUT}
+        for source in wanted:
+            if source not in places and source != _OUTPUT:
+                places[source] = self._place(source)
+        files: dict[str, tuple[str, list[Source]]] = {}
+        for source, path in places.items():
+            files.setdefault(os.path.realpath(path), (path, []))[1].append(source)
+        for _, of in files.values():
+            if any(source.stream in (Stream.STDOUT, Stream.STDERR) for source in of):
+                of.append(_OUTPUT)
+        for path in self._tailer.paths():
+            self._tailer.unfollow(path)
+        self._readings = {}
+        latest = self._detectors.signs_of_life()
+        for path, of in files.values():
+            patterns = tuple(dict.fromkeys(p for source in of for p in wanted.get(source, ())))
+            offset = self._tailer.follow(path, offsets.get(path))
+            self._readings[path] = _Reading(path, of, self._matcher(patterns), offset, latest)
+
+    def _place(self, source: Source) -> str:
+        if source.stream is not Stream.FILE or not source.path:
+            raise UsageError(f"the file of {source.stream.value} of {self._task.id} is not known")
+        return str(Path(self._task.workspace) / source.path)
+
+    def _matcher(self, patterns: tuple[Pattern, ...]) -> Matcher:
+        if patterns not in self._matchers:
+            self._matchers[patterns] = compile_patterns(patterns, self._engine)
+        return self._matchers[patterns]
+
+    def _take(self, chunks: list[Chunk], now: float) -> list[Detected]:
+        found: list[Detected] = []
+        for chunk in chunks:
+            reading = self._readings[chunk.path]
+            matches: list[Match] = []
+            if chunk.rotated:
+                matches += reading.stream.finish()
+                reading.stream = reading.matcher.open(chunk.offset)
+            matches += reading.feed(chunk.data, chunk.offset)
+            found += self._judge(reading, matches, now)
+            self._detectors.output(len(chunk.data), now)
+        return found
+
+    def _judge(self, reading: _Reading, matches: list[Match], now: float) -> list[Detected]:
+        return [
+            detected
+            for match in matches
+            for detected in self._detectors.matched(
+                reading.sources, reading.matcher.patterns[match.pattern], match, reading.path, now
+            )
+        ]

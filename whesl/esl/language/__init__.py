@@ -1,0 +1,1 @@
+"""From the text of a specification to checked statements, with diagnostics."""

@@ -1,0 +1,1 @@
+"""What works on specifications: canonical layout, sentences, sample lines."""

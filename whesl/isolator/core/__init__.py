@@ -1,0 +1,1 @@
+"""The isolator's core: pure. ``machine.step(state, event, now) -> (state, commands)``."""

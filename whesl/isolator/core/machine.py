@@ -1,0 +1,534 @@
+"""The isolator's core: ``step(state, event, now) -> (state, commands)``, without any I/O.
+
+``rebuild`` gives the state that a journal describes; the first event of a shell is ``Started``, whose
+commands take up whatever was under way.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from whesl.isolator.core import (
+    escalation,
+    job_exceptions,
+    node_selection,
+    recovered,
+    recovery,
+    registration,
+    startup,
+    step_results,
+)
+from whesl.isolator.core.events import (
+    AdoptAttempt,
+    AttemptExited,
+    AttemptNotStarted,
+    AttemptStarted,
+    Command,
+    ConfigurationRead,
+    CoordinatorFound,
+    CoordinatorLost,
+    CoordinatorMessage,
+    Detections,
+    Event,
+    EvidenceCollected,
+    ForbidRequeue,
+    JobExceptionRaised,
+    JobExceptionSeen,
+    JournalTroubled,
+    KillConfirmed,
+    KillUnconfirmed,
+    LeaseEnded,
+    NodeSeen,
+    ProgramSeen,
+    Reached,
+    ReadConfiguration,
+    RunStep,
+    SignalAttempt,
+    Signalled,
+    Started,
+    StepDone,
+    Stopped,
+    Tick,
+    WriteReconfigure,
+)
+from whesl.isolator.core.setup import Setup, token_prefix
+from whesl.isolator.core.state import Phase, State, apply
+from whesl.isolator.core.transition import Transition, merged
+from whesl.model.states import NodeState, TaskState
+from whesl.wire.messages import (
+    Control,
+    EscalationDecision,
+    Heartbeat,
+    Reconfigure,
+    RecoveryGrant,
+    Report,
+    Welcome,
+)
+
+__all__ = ["rebuild", "step"]
+
+EXIT_NOT_STARTED = 126  # a shell's word for a command that could not be executed
+REPEATED_SIGNAL = 2.0
+_STOPPED_BY = {signal.SIGTERM: "terminated, as at the time limit", signal.SIGINT: "interrupted"}
+
+
+def rebuild(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]]) -> State:
+    """Return the state that a journal's records describe.
+
+    Args:
+        setup: what the isolator was told.
+        records: kind, data and time of each record, in order.
+    """
+    state = State(setup=setup)
+    for kind, data, time in records:
+        state = apply(state, kind, data, time)
+    return state
+
+
+def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
+    """Return the state after an event, and what has to be done, in order.
+
+    Args:
+        state: the present state.
+        event: what happened.
+        now: seconds since the epoch; never goes back by more than the clock of the machine does.
+    """
+    transition = Transition(state, now)
+    if state.phase is not Phase.FINISHED or isinstance(event, Started):
+        _HANDLERS[type(event)](transition, event)
+    return transition.state, transition.commands
+
+
+def _on_started(transition: Transition, event: Started) -> None:
+    state = transition.state
+    setup = state.setup
+    if state.claim != setup.claim:
+        transition.record(
+            "begun", claim=setup.claim, rjms=setup.rjms, job_id=setup.job_id, observe=setup.observe
+        )
+    elif state.phase is Phase.FINISHED:
+        _tell_again(transition)
+        transition.send_finished()
+        return
+    else:
+        transition.record("resumed-isolator", phase=state.phase, attempt=state.attempt)
+        job_exceptions.again(transition)
+    _tell_again(transition)
+    phase = transition.state.phase
+    if phase is Phase.NEW:
+        registration.register(transition)
+        if setup.coordinator:
+            transition.volatile(welcome_deadline=transition.now + setup.welcome_wait, waits_for_welcome=True)
+            transition.wake(transition.now + setup.welcome_wait)
+        else:
+            _begin(transition)
+        return
+    registration.register(transition)
+    if phase is Phase.LAUNCHING and event.alive is None:
+        recovery.start_attempt(transition, state.attempt)
+    elif phase in (Phase.LAUNCHING, Phase.RUNNING):
+        transition.do(AdoptAttempt(attempt=state.attempt))
+        recovered.judge(transition)
+        if phase is Phase.RUNNING:
+            startup.probe(transition)
+    elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
+        transition.volatile(killed=True)
+        transition.do(recovery.kill_command(state))
+    elif phase is Phase.FENCING:
+        if state.recovery is not None and state.recovery.request and not state.recovery.granted:
+            recovery.request_grant(transition)
+        recovery.fence(transition)
+    elif phase is Phase.GRANT:
+        recovery.request_grant(transition)
+        recovery.check_grant(transition)
+    elif phase is Phase.STEPS:
+        under_way = transition.recovery()
+        if under_way.done < len(under_way.steps):
+            transition.do(RunStep(ordinal=under_way.ordinal, index=under_way.done))
+        else:
+            recovery.proceed(transition)
+    elif phase is Phase.BACKOFF:
+        recovery.launch_when_due(transition)
+    elif phase is Phase.ESCALATED:
+        escalation.send(transition)
+
+
+def _tell_again(transition: Transition) -> None:
+    """Say again how recoveries ended: what an isolator before this one said may have died with it, unsent.
+
+    Dependents find their files by these words alone; the coordinator recognises repeats.
+    """
+    state = transition.state
+    for done in (*state.told, *(state.pending if state.phase is Phase.RUNNING else ())):
+        transition.report_recovery(done, "relaunched")
+
+
+def _begin(transition: Transition) -> None:
+    """Start the first attempt under this claim."""
+    transition.volatile(welcome_deadline=None, waits_for_welcome=False)
+    if transition.state.configuration.skip:
+        transition.finish(0, TaskState.SKIPPED, "skipped by the workflow's configuration")
+        return
+    node_selection.choose_first(transition)
+    if not recovery.raise_lost(transition):
+        recovery.start_attempt(transition, transition.state.attempt + 1)
+
+
+def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
+    message = event.message
+    if isinstance(message, Welcome):
+        _on_welcome(transition, message)
+    elif isinstance(message, RecoveryGrant):
+        recovery.on_grant(transition, message)
+    elif isinstance(message, EscalationDecision):
+        escalation.on_decision(transition, message)
+    elif isinstance(message, Reconfigure):
+        _reconfigure(transition, message)
+    elif isinstance(message, Control):
+        _on_control(transition, message)
+
+
+def _on_welcome(transition: Transition, welcome: Welcome) -> None:
+    if welcome.again:
+        registration.wait(transition, welcome)
+        return
+    transition.volatile(connected=True, said_waiting=False, heartbeat=welcome.heartbeat, register_at=None)
+    transition.volatile(next_heartbeat=transition.now + welcome.heartbeat)
+    transition.wake(transition.now + welcome.heartbeat)
+    if not welcome.admitted:
+        transition.say(f"not admitted by the coordinator: {welcome.reason}")
+        _stop(transition, escalation.EXIT_TEMPORARY, f"another run owns this task: {welcome.reason}")
+        return
+    _take(transition, welcome)
+    if transition.state.phase is Phase.NEW and transition.state.waits_for_welcome:
+        if transition.state.setup.requeue_allowed:
+            # Never later: the coordinator may have allowed it again for a reason.
+            transition.do(ForbidRequeue())
+        _begin(transition)
+    else:
+        _ask_again(transition)
+
+
+def _ask_again(transition: Transition) -> None:
+    """Ask again what is still open: a question that overtook the registration was nobody's, and is lost."""
+    state = transition.state
+    under_way = state.recovery
+    waits = state.phase in (Phase.FENCING, Phase.GRANT)
+    if state.phase is Phase.ESCALATED:
+        escalation.send(transition)
+    elif waits and under_way is not None and under_way.requested is not None and not under_way.granted:
+        recovery.request_grant(transition)
+
+
+def _take(transition: Transition, welcome: Welcome, *, anyway: bool = False) -> None:
+    """Take over what a welcome says of bad nodes and the configuration, if that is newer, or ``anyway``."""
+    state = transition.state
+    newer = anyway or welcome.configuration.version > state.coordinator_version
+    if newer or welcome.bad_nodes != state.bad_nodes:
+        transition.record(
+            "reconfigured",
+            configuration=merged(state.configuration, welcome.configuration)
+            if newer
+            else state.configuration,
+            coordinator_version=max(state.coordinator_version, welcome.configuration.version),
+            bad_nodes=welcome.bad_nodes,
+        )
+    if newer and state.alive:
+        transition.do(WriteReconfigure(configuration=transition.state.configuration))
+
+
+def _on_configuration_read(transition: Transition, event: ConfigurationRead) -> None:
+    """Nobody answered, but what would have been answered is known, or cannot be known: start."""
+    state = transition.state
+    if state.phase is not Phase.NEW or not state.waits_for_welcome:
+        return
+    if event.welcome is None:
+        transition.say(f"the coordinator did not answer, and its files do not say more: {event.reason}")
+        transition.say("started without what the coordinator may have decided for this task")
+    else:
+        version = event.welcome.configuration.version
+        transition.say(
+            f"the coordinator did not answer; its journal was read instead (configuration {version})"
+        )
+        _take(transition, event.welcome, anyway=True)
+    _begin(transition)
+
+
+def _reconfigure(transition: Transition, message: Reconfigure) -> None:
+    state = transition.state
+    if message.configuration.version <= state.coordinator_version:
+        return
+    transition.record(
+        "reconfigured",
+        configuration=merged(state.configuration, message.configuration),
+        coordinator_version=message.configuration.version,
+        signal=message.signal,
+    )
+    if transition.state.phase is not Phase.NEW:
+        transition.do(WriteReconfigure(configuration=transition.state.configuration))
+    if message.signal and transition.state.phase is Phase.RUNNING:
+        transition.do(SignalAttempt(attempt=state.attempt, signum=message.signal, whom="catching"))
+
+
+def _on_control(transition: Transition, control: Control) -> None:
+    if control.id in transition.state.controls:
+        return
+    transition.record("control", id=control.id, action=control.action)
+    phase = transition.state.phase
+    if control.action == "cancel":
+        _stop(transition, 128 + signal.SIGTERM, "cancelled by a person")
+    elif control.action == "resume" and phase is Phase.PAUSED:
+        under_way = transition.state.recovery
+        again = under_way is not None and under_way.action == "pause"
+        transition.record("resumed", by=control.id, request=again and _needs_grant(transition))
+        recovery.fence(transition)
+    elif control.action == "pause" and phase in (Phase.RUNNING, Phase.LAUNCHING, Phase.BACKOFF, Phase.NEW):
+        transition.record("paused", ordinal=0, reason="paused by a person")
+        if transition.state.alive or phase is Phase.LAUNCHING:
+            transition.do(recovery.kill_command(transition.state))
+    elif control.action in ("pause", "resume"):
+        transition.say(
+            f"{control.action} has no meaning while the task is {transition.state.task_state.value}"
+        )
+
+
+def _needs_grant(transition: Transition) -> bool:
+    under_way = transition.recovery()
+    return (
+        under_way.level == "WORKFLOW_LEVEL" and transition.state.setup.coordinator and not under_way.granted
+    )
+
+
+def _stop(transition: Transition, code: int, reason: str) -> None:
+    """End the task now: everything is killed first."""
+    state = transition.state
+    transition.record("stopping", code=code, reason=reason)
+    if state.attempt == 0 or (state.recovery is not None and state.recovery.fenced):
+        transition.finish(code, TaskState.CANCELLED, reason)
+    else:
+        transition.volatile(killed=True)
+        transition.do(recovery.kill_command(state))
+
+
+def _on_signal(transition: Transition, event: Signalled) -> None:
+    """A signal is the task's own; TERM, INT and HUP also end all recovery."""
+    state = transition.state
+    signum = signal.Signals(event.signum)
+    running = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
+    transition.record("signal", signal=signum.name)
+    if signum not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if running:
+            transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="main"))
+        return
+    reason = _STOPPED_BY.get(signum, "hung up")
+    if running:
+        transition.record("stopping", code=128 + signum, reason=reason)
+        transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
+        transition.wake(transition.now + state.setup.term_grace)
+    elif state.phase is Phase.STOPPING:
+        # At the time limit the resource manager signals keeper and isolator alike: that is one word, not two.
+        if transition.now > state.since + REPEATED_SIGNAL:
+            transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
+    else:
+        _stop(transition, 128 + signum, reason)
+
+
+def _on_attempt_not_started(transition: Transition, event: AttemptNotStarted) -> None:
+    if event.attempt == transition.state.attempt and transition.state.phase is Phase.LAUNCHING:
+        transition.finish(EXIT_NOT_STARTED, TaskState.FAILED, event.reason)
+
+
+def _on_detections(transition: Transition, event: Detections) -> None:
+    if event.attempt == transition.state.attempt:
+        recovery.consider(transition, event.found)
+
+
+def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
+    state = transition.state
+    phase = state.phase
+    judged = phase not in (Phase.RUNNING, Phase.LAUNCHING)
+    if event.attempt != state.attempt or (judged and not state.alive):
+        return
+    last = {"last": event.last} if event.last.telling else {}
+    transition.record("exited", attempt=event.attempt, code=event.code, signal=event.signal, **last)
+    if phase is Phase.FENCING and state.recovery is not None and state.recovery.action == "fail":
+        recovery.fence(transition)
+    if not judged and startup.refused(transition, event):
+        return
+    recovery.consider(transition, event.found)
+    if phase is Phase.STOPPING and state.killed:
+        # It is we who ended it: what the kill leaves as a status is not the task's own.
+        return
+    if phase is Phase.STOPPING:
+        own = TaskState.COMPLETED if event.code == 0 else TaskState.CANCELLED
+        transition.finish(event.code, own, state.stop_reason if event.code else "")
+    elif phase in (Phase.RUNNING, Phase.LAUNCHING) and transition.state.phase is phase:
+        if event.code == 0:
+            startup.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
+            recovered.completed(transition)
+            transition.finish(0, TaskState.COMPLETED, "")
+        else:
+            seen = ", ".join(transition.state.observed)
+            why = f"only observed: {seen}" if seen else "no exception of the specification covers this exit"
+            if line := event.last.telling:
+                why += f"; the last line: {line}"
+            why = "; ".join((*transition.state.leases_ended, why))
+            transition.finish(event.code, TaskState.FAILED, why)
+
+
+def _on_reached(transition: Transition, event: Reached) -> None:
+    transition.volatile(reached=event.reach)
+    recovered.judge(transition)
+
+
+def _on_evidence(transition: Transition, event: EvidenceCollected) -> None:
+    if event.attempt == transition.state.attempt:
+        recovery.take_evidence(transition, event)
+
+
+def _on_node(transition: Transition, event: NodeSeen) -> None:
+    known = event.node in transition.state.down
+    if event.state is NodeState.UNKNOWN:
+        return
+    if event.source == "agent" and event.state is NodeState.UP:
+        transition.record("agent", node=event.node)
+    if (event.state is NodeState.DOWN) != known or event.found:
+        transition.record(
+            "node", node=event.node, state=event.state, reason=event.reason, source=event.source
+        )
+    if event.found and event.node in transition.state.nodes.active:
+        recovery.consider(transition, event.found, node=event.node)
+
+
+def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:
+    transition.record("lease-ended", node=event.node, attempt=transition.state.attempt, reason=event.reason)
+    transition.say(event.reason)
+    if transition.state.attempt in event.attempts and event.node in transition.state.nodes.active:
+        # The others may wait for the killed ones for ever, and their launcher with them.
+        recovery.consider(transition, event.found, node=event.node)
+
+
+def _on_stopped(transition: Transition, event: Stopped) -> None:
+    """Time in which nobody ran is in no limit and in no back-off."""
+    state = transition.state
+    if state.welcome_deadline is not None:
+        transition.volatile(welcome_deadline=state.welcome_deadline + event.seconds)
+    if state.phase not in (Phase.NEW, Phase.RUNNING, Phase.FINISHED):
+        transition.record("stopped", seconds=event.seconds)
+
+
+def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
+    """An exception of the resource manager's, unless it is our own that comes back.
+
+    One on a step of an earlier attempt is the trouble that was recovered from already: a launcher's job
+    outlives its launcher by a while. Where it is not known whose step it was, that goes for one that was
+    raised before the present attempt began, or that names only nodes that this attempt does not use.
+    """
+    state = transition.state
+    stranger = event.attempt is not None and not event.attempt.startswith(token_prefix(state.setup))
+    if job_exceptions.is_ours(state, event) or stranger:
+        return
+    transition.record(
+        "job-exception",
+        job_id=event.job_id,
+        exception_type=event.exception_type,
+        severity=event.severity,
+        note=event.note,
+        nodes=event.nodes,
+    )
+    if event.attempt is not None:
+        past = event.attempt != state.token
+    else:
+        elsewhere = bool(event.nodes) and not set(event.nodes) & set(state.nodes.active)
+        past = elsewhere or 0 < event.time < state.attempt_started
+    if past:
+        for item in event.found:
+            transition.record("dropped", exception=item.exception, of=state.ordinal, evidence=item.evidence)
+    else:
+        recovery.consider(transition, event.found)
+
+
+def _on_tick(transition: Transition, _event: Event) -> None:
+    state = transition.state
+    if state.setup.coordinator and state.connected and transition.now >= state.next_heartbeat:
+        own = state.setup.task.id
+        transition.send(
+            Heartbeat(task=own, state=state.task_state, attempt=state.attempt, time=transition.now)
+        )
+        transition.volatile(next_heartbeat=transition.now + state.heartbeat)
+    if state.connected:
+        transition.wake(transition.state.next_heartbeat)
+    registration.when_due(transition)
+    if state.phase is Phase.NEW and state.welcome_deadline is not None:
+        if transition.now >= state.welcome_deadline:
+            transition.volatile(welcome_deadline=None)
+            transition.do(ReadConfiguration(register=registration.registration(transition)))
+        else:
+            transition.wake(state.welcome_deadline)
+    elif state.unconfirmed:
+        transition.do(recovery.kill_command(state))
+    elif state.phase is Phase.RUNNING:
+        recovered.judge(transition)
+    elif state.phase is Phase.FENCING:
+        recovery.fence_when_due(transition)
+    elif state.phase is Phase.GRANT:
+        recovery.check_grant(transition)
+    elif state.phase is Phase.BACKOFF:
+        recovery.launch_when_due(transition)
+    elif state.phase is Phase.ESCALATED:
+        escalation.check(transition)
+    elif state.phase is Phase.STOPPING and state.stop_code == 128 + signal.SIGTERM:
+        deadline = state.since + state.setup.term_grace
+        if transition.now >= deadline:
+            transition.volatile(killed=True)
+            transition.do(recovery.kill_command(state))
+        else:
+            transition.wake(deadline)
+
+
+def _on_journal(transition: Transition, event: JournalTroubled) -> None:
+    """Tell the coordinator. It is no record: where would it be written?"""
+    data = {"trouble": event.trouble}
+    transition.send(
+        Report(task=transition.state.setup.task.id, kind="journal", time=transition.now, data=data)
+    )
+
+
+def _on_found(transition: Transition, _event: CoordinatorFound) -> None:
+    registration.register(transition)
+
+
+def _on_lost(transition: Transition, _event: CoordinatorLost) -> None:
+    if transition.state.connected:
+        transition.volatile(connected=False)
+        transition.say("the coordinator is silent; job-level recovery goes on without it")
+        recovery.say_waiting(transition)
+
+
+_HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
+    Started: _on_started,
+    CoordinatorMessage: _on_message,
+    ConfigurationRead: _on_configuration_read,
+    CoordinatorFound: _on_found,
+    CoordinatorLost: _on_lost,
+    AttemptStarted: startup.on_attempt_started,
+    ProgramSeen: startup.on_program_seen,
+    AttemptNotStarted: _on_attempt_not_started,
+    Detections: _on_detections,
+    AttemptExited: _on_attempt_exited,
+    Reached: _on_reached,
+    EvidenceCollected: _on_evidence,
+    NodeSeen: _on_node,
+    LeaseEnded: _on_lease_ended,
+    Stopped: _on_stopped,
+    JournalTroubled: _on_journal,
+    JobExceptionSeen: _on_job_exception,
+    JobExceptionRaised: job_exceptions.on_raised,
+    KillConfirmed: recovery.on_kill_confirmed,
+    KillUnconfirmed: recovery.on_kill_unconfirmed,
+    StepDone: step_results.on_step_done,
+    Signalled: _on_signal,
+    Tick: _on_tick,
+}

@@ -1,0 +1,498 @@
+"""From a detector's word to a restarted task: raise, decide, fence, ask, step, relaunch.
+
+Each function takes the transition, writes down what it decides, and asks for what follows; all of them may be
+called again after a crash, since they start from the written state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.esl.spec import ExceptionSpec, Level, Otherwise
+from whesl.isolator.core import escalation, job_exceptions, node_selection, rules, setup
+from whesl.isolator.core.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
+from whesl.isolator.core.events import (
+    CollectEvidence,
+    EvidenceCollected,
+    Found,
+    KillAttempt,
+    KillConfirmed,
+    KillUnconfirmed,
+    RunStep,
+    StartAttempt,
+)
+from whesl.isolator.core.state import Phase, Recovery, State
+from whesl.isolator.core.transition import Transition, merged
+from whesl.model.evidence import Evidence, Raised
+from whesl.model.states import TaskState
+from whesl.wire.messages import RecoveryGrant, RecoveryRequest
+
+LAST_WORDS = 1.0
+FENCE_RETRY = 5.0
+FENCE_LIMIT = 120.0
+_ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception"})
+_TIMERS = frozenset({"hang", "silence", "progress"})
+_WAITS = (Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Phase.PAUSED, Phase.ESCALATED)
+
+
+def consider(transition: Transition, found: tuple[Found, ...], *, node: str = "") -> None:
+    """Raise the first of what was found; the others are its cascade, or wait for the present recovery.
+
+    Args:
+        found: detectors' words about the present attempt, in order.
+        node: set when they are about a node and not about the attempt's output.
+    """
+    for item in found:
+        state = transition.state
+        if state.setup.observe:
+            _observe(transition, item)
+        elif state.phase in (Phase.RUNNING, Phase.LAUNCHING):
+            _raise(transition, item)
+        elif node and state.phase in _WAITS and not _same_cause(state.recovery, node):
+            transition.record("queued", found=item, node=node)
+        else:
+            ordinal = state.recovery.ordinal if state.recovery else state.ordinal
+            transition.record("dropped", exception=item.exception, of=ordinal, evidence=item.evidence)
+    if transition.state.phase is Phase.BACKOFF:
+        launch_when_due(transition)
+
+
+def _same_cause(recovery: Recovery | None, node: str) -> bool:
+    return recovery is not None and node in nodes_of(recovery.raised.evidence)
+
+
+def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
+    """Return the nodes that evidence is about; a log line's node is only where it was read."""
+    return tuple(item.node for item in evidence if item.node and item.kind in _ABOUT_NODES)
+
+
+def _observe(transition: Transition, found: Found) -> None:
+    """Observe mode: say once per attempt and exception what would have been done, and touch nothing."""
+    became = rules.transformed(transition.state, found, transition.now)
+    name = became.exception
+    if name in transition.state.observed:
+        if became.history != transition.state.history:
+            # It is counted all the same: the n-th one may be a higher exception.
+            of, history = transition.state.ordinal, became.history
+            transition.record("dropped", exception=name, of=of, evidence=found.evidence, history=history)
+        return
+    raised = rules.raised(transition.state, found, became, transition.now)
+    transition.record("raised", raised=raised, history=became.history)
+    spec = transition.rule(name)
+    decision = rules.decide(transition.state, spec, raised, transition.now)
+    transition.record(
+        "observed",
+        exception=name,
+        ordinal=raised.ordinal,
+        action=decision.action,
+        reason=decision.reason,
+        steps=decision.steps,
+    )
+    transition.say(f"observed {name} ({rules.why(raised)}): would {decision.action}; nothing was touched")
+
+
+def _raise(transition: Transition, found: Found, *, queued: bool = False) -> None:
+    became = rules.transformed(transition.state, found, transition.now)
+    raised = rules.raised(transition.state, found, became, transition.now)
+    taken = found.exception if queued else None
+    transition.record("raised", raised=raised, queued=taken, history=became.history)
+    _decide(transition, transition.rule(raised.exception), raised)
+
+
+def raise_lost(transition: Transition) -> bool:
+    """Raise what the specification has for a lost node, when one without a spare would be started on.
+
+    The word on it may have come when nothing could be raised: before the first attempt, from a fence, or to
+    an isolator that was just restarted. Returns False when nothing is to be raised.
+    """
+    state = transition.state
+    gone = node_selection.dead(state)
+    name = rules.of_lost_nodes(state)
+    if not gone or not name:
+        return False
+    evidence = Evidence(kind="node", time=transition.now, node=gone[0], detail=node_selection.too_few(state))
+    word = Found(exception=name, evidence=(evidence,))
+    if state.setup.observe:
+        _observe(transition, word)
+        return False
+    became = rules.transformed(state, word, transition.now)
+    raised = rules.raised(state, word, became, transition.now)
+    transition.record("raised", raised=raised, queued=None, history=became.history)
+    # What was done about this very node, and has left it in use, would do no more the next time.
+    tried = any(
+        item.raised.exception == raised.exception and gone[0] in nodes_of(item.raised.evidence)
+        for item in state.pending
+    )
+    hopeless = f"spares-exhausted: {evidence.detail}" if tried else ""
+    _decide(transition, transition.rule(raised.exception), raised, hopeless=hopeless)
+    return True
+
+
+def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
+    """The next attempt cannot be started: the exception that it was to recover from comes to its ELSE.
+
+    Args:
+        transition: the present one.
+        evidence: why it cannot.
+        reason: the same, as the reason of what is done instead.
+    """
+    state = transition.state
+    if not state.pending:
+        transition.finish(EXIT_TEMPORARY, TaskState.FAILED, reason)
+        return
+    last = state.pending[-1].raised
+    raised = msgspec.structs.replace(
+        last, ordinal=state.ordinal + 1, time=transition.now, evidence=(*last.evidence, evidence)
+    )
+    transition.record("raised", raised=raised, queued=None)
+    _decide(transition, transition.rule(raised.exception), raised, hopeless=reason)
+
+
+def _decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
+    """Decide about an exception, and begin. ``hopeless``: why its recovery would not help."""
+    state = transition.state
+    decision = rules.decide(state, spec, raised, transition.now)
+    if hopeless and decision.action == "recover":
+        decision = rules.Decision(action=spec.otherwise.value.lower(), reason=hopeless, steps=decision.steps)
+    wanted = spec.level is Level.WORKFLOW_LEVEL and state.setup.coordinator
+    request = wanted and decision.action == "recover"
+    transition.record(
+        "decided",
+        exception=raised.exception,
+        ordinal=raised.ordinal,
+        action=decision.action,
+        reason=decision.reason,
+        level=spec.level,
+        steps=decision.steps,
+        backoff=decision.backoff,
+        request=request,
+    )
+    because = f", {decision.reason}" if decision.reason else ""
+    transition.say(f"raised {raised.exception} ({rules.why(raised)}): {decision.action}{because}")
+    job_exceptions.announce(transition, spec, raised)
+    if request:
+        request_grant(transition)
+    if state.alive and any(item.kind in _TIMERS for item in raised.evidence):
+        transition.do(CollectEvidence(attempt=state.attempt))
+    elif state.alive and decision.action == "fail":
+        # Nothing is waiting for it to be gone, so it may end with its own last words and its own status.
+        transition.wake(transition.now + LAST_WORDS)
+        return
+    fence(transition)
+
+
+def fence_when_due(transition: Transition) -> None:
+    """End an attempt that was given time for its last words."""
+    state = transition.state
+    if state.recovery is None or state.recovery.action != "fail" or state.recovery.fenced:
+        return
+    if transition.now >= state.recovery.decided + LAST_WORDS:
+        fence(transition)
+    else:
+        transition.wake(state.recovery.decided + LAST_WORDS)
+
+
+def request_grant(transition: Transition) -> None:
+    """Ask the coordinator to do its part; the same request again after a restart is recognised."""
+    recovery = transition.recovery()
+    if recovery.requested is None:
+        transition.record("requested", ordinal=recovery.ordinal)
+    transition.send(RecoveryRequest(raised=recovery.raised, claim=transition.state.setup.claim))
+
+
+def fence(transition: Transition) -> None:
+    """Ask for the end of every process of the present attempt, wherever it is."""
+    state = transition.state
+    recovery = state.recovery
+    if state.attempt == 0 and recovery is not None and not recovery.fenced:
+        transition.record("fenced", attempt=0, seconds=0.0)
+        proceed(transition)
+    elif state.attempt == 0 or (recovery is not None and recovery.fenced):
+        proceed(transition)
+    else:
+        transition.do(kill_command(state))
+
+
+def kill_command(state: State) -> KillAttempt:
+    """Return the command that ends the present attempt."""
+    steps = state.recovery.steps if state.recovery else ()
+    arguments = [step.get("arguments", {}) for step in steps if step.get("resource") == "FILESYSTEM"]
+    below = tuple(value for item in arguments if isinstance(value := item.get("defaultpath"), str))
+    return KillAttempt(attempt=state.attempt, nodes=state.nodes.active, open_below=below)
+
+
+def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
+    """The old attempt is surely over: go on with what it was ended for."""
+    state = transition.state
+    if event.attempt != state.attempt or state.phase in (Phase.RUNNING, Phase.LAUNCHING):
+        return
+    recovery = state.recovery
+    known = nodes_of(recovery.raised.evidence) if recovery else ()
+    evidence = [
+        Evidence(kind="heartbeat", time=transition.now, node=node, detail="did not answer when it was fenced")
+        for node in event.unreachable
+        if node not in known
+    ]
+    if state.alive or state.is_refused or (recovery is not None and not recovery.fenced):
+        transition.record(
+            "fenced",
+            attempt=event.attempt,
+            seconds=event.seconds,
+            killed=event.killed,
+            open_files=event.open_files,
+            unreachable=event.unreachable,
+            unasked=event.unasked,
+            lingering=event.lingering,
+            evidence=evidence,
+            steps=_planned_anew(transition, evidence),
+        )
+    transition.volatile(unconfirmed=False)
+    proceed(transition)
+
+
+def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
+    """Write down what was seen of a hung attempt; a node on which it cannot run may be the suspect."""
+    transition.record(
+        "evidence",
+        attempt=event.attempt,
+        detail=event.detail,
+        stuck=event.stuck,
+        steps=_planned_anew(transition, list(event.stuck)),
+    )
+    for item in event.stuck:
+        transition.say(f"on {item.node}: {item.detail}")
+
+
+def _planned_anew(transition: Transition, evidence: list[Evidence]) -> list[dict[str, Any]] | None:
+    """Return the steps again when fencing has shown which node is the suspect; None when nothing is new."""
+    recovery = transition.state.recovery
+    if not evidence or recovery is None or recovery.done:
+        return None
+    raised = recovery.raised
+    raised = msgspec.structs.replace(raised, evidence=(*raised.evidence, *evidence))
+    silent = nodes_of(tuple(evidence))
+    planned = rules.planned(transition.state, raised, silent=silent)
+    return planned.steps if not planned.error else None
+
+
+def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
+    """Something of the old attempt lives on: nothing new may start beside it. Try again, bounded."""
+    state = transition.state
+    if event.attempt != state.attempt:
+        return
+    if not state.unconfirmed:
+        transition.record("unfenced", attempt=event.attempt, reason=event.reason)
+        transition.say(f"attempt {event.attempt} could not be ended: {event.reason}; trying again")
+    transition.volatile(unconfirmed=True)
+    if transition.now - state.since < FENCE_LIMIT:
+        transition.wake(transition.now + FENCE_RETRY)
+    elif state.phase is Phase.STOPPING:
+        transition.finish(state.stop_code, TaskState.CANCELLED, f"{state.stop_reason}; {event.reason}")
+    elif state.is_refused:
+        evidence = Evidence(kind="launcher", time=transition.now, detail=event.reason)
+        give_up(transition, evidence, f"what the refused start left could not be ended: {event.reason}")
+    elif state.recovery is not None and state.phase is Phase.FENCING:
+        instead(
+            transition,
+            otherwise_of(transition, state.recovery),
+            f"the attempt could not be ended: {event.reason}",
+        )
+
+
+def proceed(transition: Transition) -> None:
+    """Do the next thing of the recovery under way, or of the stop that was asked for."""
+    state = transition.state
+    recovery = state.recovery
+    if state.phase is Phase.STOPPING:
+        transition.finish(state.stop_code, TaskState.CANCELLED, state.stop_reason)
+        return
+    if state.phase in (Phase.PAUSED, Phase.ESCALATED, Phase.FINISHED):
+        return
+    if recovery is None:
+        if state.phase in (Phase.FENCING, Phase.BACKOFF):
+            launch_when_due(transition)
+        return
+    if not recovery.fenced:
+        return
+    if recovery.action != "recover":
+        _conclude(transition, recovery)
+    elif recovery.request and not recovery.granted:
+        _wait_for_grant(transition, recovery)
+    elif recovery.done < len(recovery.steps):
+        transition.record("step-begun", ordinal=recovery.ordinal, index=recovery.done)
+        transition.do(RunStep(ordinal=recovery.ordinal, index=recovery.done))
+    else:
+        not_before = recovery.decided + recovery.backoff
+        transition.record(
+            "relaunched", ordinal=recovery.ordinal, attempt=state.attempt + 1, not_before=not_before
+        )
+        launch_when_due(transition)
+
+
+def _wait_for_grant(transition: Transition, recovery: Recovery) -> None:
+    state = transition.state
+    if state.phase is not Phase.GRANT:
+        transition.record("waiting", ordinal=recovery.ordinal)
+    wait = state.setup.coordinator_wait
+    if recovery.requested is None:
+        request_grant(transition)
+    transition.wake((transition.recovery().requested or transition.now) + wait)
+    say_waiting(transition)
+
+
+def say_waiting(transition: Transition) -> None:
+    """Say once that a recovery waits for a coordinator that is not there, and until when at most."""
+    state = transition.state
+    waits = state.phase is Phase.GRANT and not state.connected
+    if not waits or state.said_waiting or state.recovery is None:
+        return
+    transition.volatile(said_waiting=True)
+    deadline = (state.recovery.requested or transition.now) + state.setup.coordinator_wait
+    transition.say(
+        f"waiting for the coordinator, at most {max(deadline - transition.now, 0.0):.0f} s: "
+        f"{state.recovery.raised.exception} needs its part"
+    )
+
+
+def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
+    """The coordinator did its part, or could not."""
+    recovery = transition.state.recovery
+    if recovery is None or recovery.ordinal != grant.ordinal or recovery.granted or not recovery.request:
+        return
+    # Paused or escalated, a repeated word decides nothing again; a grant is kept for when the task goes on.
+    undecided = recovery.action == "recover" and transition.state.phase in (Phase.FENCING, Phase.GRANT)
+    if grant.refused:
+        if undecided:
+            reason = f"the coordinator could not do its part: {grant.refused}"
+            instead(transition, otherwise_of(transition, recovery), reason)
+        return
+    became: dict[str, Any] = {}
+    if grant.transformed and rules.covers(transition.state, grant.transformed):
+        origins = (*recovery.raised.transformed_from, recovery.raised.exception)
+        raised = msgspec.structs.replace(
+            recovery.raised, exception=grant.transformed, transformed_from=origins
+        )
+        decision = rules.decide(transition.state, transition.rule(grant.transformed), raised, transition.now)
+        if decision.action != "recover" and not undecided:
+            return
+        transition.say(f"{recovery.raised.exception} became {grant.transformed}, counted over all tasks")
+        if decision.action != "recover":
+            instead(transition, decision.action, decision.reason, became=grant.transformed)
+            return
+        became = {"raised": raised, "steps": decision.steps}
+    transition.record(
+        "granted",
+        ordinal=grant.ordinal,
+        configuration=merged(transition.state.configuration, grant.configuration),
+        coordinator_version=max(transition.state.coordinator_version, grant.configuration.version),
+        **became,
+    )
+    proceed(transition)
+
+
+def check_grant(transition: Transition) -> None:
+    """End the wait for the coordinator when its limit has come."""
+    recovery = transition.state.recovery
+    wait = transition.state.setup.coordinator_wait
+    if recovery is None or recovery.requested is None:
+        return
+    if transition.now >= recovery.requested + wait:
+        reason = f"the coordinator did not answer within {wait:g} s"
+        instead(transition, otherwise_of(transition, recovery), reason)
+    else:
+        transition.wake(recovery.requested + wait)
+
+
+def otherwise_of(transition: Transition, recovery: Recovery) -> str:
+    """Return what the specification says is done when a recovery cannot be: fail, pause, escalate."""
+    return transition.rule(recovery.raised.exception).otherwise.value.lower()
+
+
+def instead(transition: Transition, action: str, reason: str, *, became: str = "") -> None:
+    """The recovery cannot be done: fail, pause or escalate. ``became``: as what, if not as itself."""
+    recovery = transition.recovery()
+    transition.record("otherwise", ordinal=recovery.ordinal, action=action, reason=reason, became=became)
+    transition.say(f"{recovery.raised.exception}: {action}, because {reason}")
+    if transition.recovery().fenced or transition.state.unconfirmed:
+        _conclude(transition, transition.recovery())
+
+
+def _conclude(transition: Transition, recovery: Recovery) -> None:
+    state = transition.state
+    reason = rules.with_evidence(recovery.raised, recovery.reason)
+    if recovery.action == "pause":
+        transition.record("paused", ordinal=recovery.ordinal, reason=reason)
+        transition.report_recovery(recovery, "paused")
+    elif recovery.action == "escalate":
+        _escalate(transition, recovery)
+    else:
+        transition.report_recovery(recovery, "failed")
+        code = state.exit_code or FAILED_WITHOUT_STATUS
+        transition.finish(code, TaskState.FAILED, reason)
+
+
+def _escalate(transition: Transition, recovery: Recovery) -> None:
+    """Raise the exception that was named for this, where this task knows it; else it is the coordinator's."""
+    state = transition.state
+    spec = transition.rule(recovery.raised.exception)
+    higher = spec.escalate_to if spec.otherwise is Otherwise.ESCALATE else None
+    chain = (*recovery.raised.transformed_from, recovery.raised.exception)
+    if higher is not None and higher not in chain and rules.covers(state, higher):
+        raised = Raised(
+            exception=higher,
+            task=state.setup.task.id,
+            attempt=state.attempt,
+            ordinal=state.ordinal + 1,
+            time=transition.now,
+            evidence=recovery.raised.evidence,
+            transformed_from=chain,
+            reached=recovery.raised.reached,
+        )
+        transition.record("raised", raised=raised, queued=None)
+        _decide(transition, transition.rule(higher), raised)
+        return
+    transition.record("escalated", ordinal=recovery.ordinal, reason=recovery.reason)
+    escalation.send(transition)
+    if not state.setup.coordinator:
+        transition.finish(EXIT_TEMPORARY, TaskState.FAILED, f"{recovery.raised.exception}: {recovery.reason}")
+
+
+def launch_when_due(transition: Transition) -> None:
+    """Start the next attempt, once nothing waits to be handled first and the back-off is over."""
+    while transition.state.queued and transition.state.phase is Phase.BACKOFF:
+        found = transition.state.queued[0]
+        if not set(nodes_of(found.evidence)) & set(transition.state.nodes.active):
+            transition.record(
+                "dropped", exception=found.exception, of=transition.state.ordinal, evidence=found.evidence
+            )
+        else:
+            _raise(transition, found, queued=True)
+            return
+    state = transition.state
+    not_before = max((item.not_before for item in state.pending), default=0.0)
+    if state.phase is Phase.BACKOFF and transition.now < not_before:
+        transition.wake(not_before)
+        return
+    if not node_selection.place(transition):
+        if not raise_lost(transition):
+            evidence = Evidence(kind="node", time=transition.now, detail=node_selection.too_few(state))
+            give_up(transition, evidence, f"spares-exhausted: {evidence.detail}")
+        return
+    start_attempt(transition, state.attempt + 1)
+
+
+def start_attempt(transition: Transition, number: int) -> None:
+    """Write the next attempt down, then start it."""
+    state = transition.state
+    token = setup.token(state.setup, number)
+    transition.record(
+        "attempt",
+        attempt=number,
+        token=token,
+        nodes=state.nodes.active,
+        configuration_version=state.configuration.version,
+    )
+    start = StartAttempt(attempt=number, token=token, configuration=state.configuration, nodes=state.nodes)
+    transition.do(msgspec.structs.replace(start, lingering=state.lingering))

@@ -1,0 +1,1 @@
+"""From ``whesl exec`` to a running attempt: options, rules, keeper, runner."""

@@ -1,0 +1,279 @@
+"""``whesl exec`` in the usual case, with little more than an interpreter's start before the program runs.
+
+The usual case: a task that nobody has begun, rules that were checked before (``verdicts``), Slurm or no
+resource manager. Then what is to be done follows from options and environment, and what checks rules, other
+resource managers and earlier runs need not be loaded. In every other case, and whenever anything is not as
+it should be, ``entry`` does it all, and says what is wrong: nothing was started then, and no input read.
+Both come to the same; a test compares them. Standard library only.
+
+As always: job.json is on disk before anything is started, under the task's lock, which the isolator inherits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from types import SimpleNamespace
+
+from whesl import rjms
+from whesl.isolator.core import identity
+from whesl.isolator.launch import job_request, keeper, rules_cache, runner
+from whesl.isolator.task import files
+from whesl.locking import locks
+from whesl.model import retry
+from whesl.model.errors import WheslError
+from whesl.wire.home import HOME_VARIABLE, make_private
+
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_ATTEMPT = "attempt-1"
+
+
+class _Given(SimpleNamespace):
+    """What the resource manager gave, as far as it follows from the environment (``AllocationInfo``)."""
+
+    rjms: str
+    job_id: str
+    nodes: tuple[str, ...]
+    batch_host: str
+    restart_count: int
+
+
+def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Start the task and its isolator, and return what the keeper is to be told.
+
+    Args:
+        options: those of ``whesl exec``, by their names there.
+
+    Returns None when it is not the usual case: then nothing was done that the other way would not do again.
+    Raises UsageError for a script that cannot be read; OSError.
+    """
+    try:
+        task = _described(job_request.Request(**options))
+    except (WheslError, UnicodeError):
+        return None
+    if task is None:
+        return None
+    try:
+        job = job_request.job(task.request, task.setup, job_request.streams())
+        return _start(task, job)
+    finally:
+        retry.close(task.lock)
+
+
+def _described(request: job_request.Request) -> SimpleNamespace | None:
+    """Return all about a task but its streams, with its lock held; None when it is not the usual case."""
+    keeper.open_standard_streams()
+    here = _home()
+    if here is None or len(request.rules) > 1 or request.inner == "flux":
+        return None
+    # What cannot be written down as UTF-8 is refused elsewhere.
+    said = (*request.command, *(str(value) for value in vars(request).values()), os.getcwd())  # noqa: PTH109
+    "\0".join(said).encode()
+    make_private(here)
+    given = _given(os.environ)
+    if given is None:
+        return None
+    spec = None
+    if request.rules:
+        spec = _rules(here, request.rules[0], any_job=not (request.step or request.name))
+        if spec is None:
+            return None
+    setup = job_request.setup(request, spec, given, here)
+    path = job_request.task_dir(request, setup["task"]["id"], here)
+    if any(retry.exists(f"{path}/{trace}") for trace in ("job.json", "journal.db", _ATTEMPT)):
+        return None
+    with contextlib.suppress(OSError):
+        if not retry.retried(lambda: os.listdir(path)):  # noqa: PTH208
+            retry.retried(lambda: os.chmod(path, 0o700))  # noqa: PTH101
+    make_private(path)
+    with contextlib.suppress(OSError, WheslError):
+        lock = locks.take(f"{path}/lock", _owner(setup))
+        if not retry.exists(f"{path}/job.json"):
+            return SimpleNamespace(request=request, given=given, setup=setup, path=path, lock=lock)
+        locks.release(lock)
+    return None
+
+
+def _owner(setup: dict[str, Any], pid: int | None = None) -> locks.Owner:
+    job = f"{setup['rjms']}:{setup['job_id']}" if setup["job_id"] else ""
+    return locks.owned(setup["claim"], job, setup["restarts"], pid)
+
+
+def _home() -> str | None:
+    named = os.environ.get(HOME_VARIABLE) or os.path.expanduser("~/.whesl")  # noqa: PTH111
+    return None if named.startswith("~") else job_request.absolute(named)
+
+
+def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
+    try:
+        content = retry.content(path, retry.BRIEF)
+    except OSError:
+        return None
+    if content is None:
+        return None
+    # The name as pathlib prints it.
+    plain = "/".join(part for part in path.split("/") if part not in ("", "."))
+    spec = rules_cache.recall(f"{here}/cache", f"/{plain}" if path.startswith("/") else plain, content)
+    if spec is None or any("/" in handler for handler in _handlers(spec)):
+        return None  # a handler's place is not looked for here
+    if any_job:
+        for exception in spec["exceptions"]:
+            exception["jobs"] = ["*"]
+    return spec
+
+
+def _handlers(spec: dict[str, Any]) -> list[str]:
+    return [each.get("handler") or "" for one in spec["resources"] for each in one["operations"]]
+
+
+def _given(environ: Mapping[str, str]) -> _Given | None:
+    """Return what the resource manager gave; None where somebody else has to be asked."""
+    if environ.get("FLUX_URI") or rjms.offered():
+        return None
+    if not environ.get("SLURM_JOB_ID"):
+        node = os.uname().nodename
+        return _Given(rjms="host", job_id="", nodes=(node,), batch_host=node, restart_count=0)
+    job = environ["SLURM_JOB_ID"]
+    if environ.get("WHESL_LOCAL") or not job.isdigit():
+        return None
+    from whesl.rjms.slurm.environment import nodes_of
+
+    nodes = nodes_of(environ)
+    here = environ.get("SLURMD_NODENAME", "")
+    again = environ.get("SLURM_RESTART_COUNT", "")
+    return _Given(
+        rjms="slurm",
+        job_id=job,
+        nodes=nodes,
+        batch_host=here if here in nodes else nodes[0],
+        restart_count=int(again) if again.isascii() and again.isdigit() else 0,
+    )
+
+
+def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
+    """Write the task down, start its first attempt where that needs nobody's word, and its isolator."""
+    path = task.path
+    begins = not task.setup["coordinator"] and not _wants_instance(task)
+    outputs = [job[name]["path"] or f"{path}/{_ATTEMPT}/{name}" for name in ("stdout", "stderr")]
+    if job["joined"]:
+        outputs[1] = outputs[0]
+    if begins:
+        job["first"] = {"sizes": {file: retry.size(file) for file in (*outputs, *_read_files(job))}}
+    files.replace(f"{path}/job.json", json.dumps(job).encode())
+    retry.remove(f"{path}/result.json")
+    gate = os.pipe()
+    started = 0
+    with keeper.signals_kept():
+        # First, so that the lock names it from the task's first moment on; it waits at the gate.
+        pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
+        with contextlib.suppress(OSError):  # the isolator signs it itself
+            locks.sign(task.lock, _owner(task.setup, pid))
+        if begins:
+            with contextlib.suppress(OSError):  # the isolator tries again, and says why
+                started = _begin(task, job, outputs)
+    for end in gate:
+        os.close(end)
+    return {
+        "task_dir": path,
+        "python": sys.executable,
+        "claim": task.setup["claim"],
+        "isolator": pid,
+        "child": True,
+        "runner": started,
+        **job_request.passed_on(task.request, job),
+    }
+
+
+def _wants_instance(task: SimpleNamespace) -> bool:
+    """Whether a Flux instance is to be started inside the job (``whesl.rjms.flux.inner.wanted``)."""
+    if task.given.rjms != "slurm" or task.request.inner != "auto" or len(task.given.nodes) < 2:
+        return False
+    if task.setup["heterogeneous"]:
+        return False
+    from shutil import which
+
+    return which("flux", path=os.environ.get("PATH", os.defpath)) is not None
+
+
+def _read_files(job: dict[str, Any]) -> list[str]:
+    """Return the files besides the streams in which the rules look, of this task or of others."""
+    spec = job["setup"]["spec"]
+    sources = [
+        detection.get("source") or {}
+        for exception in (spec["exceptions"] if spec else ())
+        for detection in exception["detections"]
+    ]
+    named = [source["path"] for source in sources if source.get("stream") == "file" and source.get("path")]
+    return [
+        job_request.absolute(file if file.startswith("/") else f"{job['workdir']}/{file}") for file in named
+    ]
+
+
+def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> int:
+    """Start the first attempt, and return its runner's process number. Raises OSError."""
+    path, setup = task.path, task.setup
+    place = f"{path}/{_ATTEMPT}"
+    # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
+    retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
+    most, last = identity.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
+    active, _ = identity.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
+    files.replace(f"{path}/reconfigure.json", UNCHANGED)
+    files.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
+    environment = {**os.environ, **_launchers(task, active)}
+    environment |= runner.told(
+        task=setup["task"]["id"],
+        workflow=setup["workflow"],
+        restarts=setup["earlier"],
+        token=f"{identity.token_prefix(setup['salt'], setup['task']['id'])}1",
+        active=active,
+        swapped="{}",
+        lost=(),
+        hosts=f"{path}/hosts",
+        reconfigure=f"{path}/reconfigure.json",
+        workdir=job["workdir"],
+    )
+    if task.given.rjms != "host":
+        environment["PATH"] = runner.with_shims(environment.get("PATH"), f"{path}/bin")
+    files.replace(f"{place}/claim", setup["claim"].encode())
+    files.replace(f"{place}/status", runner.STATUS_PENDING)
+    command = job["command"]
+    if job["script"] is not None:
+        script = f"{place}/script"
+        files.replace(script, job["script"].encode(), mode=0o700)
+        command = (*job["interpreter"], script, *command)
+    return runner.start(
+        command,
+        status=f"{place}/status",
+        stdin=job["stdin"],
+        stdin_offset=job["stdin_offset"],
+        stdout=outputs[0],
+        stderr=outputs[1],
+        workdir=job["workdir"],
+        environment=environment,
+    ).pid
+
+
+# The JSON of a ``Configuration`` that nobody has changed.
+UNCHANGED = (
+    b'{"version":0,"path_map":{"rules":[]},"environment":{},"command":null,"nodes":null,'
+    b'"time_limit":null,"workdir":null,"excluded_nodes":[],"skip":false}'
+)
+
+
+def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]:
+    """Return what the resource manager's launchers are told, with ours put in front of them."""
+    if task.given.rjms == "host":
+        return {}
+    from pathlib import Path
+
+    from whesl.rjms import shims
+    from whesl.rjms.slurm.environment import for_nodes
+
+    shims.install(Path(f"{task.path}/bin"), path=os.environ.get("PATH"))
+    return for_nodes(active, os.environ)

@@ -1,0 +1,84 @@
+"""The first attempt, started by ``whesl exec`` itself before its isolator has loaded.
+
+Loading takes the isolator some tenths of a second, and a program need not wait for it: nothing about a first
+attempt is known to the isolator alone. Token and nodes follow from the setup (``setup.token``,
+``setup.split``), so its core, which writes the attempt down as always, comes to the same ones, and its shell
+finds by the token what runs already (``starting.Starter``). Before the start, job.json says that there may be
+such an attempt and how long its files were; the task's lock is held from then on, and handed over, so no
+other call can start the same task.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from whesl.isolator.core.setup import split, token
+from whesl.isolator.launch.attempt import Attempt
+from whesl.isolator.launch.starter import Starter
+from whesl.isolator.observe import output
+from whesl.isolator.task.taskdir import First, Job, TaskDir
+from whesl.model import retry
+from whesl.model.allocation import NodeSet
+from whesl.model.workflow import Configuration
+from whesl.rjms.port import Allocation, AllocationInfo
+
+NUMBER = 1
+_KNOWN = frozenset({"host", "local", "slurm"})
+
+
+class _Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """The first attempt, as the core will want it."""
+
+    attempt: int
+    token: str
+    configuration: Configuration
+    nodes: NodeSet
+    lingering: tuple[str, ...] = ()
+
+
+def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
+    """Whether everything about the first attempt is known now, and nothing of the task has ever begun.
+
+    Args:
+        job: the task.
+        directory: the task's.
+        info: what the resource manager gave.
+    """
+    setup = job.setup
+    if setup.coordinator or setup.rjms not in _KNOWN:
+        return False  # the coordinator's welcome may change what is run; an instance has to be there first
+    if setup.rjms == "slurm" and job.inner != "slurm":
+        from whesl.rjms.flux import inner
+
+        if inner.wanted(job.inner, info, os.environ):
+            return False
+    return not retry.exists(directory.journal) and not retry.exists(directory.attempt(NUMBER))
+
+
+def sizes(job: Job, directory: TaskDir) -> First:
+    """Return how long the files are in which the attempt's words will be looked for."""
+    paths = output.sources(directory, job, NUMBER, Configuration()).values()
+    return First(sizes={path: retry.size(path) for path in paths})
+
+
+def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
+    """Start the attempt, and return its runner's process number, a child of this process.
+
+    Returns 0 when it could not be started: the isolator tries again, and says why.
+    """
+    # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
+    try:
+        retry.retried(lambda: directory.attempt(NUMBER).mkdir(mode=0o700))
+    except OSError:
+        return 0
+    command = _Beginning(
+        attempt=NUMBER,
+        token=token(job.setup, NUMBER),
+        configuration=Configuration(),
+        nodes=split(job.setup),
+    )
+    starter = Starter(directory, msgspec.structs.replace(job, first=None), allocation)
+    started = starter.start(command)
+    return started.pid if isinstance(started, Attempt) else 0

@@ -1,0 +1,211 @@
+"""From ``whesl exec``'s options to a running isolator: identity, streams, rules, attach or start."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whesl.esl.spec import Spec
+from whesl.isolator.core.setup import Setup
+from whesl.isolator.launch import first_attempt, handover, job_request, keeper
+from whesl.isolator.launch.job_leader import gone
+from whesl.isolator.launch.job_request import Request
+from whesl.isolator.launch.rules_file import load_rules
+from whesl.isolator.task import taskdir
+from whesl.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.locking import locks
+from whesl.locking.locks import HeldError, Owner
+from whesl.model import retry
+from whesl.model.errors import UsageError, WheslError
+from whesl.rjms import current_allocation, withheld
+from whesl.rjms.port import Allocation, AllocationInfo
+from whesl.wire.keys import home
+
+
+class AlreadyRunError(WheslError):
+    """Another job runs this task now."""
+
+    exit_code = 75
+
+
+def prepare(request: Request) -> dict[str, Any] | int:
+    """Check everything, then start an isolator or find the one that lives.
+
+    Args:
+        request: what the user asked for.
+
+    Returns what the keeper is to be told, or the exit status of a task that has ended under the same claim.
+
+    Raises WheslError for wrong rules and options, before anything was started.
+    """
+    keeper.open_standard_streams()
+    here = home()
+    spec = load_rules(request.rules, here / "cache", any_job=not (request.step or request.name))
+    # For all that is started from here: asked later, Slurm would leave out a node that it has lost meanwhile.
+    os.environ.update(withheld(os.environ))
+    allocation = current_allocation(os.environ)
+    info = allocation.describe()
+    if request.inner == "flux":
+        from whesl.rjms.flux import inner
+
+        inner.wanted(request.inner, info, os.environ)
+    setup = setup_of(request, spec, info, here)
+    directory = TaskDir(Path(job_request.task_dir(request, setup.task.id, str(here))))
+    directory.make()
+    found = _earlier(directory, setup, info, request)
+    if isinstance(found, int):
+        return found
+    streams = job_request.streams()
+    runner = 0
+    if isinstance(found, Owner):
+        pid, child, claim = found.pid, False, found.claim
+    else:
+        job = msgspec.convert(job_request.job(request, msgspec.to_builtins(found), streams), Job)
+        pid, runner = _start(job, directory, allocation, info)
+        child, claim = True, found.claim
+    return {
+        "task_dir": str(directory.path),
+        "python": sys.executable,
+        "claim": claim,
+        "isolator": pid,
+        "child": child,
+        "runner": runner,
+        **job_request.passed_on(request, streams),
+    }
+
+
+def _start(job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo) -> tuple[int, int]:
+    """Start the isolator, and before it the first attempt where that is possible.
+
+    Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it).
+    """
+    lock = None
+    old = taskdir.load(directory.job_file, Job)
+    if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
+        # What a call before this one started may run, with nobody left who has written it down.
+        job = msgspec.structs.replace(job, first=old.first)
+    if first_attempt.possible(job, directory, info):
+        # Held by an isolator: ours will find that out and say so.
+        with contextlib.suppress(HeldError):
+            lock = directory.lock(job.setup)
+            job = msgspec.structs.replace(job, first=first_attempt.sizes(job, directory))
+    taskdir.replace(directory.job_file, msgspec.json.encode(job))
+    retry.remove(directory.result_file)
+    if lock is None:
+        keeper.hold_signals()
+        return keeper.start_isolator(sys.executable, str(directory.path)), 0
+    gate = os.pipe()
+    with keeper.signals_kept():
+        # First, so that the lock names it from the task's first moment on; it waits at the gate.
+        pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
+        with contextlib.suppress(OSError):  # the isolator signs it itself
+            locks.sign(lock, taskdir.holder_of(job.setup, pid))
+        runner = first_attempt.begin(job, directory, allocation)
+    for end in gate:
+        os.close(end)
+    return pid, runner
+
+
+def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Path) -> Setup:
+    """Return what the isolator is told. Raises UsageError.
+
+    Args:
+        request: what the user asked for.
+        spec: the rules.
+        info: what the resource manager gave.
+        here: the WHESL home.
+    """
+    described = msgspec.convert(job_request.setup(request, None, info, str(here)), Setup)
+    return msgspec.structs.replace(described, spec=spec)
+
+
+def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
+    """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
+    old = taskdir.load(directory.job_file, Job)
+    owner = handover.present(directory, setup, info)
+    if owner is not None:
+        found = _attach(directory, owner, old, info)
+        _refuse_another(old, request, setup.task.id, "runs here")
+        return found
+    if old is None:
+        return setup
+    if old.setup.claim == setup.claim and old.setup.leader != setup.leader and gone(old.setup.leader):
+        _put_aside(directory)  # the job was another one, of the same id
+        return setup
+    if _earlier_run(old.setup, setup, info):
+        before = old.setup.earlier + directory.newest_attempt()
+        setup = msgspec.structs.replace(setup, earlier=before)
+    result = taskdir.load(directory.result_file, Result)
+    if result is not None and result.claim == setup.claim:
+        _refuse_another(old, request, setup.task.id, "has ended in this job")
+        if not request.quiet:
+            told = f"whesl: {setup.task.id} has ended in this job with status {result.code}: not run again\n"
+            sys.stderr.write(told)
+        return result.code
+    if result is not None:
+        _put_aside(directory)
+        return setup
+    same_job = (old.setup.rjms, old.setup.job_id, old.setup.own_node) == (
+        info.rjms,
+        info.job_id,
+        info.batch_host,
+    )
+    restarted = info.rjms != "host" and setup.workflow != job_request.WITHOUT_WORKFLOW
+    claim = setup.claim if restarted or not same_job else old.setup.claim
+    # A name that was made up for a call would be another one's: what that call started would not be found.
+    task = setup.task if request.step or request.name else old.setup.task
+    # The journal goes on, and with it the count of attempts.
+    return msgspec.structs.replace(
+        setup, task=task, claim=claim, salt=old.setup.salt, earlier=old.setup.earlier
+    )
+
+
+def _earlier_run(old: Setup, setup: Setup, info: AllocationInfo) -> bool:
+    """Whether a task was begun by an earlier run of the very job that now runs again."""
+    same_job = bool(info.job_id) and (old.rjms, old.job_id) == (info.rjms, info.job_id)
+    return same_job and info.restart_count > 0 and old.leader != setup.leader
+
+
+def _attach(directory: TaskDir, owner: Owner, old: Job | None, info: AllocationInfo) -> Owner:
+    if owner.host == os.uname().nodename and old is not None and old.setup.job_id == info.job_id:
+        return owner
+    raise AlreadyRunError(
+        f"this task is run by an isolator on {owner.host or 'another node'} (claim {owner.claim})",
+        hint=f"cancel that job first, or choose another name; the task's record is {directory.path}",
+    )
+
+
+def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> None:
+    """Raise UsageError when a call means another task than the one of its name: it would never be run.
+
+    Args:
+        old: the task of that name.
+        request: what the user asked for.
+        task: the name.
+        what: what that task does.
+    """
+    script = job_request.script_text(request.script) if request.script is not None else None
+    given = (request.command, script, str(Path.cwd()))
+    if old is None or (old.command, old.script, old.workdir) != given:
+        raise UsageError(
+            f"a task {task} {what}, with another command or in another directory",
+            hint="give each task a name of its own: --instance NAME, or another --step",
+        )
+
+
+def _put_aside(directory: TaskDir) -> None:
+    """Keep an earlier run's record beside the new one."""
+    number = 1
+    while retry.exists(aside := directory.path.with_name(f"{directory.path.name}.{number}")):
+        number += 1
+    try:
+        retry.retried(lambda: directory.path.rename(aside))
+    except FileNotFoundError:
+        if not retry.exists(aside):  # renamed by a call that failed all the same
+            raise
+    directory.make()

@@ -1,0 +1,1 @@
+"""The nodes of a task: agents and their leases, liveness, fencing, processes."""

@@ -1,0 +1,274 @@
+"""The agent on a node: heartbeats, fencing, stacks. ``python -m whesl.isolator.nodes.agent LINKFILE``.
+
+It holds a lease (``lease``), which the responder on the isolator's node extends. When nobody there answers,
+the agent kills the task's processes on its node itself: that is how a node is fenced that is cut off. It
+tells the isolator so as soon as that can be reached. What it needs for that is in memory from its start: no
+lease depends on a file.
+
+Two processes: one works, the other starts it again should it be killed, for example for want of memory. It
+does not end the attempt then: an agent's misfortune is no failure of the task's, and the lease is held again
+within milliseconds. With both killed on a node that lives, nobody holds the lease any more; the isolator then
+starts another agent there (``agents.Agents``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+
+import msgspec
+import zmq
+
+from whesl.detect.stacks import collect
+from whesl.isolator.nodes import processes
+from whesl.isolator.nodes.attribution import attempts_of
+from whesl.isolator.nodes.lease import KernelWitness, Lease
+from whesl.isolator.nodes.link import (
+    TO_AGENT,
+    Beat,
+    BeatAnswer,
+    BeatRefused,
+    FindProgram,
+    FromAgent,
+    Kill,
+    Killed,
+    LeaseEnded,
+    LeaseEndNoted,
+    Leave,
+    LinkFile,
+    ProgramFound,
+    ReadStacks,
+    SignalProcesses,
+    Stacks,
+    ToAgent,
+)
+from whesl.isolator.nodes.resident_memory import stay_resident
+from whesl.model import retry
+from whesl.model.stoppage import Stoppage
+from whesl.wire.addresses import bracketed
+from whesl.wire.link import LinkClient
+
+# Without any contact for this long, there is nobody left to serve: the allocation is over.
+ORPHANED = 120.0
+# The isolator's node lives and nobody answers there; a file system may keep one from starting for long.
+UNATTENDED = 1800.0
+STACKS_TIMEOUT = 4.0
+
+
+def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
+    """Return the first address that accepts a connection, the first of all when none does."""
+    for host in hosts:
+        try:
+            socket.create_connection((host, port), timeout).close()
+        except OSError:
+            continue
+        return host
+    return hosts[0]
+
+
+def node_name() -> str:
+    """Return this node's name as the resource manager calls it."""
+    told = os.environ.get("WHESL_NODE") or os.environ.get("SLURMD_NODENAME")
+    return told or socket.gethostname().split(".")[0]
+
+
+class Agent:
+    """The working half.
+
+    Args:
+        file: what the isolator wrote down.
+        node: this node's name.
+        held: one byte, which outlives this half: whether a lease was ever held here. None counts on another.
+    """
+
+    def __init__(self, file: LinkFile, node: str, held: mmap.mmap | None = None) -> None:
+        self._file = file
+        self._node = node
+        host = reachable(file.hosts, file.port, timeout=min(file.limit, 1.0))
+        self._client: LinkClient[ToAgent | FromAgent] = LinkClient(
+            f"tcp://{bracketed(host)}:{file.port}", file.keys, node, TO_AGENT
+        )
+        self._leases: LinkClient[ToAgent | FromAgent] = LinkClient(
+            f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT
+        )
+        self._witness = KernelWitness(host, file.lease_port, file.limit / 6)
+        self._lease = Lease(file.limit, time.monotonic())
+        self._held = held if held is not None else mmap.mmap(-1, 1)
+        self._attended = time.monotonic()
+        self._told = int(time.time())  # numbers of ends, also over a restart of this process
+        self._ended = False  # nothing of the task runs here since the lease was refused
+        self._ends: dict[int, LeaseEnded] = {}  # that the isolator does not know of yet
+        self._answers: SimpleQueue[tuple[str, FromAgent | None]] = SimpleQueue()
+        self._under_way: set[str] = set()
+        self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def run(self) -> None:
+        """Serve until told to leave, or until nobody has been there for long."""
+        poller = zmq.Poller()
+        for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
+            poller.register(sock, zmq.POLLIN)
+        stoppage = Stoppage(time.monotonic())
+        next_beat = 0.0
+        while True:
+            now = time.monotonic()
+            self._lease.stopped(stoppage.found(now))
+            if any(self._client.changes()):
+                self._client.send(Beat(number=0))
+                for end in self._ends.values():
+                    self._client.send(end)
+            if any(self._leases.changes()) or now >= next_beat:
+                self._leases.send(Beat(number=self._lease.beat(now), ended=self._ended))
+                next_beat = now + self._file.heartbeat
+            self._extend(now)
+            for message in self._client.receive():
+                if isinstance(message, Leave):
+                    return
+                self._handle(message)
+            self._answer()
+            if self._is_over():
+                return
+            until = max(min(next_beat, self._lease.deadline()), time.monotonic() + 0.01)
+            stoppage.waits(until)
+            poller.poll(int((until - time.monotonic()) * 1000) + 1)
+
+    def _extend(self, now: float) -> None:
+        """Take in who has answered on the isolator's node."""
+        for message in self._leases.receive():
+            if isinstance(message, BeatAnswer):
+                self._lease.answered(message.number)
+                self._attended, self._ended = now, False
+                self._held[0] = 1
+            elif isinstance(message, BeatRefused) and not self._ended:
+                self._beside("refused", self._end, self._file.prefix)
+        if not self._lease.doubtful(now):
+            self._witness.close()
+        elif now < self._attended + UNATTENDED and (reached := self._witness.look(now)) is not None:
+            self._lease.reached(reached)
+
+    def _is_over(self) -> bool:
+        """End the task's processes when the lease is over; whether nobody has been there for long."""
+        now = time.monotonic()
+        if self._held[0] and self._lease.ran_out(now):
+            self._beside("lease", self._end, self._file.prefix)
+        return now > self._lease.contact + max(ORPHANED, 10 * self._file.limit)
+
+    def _handle(self, message: ToAgent | FromAgent) -> None:
+        if isinstance(message, LeaseEndNoted):
+            self._ends.pop(message.number, None)
+        elif isinstance(message, Kill):
+            kill = message
+            self._beside(f"kill {kill.token} {kill.number}", lambda _: self._killed(kill), kill.token)
+        elif isinstance(message, ReadStacks):
+            self._beside(f"stacks {message.token}", self._stacks, message.token)
+        elif isinstance(message, FindProgram):
+            self._beside(f"find {message.token}", self._program, message.token)
+        elif isinstance(message, SignalProcesses):
+            processes.signal_attempt(
+                message.token, None, message.signum, "catching", self._spared(), node=self._node
+            )
+
+    def _beside(self, name: str, work: Callable[[str], FromAgent | None], token: str) -> None:
+        """Do slow work in a thread of its own: a node that reads stacks or kills is not a silent one.
+
+        The same request again, while it is under way, is the isolator's impatience.
+        """
+        if name in self._under_way:
+            return
+        self._under_way.add(name)
+
+        def done() -> None:
+            self._answers.put((name, work(token)))
+            with contextlib.suppress(BlockingIOError):  # the bell rings already
+                os.write(self._ring, b"!")
+
+        threading.Thread(target=done, daemon=True).start()
+
+    def _answer(self) -> None:
+        """Send what the threads have found out; only this thread may use the connection."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._bell, 4096)
+        while not self._answers.empty():
+            name, answer = self._answers.get()
+            self._under_way.discard(name)
+            if isinstance(answer, LeaseEnded):
+                self._ended = self._ended or name == "refused"
+                if not answer.count:
+                    continue  # nothing of the task ran here
+                answer = msgspec.structs.replace(answer, number=self._told)
+                self._ends[self._told] = answer
+                self._told += 1
+            if answer is not None:
+                self._client.send(answer)
+
+    def _killed(self, kill: Kill) -> FromAgent:
+        done = self._kill(kill.token, kill.steps)
+        return Killed(
+            token=kill.token,
+            number=kill.number,
+            count=done.count,
+            left=len(done.left),
+            strange=done.strange,
+        )
+
+    def _end(self, prefix: str) -> FromAgent:
+        """End all of the task's processes here, as often as some are left."""
+        silent = time.monotonic() - self._lease.contact
+        attempts = attempts_of(self._processes(prefix), prefix)
+        count = 0
+        while True:
+            done = self._kill(prefix)
+            count += done.count
+            if not done.left:
+                return LeaseEnded(number=0, seconds=silent, count=count, attempts=attempts)
+
+    def _stacks(self, token: str) -> FromAgent:
+        stuck = processes.stuck(lambda: self._processes(token))
+        pids = [process.pid for process in self._processes(token)]
+        return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT), stuck=stuck)
+
+    def _program(self, token: str) -> FromAgent | None:
+        found = any(process.name not in processes.NO_RANKS for process in self._processes(token))
+        return ProgramFound(token=token) if found else None
+
+    def _spared(self) -> tuple[int, ...]:
+        return (os.getpid(), os.getppid())
+
+    def _processes(self, token: str) -> list[processes.Process]:
+        return processes.of_attempt(token, spare=self._spared(), node=self._node)
+
+    def _kill(self, token: str, steps: tuple[str, ...] = ()) -> processes.Killing:
+        return processes.kill_all(
+            token, spare=self._spared(), node=self._node, steps=steps, timeout=self._file.limit
+        )
+
+
+def main() -> int:
+    """Run the agent; the parent process only starts the worker again when it was killed."""
+    # The time limit's TERM is for the task; the agent is needed until the very end.
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(signum, signal.SIG_IGN)
+    held = mmap.mmap(-1, 1)
+    file = msgspec.json.decode(retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
+    while True:
+        child = os.fork()
+        if child == 0:
+            agent = Agent(file, node_name(), held)
+            stay_resident()
+            agent.run()
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            return os.waitstatus_to_exitcode(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

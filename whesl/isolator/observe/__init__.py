@@ -1,0 +1,1 @@
+"""What the isolator sees: the task's output, and what the resource manager tells."""

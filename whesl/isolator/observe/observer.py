@@ -1,0 +1,268 @@
+"""What the isolator sees of the task: its output, its exits, its nodes and disks, through ``detect``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from whesl.esl.spec import Source
+from whesl.isolator.core.events import Event, Found, JobExceptionSeen, LeaseEnded, NodeSeen
+from whesl.isolator.observe import output
+from whesl.isolator.task import files, taskdir
+from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.isolator.worker import Worker
+from whesl.journal import Clock
+from whesl.model import retry
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.errors import WheslError
+from whesl.model.evidence import LastLines
+from whesl.model.recovered import Reach
+from whesl.model.states import NodeState
+from whesl.model.workflow import Configuration
+
+if TYPE_CHECKING:
+    from whesl.detect.core import Detected
+    from whesl.detect.disk import Usage
+    from whesl.detect.task_watch import Watch
+
+LOG = logging.getLogger(__name__)
+DISK_EVERY = 5.0
+
+
+class Outlook:
+    """The task's detectors over its attempts; without rules it sees nothing.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        worker: where file systems are asked, since a dead one does not answer.
+        clock: the isolator's.
+    """
+
+    def __init__(self, directory: TaskDir, job: Job, worker: Worker, clock: Clock) -> None:
+        self._directory = directory
+        self._job = job
+        self._worker = worker
+        self._clock = clock
+        self._watch: Watch | None = None
+        self._begun: Mapping[str, int] | None = None  # how long the files were when the attempt was started
+        self._number = 0
+        self._disk_at = 0.0
+        self._measuring = False
+        self._usages: list[Usage] = []
+        self.changed = False
+
+    # The attempt ---------------------------------------------------------------------------------------
+
+    def prepare(self, number: int, configuration: Configuration) -> None:
+        """Begin to watch an attempt, before it starts: what its files hold already is not its own.
+
+        Of the first that is watched only the files' sizes are written down: the detectors take longer to load
+        than the attempt to start (``watch``).
+        """
+        self._number = number
+        sources = output.sources(self._directory, self._job, number, configuration)
+        if self._watch is not None:
+            self._begun = {path: retry.size(path) for path in sources.values()}
+            self._watch.new_attempt(self._clock(), sources)
+            self.save()
+            return
+        self._begun = self._written_sizes(number)
+        if self._begun is None:
+            self._begun = {path: retry.size(path) for path in sources.values()}
+            begun = taskdir.First(sizes=self._begun)
+            taskdir.replace(self._sizes(number), msgspec.json.encode(begun))
+
+    def watch(self, configuration: Configuration) -> None:
+        """Watch the attempt that was prepared for, now that it runs. Raises WheslError."""
+        if self._job.setup.spec is None or self._watch is not None:
+            return
+        sources = output.sources(self._directory, self._job, self._number, configuration)
+        self._watch = self._new(sources, self._clock(), self._begun)
+        self.save()
+
+    def take_up(self, number: int, configuration: Configuration) -> None:
+        """Watch an attempt that an earlier isolator started, from where that one had read."""
+        self._number = number
+        state = self._saved()
+        self._begun = offsets = self._written_sizes(number)
+        if state is not None and state.get("begun"):
+            self._begun = state["begun"]
+        if self._job.setup.spec is None:
+            return
+        sources = output.sources(self._directory, self._job, number, configuration)
+        if state is None and offsets is None:
+            # Reading all of it again raises at worst what was there before the attempt; reading from the end
+            # would miss what was printed while nobody looked.
+            offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
+        now = self._clock()
+        self._watch = self._new(sources, now, offsets)
+        if state is not None:
+            self._watch.restore(state, now)
+
+    def _written_sizes(self, number: int) -> Mapping[str, int] | None:
+        """Return how long the files were when this attempt was started, None when that is not known."""
+        first = self._job.first
+        if first is None or number != 1:
+            first = taskdir.load(self._sizes(number), taskdir.First)
+        return first.sizes if first is not None else None
+
+    def _sizes(self, number: int) -> Path:
+        return self._directory.attempt(number) / "sizes.json"
+
+    def _new(self, sources: dict[Source, str], now: float, offsets: Mapping[str, int] | None = None) -> Watch:
+        # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
+        from whesl.detect.task_watch import Watch
+
+        setup = self._job.setup
+        assert setup.spec is not None
+        return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets)
+
+    # What is seen ----------------------------------------------------------------------------------------
+
+    def fileno(self) -> int | None:
+        """Return the descriptor to poll for reading."""
+        return self._watch.fileno() if self._watch else None
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called at the latest, seconds since the epoch."""
+        if self._watch is None:
+            return None
+        times = [self._watch.next_deadline(now)]
+        if self._watch.disk_paths() and not self._measuring:
+            times.append(self._disk_at)
+        return min((time for time in times if time is not None), default=None)
+
+    def poll(self) -> list[Found]:
+        """Return what the output so far and the disks mean."""
+        if self._watch is None:
+            return []
+        now = self._clock()
+        self._measure(now)
+        found = self._watch.poll(now)
+        usages, self._usages = self._usages, []
+        for usage in usages:
+            found += self._watch.disk(usage, now)
+        self.changed = True
+        return words(found)
+
+    def skim(self) -> bool:
+        """Take in output that means nothing; False when ``poll`` has to look."""
+        if self._watch is None or not self._watch.skim(self._clock()):
+            return False
+        self.changed = True
+        return True
+
+    def take_back(self, found: list[Found]) -> None:
+        """Begin anew with the timers that raised this: the job was suspended."""
+        if self._watch is not None:
+            self._watch.take_back({item.exception for item in found}, self._clock())
+
+    def drain(self) -> list[Found]:
+        """Read to the end of the output, and return what it means."""
+        return words(self._watch.drain(self._clock())) if self._watch else []
+
+    def exited(self, code: int, last: LastLines) -> list[Found]:
+        """Return what an exit status means; its evidence names the last line."""
+        return words(self._watch.exit(code, None, self._clock(), last.telling)) if self._watch else []
+
+    def last_lines(self) -> LastLines:
+        """Return what the ended attempt printed last."""
+        outputs = output.present(self._directory, self._job, self._number)
+        return output.last_lines(outputs, self._begun or {}, str(self._directory.path))
+
+    def lost_words(self) -> list[Found]:
+        """Return what it means that a failed task's log could not be written."""
+        if self._watch is None:
+            return []
+        outputs = output.present(self._directory, self._job, self._number)
+        return output.lost_words(self._job, outputs, self._clock())
+
+    def with_detections(self, event: Event) -> Event:
+        """Return the resource manager's word with what detectors make of it; other events as they are."""
+        if self._watch is None:
+            return event
+        now = self._clock()
+        if isinstance(event, NodeSeen):
+            found = self._watch.node(event.node, event.state, event.reason, now)
+            return msgspec.structs.replace(event, found=tuple(words(found)))
+        if isinstance(event, LeaseEnded):
+            found = self._watch.node(event.node, NodeState.DOWN, event.reason, now)
+            self._watch.node(event.node, NodeState.UP, "", now)  # its agent speaks
+            return msgspec.structs.replace(event, found=tuple(words(found)))
+        if isinstance(event, JobExceptionSeen):
+            kind, nodes = event.exception_type, event.nodes
+            found = self._watch.job_exception(kind, event.severity, event.note, nodes, event.job_id, now)
+            return msgspec.structs.replace(event, found=tuple(words(found)))
+        return event
+
+    def reached(self) -> Reach:
+        """Return how much the attempt has printed, and how far its captured progress has come."""
+        return self._watch.reached() if self._watch else Reach()
+
+    @property
+    def hears_job_exceptions(self) -> bool:
+        """Whether any detection waits for an exception of the resource manager's."""
+        return self._watch is not None and self._watch.hears_job_exceptions
+
+    def _measure(self, now: float) -> None:
+        assert self._watch is not None
+        paths = self._watch.disk_paths()
+        if not paths or self._measuring or now < self._disk_at:
+            return
+        self._measuring = True
+
+        from whesl.detect.disk import read_usage
+
+        def measure() -> list[Usage]:
+            usages = []
+            for path, metric in paths:
+                try:
+                    usages.append(read_usage(path, metric))
+                except WheslError as error:
+                    LOG.debug("%s", error)
+            return usages
+
+        def then(usages: list[Usage]) -> None:
+            self._measuring = False
+            self._disk_at = self._clock() + DISK_EVERY
+            self._usages = usages
+
+        self._worker.submit(measure, then)
+
+    # What survives ---------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write down how far was read, for a restarted isolator."""
+        self.changed = False
+        if self._watch is None:
+            return
+        try:
+            place = self._directory.attempt(self._number)
+            files.make_directory(str(place))
+            state = {**self._watch.snapshot(), "begun": self._begun}
+            # What is not written now is written within a second.
+            files.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
+        except OSError as error:
+            LOG.debug("how far was read could not be written: %s", error)
+
+    def _saved(self) -> dict[str, Any] | None:
+        try:
+            content = retry.content(self._directory.attempt(self._number) / "watch.json")
+            return None if content is None else msgspec.json.decode(content, type=dict[str, Any])
+        except UNDECODABLE:
+            return None
+
+    def close(self) -> None:
+        """Let the files go."""
+        if self._watch is not None:
+            self._watch.close()
+
+
+def words(detected: list[Detected]) -> list[Found]:
+    """Return detectors' words in the core's terms."""
+    return [Found(exception=item.exception, evidence=item.evidence) for item in detected]

@@ -1,0 +1,112 @@
+"""Carries the steps of a recovery out, through erm, with all that is known of the task."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from whesl.isolator.core import rules
+from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.state import State
+from whesl.isolator.launch.composition import written
+from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.model import retry
+from whesl.model.workflow import Configuration
+from whesl.operations.plan import Context, PlanStep, RecoveryError
+from whesl.operations.task_paths import named_paths
+
+LOG = logging.getLogger(__name__)
+
+
+class Steps:
+    """Runs steps; blocking, for the worker thread.
+
+    Args:
+        directory: the task's.
+        job: the task as the user wrote it.
+        environment: what the task's environment is made of.
+        clock: the isolator's.
+    """
+
+    def __init__(
+        self, directory: TaskDir, job: Job, environment: Mapping[str, str], clock: Callable[[], float]
+    ) -> None:
+        self._directory = directory
+        self._job = job
+        self._environment = written(environment)
+        self._clock = clock
+
+    def run(self, state: State, index: int) -> StepDone:
+        """Run one step of the recovery under way and return what came of it.
+
+        Args:
+            state: with the recovery.
+            index: which of its steps.
+        """
+        # Only here: most tasks need none of it, and the first attempt of all of them would wait for it.
+        from whesl.operations.execution import HostPorts, execute
+
+        recovery = state.recovery
+        assert recovery is not None
+        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        log = retry.retried(lambda: os.open(self._directory.log, append, 0o600))
+        try:
+            step = msgspec.convert(recovery.steps[index], PlanStep)
+            result = execute(step, self._context(state), HostPorts(self._directory.path, log))
+        except RecoveryError as error:
+            LOG.warning("%s", error)
+            return StepDone(
+                ordinal=recovery.ordinal,
+                index=index,
+                outcome="fail",
+                reason=error.reason,
+                note=str(error.message),
+            )
+        except msgspec.ValidationError as error:
+            return StepDone(
+                ordinal=recovery.ordinal, index=index, outcome="fail", note=f"not a step: {error}"
+            )
+        finally:
+            retry.close(log)
+        return StepDone(
+            ordinal=recovery.ordinal,
+            index=index,
+            outcome=result.outcome.value,
+            configuration=result.configuration,
+            dependents=result.dependents,
+            nodes=result.nodes,
+            bad_nodes=result.bad_nodes,
+            signal=result.signal,
+            reason=result.reason,
+            note=result.note,
+        )
+
+    def _context(self, state: State) -> Context:
+        job = self._job
+        return msgspec.structs.replace(
+            rules.context(state),
+            workspace=job.workdir,
+            command=job.command,
+            script=job.script or "",
+            environment=self._environment,
+            set_ahead=time.time() - self._clock(),
+        )
+
+
+def task_paths(job: Job, configuration: Configuration, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the paths below moved roots that a task names: what has to be there before it starts.
+
+    Args:
+        job: the task as the user wrote it.
+        configuration: its present one.
+        environment: what its environment is made of.
+    """
+    prefixes = [rule.old for rule in configuration.path_map.rules]
+    command = configuration.command if configuration.command is not None else job.command
+    workdir = configuration.workdir or job.workdir
+    values = {**written(environment), **configuration.environment}
+    return named_paths(command, job.script or "", values, workdir, prefixes)

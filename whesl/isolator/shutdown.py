@@ -1,0 +1,115 @@
+"""The end of an isolator: what it leaves for people, for the coordinator, and at last for its keeper."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from whesl.isolator.core.escalation import EXIT_TEMPORARY
+from whesl.isolator.core.events import Finish
+from whesl.isolator.core.state import State
+from whesl.isolator.task import disk_reserve, summary, taskdir
+from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.journal import JournalError
+from whesl.model.errors import WheslError
+from whesl.model.printable import visible
+from whesl.model.states import TaskState
+
+if TYPE_CHECKING:
+    from whesl.wire.client import CoordinatorClient
+
+LOG = logging.getLogger(__name__)
+FLUSH_LIMIT = 5.0
+# Seconds for which a result that there is no room for is tried to be written.
+RESULT_PATIENCE = 30.0
+
+
+def may_give_back(finish: Finish, *, observe: bool) -> bool:
+    """Whether lost nodes may be given back: not by a job that may run again, never by one who observes."""
+    again = finish.code == EXIT_TEMPORARY or finish.state is TaskState.ESCALATED
+    return not again and not observe
+
+
+def summarise(
+    directory: TaskDir,
+    job: Job,
+    state: State,
+    told: Callable[[], Sequence[tuple[str, dict[str, Any], float]]],
+    notes: tuple[str, ...],
+) -> str:
+    """Write the summary, and its JSON where that was asked for; what cannot be written is no failure.
+
+    Returns a line for the job's record at its resource manager, '' where nothing is worth one.
+
+    Args:
+        directory, job: the task's.
+        state: in which it has ended.
+        told: returns kind, data and time of its journal's records. Raises JournalError.
+        notes: sentences for its user.
+    """
+    assert state.ended is not None
+    try:
+        said = summary.summarise(job.setup, list(told()), state.ended, notes)
+        taskdir.replace(directory.summary, summary.text(said).encode())
+        if job.json_summary:
+            taskdir.replace(Path(job.json_summary), msgspec.json.encode(said))
+    except (OSError, JournalError) as error:
+        LOG.warning("the summary could not be written: %s", error)
+        return ""
+    return "" if job.setup.observe else summary.remark(said)
+
+
+def part(client: CoordinatorClient) -> None:
+    """Leave the coordinator: what it does not take now is put where it looks when it is back."""
+    deadline = time.monotonic() + (FLUSH_LIMIT if client.connected() else 0.0)
+    while client.waiting and time.monotonic() < deadline:
+        client.socket.poll(50)
+        client.receive()
+        client.tick()
+    if client.waiting:
+        try:
+            LOG.warning("the coordinator is away: %d messages are left for it", client.leave())
+        except (OSError, WheslError) as error:
+            LOG.error("%d messages could not be left for the coordinator: %s", client.waiting, error)
+    client.close()
+
+
+def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> None:
+    """Write down how the task ended, for the keeper; where there is no room, try for a while.
+
+    Args:
+        directory, job: the task's.
+        state: in which it has ended.
+        finish: its end.
+    """
+    result = taskdir.Result(
+        code=finish.code,
+        state=finish.state,
+        reason=finish.reason,
+        claim=job.setup.claim,
+        notice=_notice(directory, job, state, finish),
+    )
+    content = msgspec.json.encode(result)
+    try:
+        disk_reserve.written(
+            directory.path, lambda: taskdir.replace(directory.result_file, content), RESULT_PATIENCE
+        )
+    except OSError as error:
+        # The keeper starts another isolator, which finds the task ended and tries again.
+        LOG.error("the result could not be written: %s", error)
+        return
+    disk_reserve.release(directory.path)
+
+
+def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
+    """Return in one line why a task ended with 75, which is not its program's own status."""
+    own = state.exit_code == EXIT_TEMPORARY and state.recovery is None
+    if finish.code != EXIT_TEMPORARY or own:
+        return ""
+    why = " ".join(finish.reason.split())
+    return visible(f"whesl: {job.setup.task.id}: exit status 75: {why}; see {directory.summary}")

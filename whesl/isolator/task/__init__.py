@@ -1,0 +1,1 @@
+"""The task's own directory: its files, the disk reserve, what is left at the end."""

@@ -1,0 +1,195 @@
+"""What happened to one task, in a few lines for people, and as JSON for programs; made from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from whesl.esl.spec import Spec
+from whesl.isolator.core.outcomes import Ended
+from whesl.isolator.core.setup import Setup
+from whesl.model.evidence import LastLines, Raised, explain, kept, shortened
+from whesl.model.printable import visible
+from whesl.model.workflow import Task, job_matches
+
+_LONGEST = 120
+_REMARKED = 3  # exceptions that a job's record names
+_LONGEST_REMARK = 240
+
+
+class Handled(msgspec.Struct, kw_only=True):
+    """One exception and what came of it. ``seconds``: from the exception to the restarted task running.
+
+    ``recovered``: by what the restarted task has gone on past it (``whesl.model.recovered``), empty: not yet.
+    ``stacks``: the file with the stacks of what hung.
+    """
+
+    exception: str
+    why: str
+    where: str = ""
+    stacks: str = ""
+    transformed_from: tuple[str, ...] = ()
+    action: str = ""
+    reason: str = ""
+    steps: list[str] = []
+    observed: bool = False
+    seconds: float | None = None
+    recovered: str = ""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
+
+    ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end.
+    """
+
+    task: str
+    state: str
+    exit_code: int
+    reason: str
+    attempts: int
+    seconds: float
+    handled: list[Handled]
+    dropped: int
+    unwatched: str = ""
+    notes: tuple[str, ...] = ()
+    last: LastLines = LastLines()
+
+
+def summarise(
+    setup: Setup,
+    records: Iterable[tuple[str, dict[str, Any], float]],
+    ended: Ended,
+    notes: tuple[str, ...] = (),
+) -> Summary:
+    """Return the summary of a task.
+
+    Args:
+        setup: the task.
+        records: kind, data and time of its journal's records.
+        ended: how it ended.
+        notes: what else its user should know, a line each.
+    """
+    handled: dict[int, Handled] = {}
+    began: dict[int, float] = {}
+    attempts = dropped = 0
+    last_lines = LastLines()
+    first = last = 0.0
+    for kind, data, time in records:
+        first, last = first or time, time
+        if kind == "attempt":
+            attempts, last_lines = data["attempt"], LastLines()
+        elif kind == "exited":
+            last_lines = msgspec.convert(data.get("last") or {}, LastLines)
+        elif kind == "dropped":
+            dropped += 1
+        elif kind == "raised":
+            raised = msgspec.convert(data["raised"], Raised)
+            handled[raised.ordinal] = _handled(raised)
+            began[raised.ordinal] = time
+        elif kind in ("decided", "observed", "otherwise"):
+            about = handled[data["ordinal"]]
+            about.action, about.reason = data["action"], data["reason"]
+            if kind == "observed":
+                about.observed = True
+                about.steps = [f"{step['resource']}.{step['operation']}" for step in data["steps"]]
+        elif kind == "evidence" and handled:
+            # Stacks are taken before anything else is done about the exception that asked for them.
+            handled[max(handled)].stacks = kept(data["detail"])
+        elif kind == "step-done":
+            handled[data["ordinal"]].steps.append(data.get("note") or data["outcome"])
+        elif kind == "confirmed":
+            for ordinal in data["ordinals"]:
+                handled[ordinal].seconds = time - began[ordinal]
+        elif kind == "recovered":
+            for ordinal in data["ordinals"]:
+                handled[ordinal].recovered = data["because"]
+    return Summary(
+        task=setup.task.id,
+        state=ended.state.value,
+        exit_code=ended.code,
+        reason=ended.reason,
+        attempts=attempts,
+        seconds=last - first,
+        handled=list(handled.values()),
+        dropped=dropped,
+        unwatched=_unwatched(setup.spec, setup.task),
+        notes=notes,
+        last=last_lines if ended.code else LastLines(),
+    )
+
+
+def _unwatched(spec: Spec | None, task: Task) -> str:
+    """Return what to say of a task that no exception is for: its name may be wrong, or theirs."""
+    if spec is None or any(job_matches(item.jobs, task.step, task.name) for item in spec.exceptions):
+        return ""
+    jobs = ", ".join(dict.fromkeys(job for item in spec.exceptions for job in item.jobs)) or "none"
+    return f"no exception of the rules is for a job called {task.name}, only for: {jobs}"
+
+
+def _handled(raised: Raised) -> Handled:
+    if not raised.evidence:
+        return Handled(exception=raised.exception, why="no evidence")
+    seen = raised.evidence[-1]
+    why = explain(seen.kind, seen.line, seen.detail) or seen.pattern
+    where = f"{seen.file}:{seen.offset}" if seen.file and seen.offset >= 0 else ""
+    return Handled(
+        exception=raised.exception,
+        why=shortened(f"{seen.kind}: {why}", _LONGEST),
+        where=where,
+        transformed_from=raised.transformed_from,
+    )
+
+
+def text(summary: Summary) -> str:
+    """Return a summary for people, fit for their terminal whatever the log said."""
+    attempts = f"{summary.attempts} attempt{'s' if summary.attempts != 1 else ''}"
+    because = f" ({summary.reason})" if summary.reason else ""
+    lines = [
+        f"whesl: {summary.task} {summary.state}, exit status {summary.exit_code}, {attempts}, "
+        f"{summary.seconds:.1f} s{because}"
+    ]
+    if summary.unwatched:
+        lines.append(f"  {summary.unwatched}")
+    for item in summary.handled:
+        via = f" (from {' -> '.join(item.transformed_from)})" if item.transformed_from else ""
+        lines.append(f"  raised {item.exception}{via}: {item.why}")
+        if item.where:
+            lines.append(f"    seen at {item.where}")
+        if item.stacks:
+            lines.append(f"    stacks are in {item.stacks}")
+        what = ", then ".join(item.steps) or "nothing to be done"
+        if item.observed:
+            lines.append(f"    would {item.action}: {what}; nothing was touched")
+        elif item.action == "recover":
+            after = f"; running again after {item.seconds:.2f} s" if item.seconds is not None else ""
+            if item.recovered:
+                lines.append(f"    recovered: {what}{after}; {item.recovered}")
+            else:
+                lines.append(f"    restarted: {what}{after}; it did not go on past this")
+        else:
+            lines.append(f"    {item.action}: {item.reason}")
+    if summary.dropped:
+        lines.append(f"  {summary.dropped} further detections were consequences of these")
+    for name, printed in (("stdout", summary.last.stdout), ("stderr", summary.last.stderr)):
+        lines += [f"  last of {name}: {line}" for line in printed]
+    lines += [f"  {note}" for note in summary.notes]
+    return "\n".join(visible(line.replace("\n", " ")) for line in lines) + "\n"
+
+
+def remark(summary: Summary) -> str:
+    """Return a summary in a few words, for a job's record at its resource manager.
+
+    Empty for a task that did what it was to do and of which nothing else is to be said.
+    """
+    if summary.exit_code == 0 and not summary.handled:
+        return ""
+    attempts = f"{summary.attempts} attempt{'s' if summary.attempts != 1 else ''}"
+    status = f" ({summary.exit_code})" if summary.exit_code else ""
+    raised = [f"{item.exception}: {item.action or 'raised'}" for item in summary.handled]
+    shown = raised if len(raised) <= _REMARKED else [*raised[:_REMARKED], f"{len(raised) - _REMARKED} more"]
+    parts = [f"{summary.task} {summary.state}{status}", attempts, *shown, summary.reason]
+    text = visible(" ".join("; ".join(part for part in parts if part).split()))
+    return text if len(text) <= _LONGEST_REMARK else f"{text[: _LONGEST_REMARK - 3]}..."

@@ -1,0 +1,226 @@
+"""The task's directory: what lies where, and the few small files that keeper, isolator and runner share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from whesl.isolator.core.setup import Setup
+from whesl.isolator.launch import runner
+from whesl.isolator.task import files
+from whesl.locking import locks
+from whesl.locking.locks import Owner
+from whesl.model import retry
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.errors import WheslError
+from whesl.model.states import TaskState
+from whesl.wire.keys import private_directory
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class TaskDirError(WheslError):
+    """The task's directory cannot be used."""
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """Where an output stream goes. ``path`` is the caller's own file; empty: a file of each attempt.
+
+    What goes to an attempt's file is copied through to the caller by the keeper.
+    """
+
+    path: str = ""
+
+
+class First(msgspec.Struct, frozen=True, kw_only=True):
+    """A first attempt that ``whesl exec`` starts itself; ``sizes``: of its files before, bytes."""
+
+    sizes: dict[str, int]
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be run, as the caller wrote it, and how the isolator looks after it.
+
+    ``script`` is the text of a script and ``interpreter`` what runs it; else ``command`` is run. ``joined``:
+    both streams go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``.
+    ``inner``: whether tasks run by a Flux instance inside the job (``whesl.rjms.flux.inner.MODES``).
+    ``first``: the first attempt is started before the isolator. Times in seconds.
+    """
+
+    setup: Setup
+    command: tuple[str, ...] = ()
+    script: str | None = None
+    interpreter: tuple[str, ...] = ()
+    workdir: str = "/"
+    stdin: str = ""
+    stdin_offset: int = 0
+    stdout: Stream = Stream()
+    stderr: Stream = Stream()
+    joined: bool = False
+    heartbeat: float = 0.5
+    heartbeat_limit: float = 3.0
+    json_summary: str = ""
+    inner: str = "auto"
+    first: First | None = None
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended, for the keeper. ``notice`` is a line for the job's own output, '' for none."""
+
+    code: int
+    state: TaskState
+    reason: str
+    claim: str
+    notice: str = ""
+
+
+class TaskDir:
+    """Paths and files of one task.
+
+    Args:
+        path: the directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.journal = path / "journal.db"
+        self.lock_file = path / "lock"
+        self.link = path / "link.json"
+        self.reconfigure = path / "reconfigure.json"
+        self.hosts = path / "hosts"
+        self.control = path / "control.json"
+        self.log = path / "log"
+        self.job_file = path / "job.json"
+        self.result_file = path / "result.json"
+        self.summary = path / "summary"
+        self.paused = path / "paused"
+        self.shims = path / "bin"
+
+    def make(self) -> None:
+        """Make the directory, private to the user. Raises TaskDirError, HomeError for one open to others."""
+        try:
+            if retry.exists(self.path) and not retry.names(self.path):
+                retry.retried(lambda: self.path.chmod(0o700))
+            private_directory(self.path)
+        except OSError as error:
+            raise TaskDirError(
+                f"the task's directory {self.path} cannot be made: {retry.told(error)}",
+                hint="WHESL_HOME has to be on a file system with room that login and compute nodes share",
+            ) from error
+
+    def attempt(self, number: int) -> Path:
+        """Return an attempt's directory."""
+        return self.path / f"attempt-{number}"
+
+    def newest_attempt(self) -> int:
+        """Return the number of the newest attempt that has a directory, 0 for none. Raises OSError."""
+        names = (name.partition("attempt-")[2] for name in retry.names(self.path))
+        return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+
+    def claim_of(self, number: int) -> str:
+        """Return the claim that an attempt was started for, empty when there is none. Raises OSError."""
+        return (retry.content(self.attempt(number) / "claim") or b"").decode(errors="replace")
+
+    def active_nodes(self) -> tuple[str, ...]:
+        """Return the nodes that the newest attempt was started on, as far as there are. Raises OSError."""
+        return tuple((retry.content(self.hosts) or b"").decode(errors="replace").split())
+
+    def status(self, number: int) -> Path:
+        """Return the file that an attempt's runner leaves its exit status in."""
+        return self.attempt(number) / "status"
+
+    def output(self, number: int, stream: Stream, name: str) -> Path:
+        """Return the file that a stream of an attempt goes to."""
+        return Path(stream.path) if stream.path else self.attempt(number) / name
+
+    def lock(self, setup: Setup | None = None) -> int:
+        """Hold the task's lock, and return its descriptor (``locks.take``).
+
+        Args:
+            setup: whose claim and job it is held for.
+
+        Raises HeldError when another process holds it, TaskDirError when that cannot be told.
+        """
+        with self._locking("taken"):
+            return locks.take(str(self.lock_file), holder_of(setup))
+
+    def owner(self) -> Owner | None:
+        """Return who holds the lock now, None when nobody does. Raises TaskDirError."""
+        with self._locking("looked at"):
+            return locks.holder(str(self.lock_file))
+
+    def break_lock(self, owner: Owner, setup: Setup) -> bool:
+        """Take the lock from an owner that is known to be dead, and give it back; False when another one did.
+
+        What the dead one's host had locked of the journal is left behind with the old file.
+
+        Args:
+            owner: the dead one.
+            setup: of who breaks it.
+
+        Raises TaskDirError.
+        """
+        with self._locking("taken over"):
+            descriptor = locks.break_lock(str(self.lock_file), owner, holder_of(setup))
+            if descriptor is None:
+                return False
+            try:
+                from whesl.journal.files import renew  # SQLite is loaded by the few who need it
+
+                renew(self.journal)
+            finally:
+                locks.release(descriptor)
+        return True
+
+    @contextlib.contextmanager
+    def _locking(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise TaskDirError(
+                f"the lock {self.lock_file} cannot be {what}: {error.strerror}",
+                hint="`whesl doctor` tells what its file system can do",
+            ) from error
+
+
+def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
+    """Return a process of this host as the owner of a task's lock; this process by default."""
+    if setup is None:
+        return locks.owned(pid=pid)
+    job = f"{setup.rjms}:{setup.job_id}" if setup.job_id else ""
+    return locks.owned(setup.claim, job, setup.restarts, pid)
+
+
+def load(path: Path, kind: type[S]) -> S | None:
+    """Return a file's record, None when there is none or it is of another make.
+
+    Raises OSError when it could not be seen whether there is one.
+    """
+    content = retry.content(path)
+    try:
+        return None if content is None else msgspec.json.decode(content, type=kind)
+    except UNDECODABLE:
+        return None
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Replace a file's content in one piece; it is private to the user."""
+    files.replace(str(path), content)
+
+
+def read_status(path: Path) -> int | None:
+    """Return the exit status in a runner's file, None while there is none.
+
+    The file is made beforehand in its final length and overwritten in place, so that a full disk cannot
+    swallow the status of the very program that filled it. Dashes: not started; ``run``: running, or killed
+    together with its runner. Raises OSError when it could not be read.
+    """
+    content = retry.content(path) or b""
+    if len(content) != len(runner.STATUS_PENDING) or not content.endswith(b"\n"):
+        return None
+    text = content.strip()
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,78 @@
+"""Whether a file system has the room: asked of it, and then tried, since quotas do not show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from whesl.operations.mirror import Kind, Rel
+from whesl.operations.safe_tree import Tree
+from whesl.operations.syscalls import reserve
+
+_WRITTEN = 1 << 20
+
+
+class UnsuitableError(Exception):
+    """A candidate cannot be used; the text says why. Never leaves this room."""
+
+
+def check_room(target: Tree, near: Rel, size: int, inodes: int, token: str) -> None:
+    """Check that ``size`` bytes in ``inodes`` new files have room in the directory where they will be.
+
+    Free space and inodes are read (statvfs); then a file is written, synced and as much as wanted is reserved
+    in it, which meets quotas, read-only mounts and missing permission.
+
+    Args:
+        target: the new root.
+        near: where the task's directory will be; its nearest existing parent is tried, since quotas may
+            hold for a directory.
+        size: bytes.
+        inodes: number of files, links and directories.
+        token: of the recovery step.
+
+    Raises:
+        UnsuitableError: it is not usable, and why.
+    """
+    existing = near
+    while (found := target.look(existing)) is None or found.kind is not Kind.DIRECTORY:
+        existing = existing[:-1]
+    with target.directory(existing) as directory:
+        state = os.fstatvfs(directory)
+        free = state.f_bavail * state.f_frsize
+        if state.f_flag & os.ST_RDONLY:
+            raise UnsuitableError("it is mounted read-only")
+        if free < size:
+            raise UnsuitableError(f"{free} bytes are free, {size} are needed")
+        # File systems that make inodes as needed (btrfs) report none at all.
+        if state.f_files and state.f_favail < inodes:
+            raise UnsuitableError(f"{state.f_favail} inodes are free, {inodes} are needed")
+        try:
+            _try_writing(directory, size, token)
+        except OSError as error:
+            raise UnsuitableError(f"writing {size} bytes was refused: {error.strerror}") from None
+
+
+def _try_writing(directory: int, size: int, token: str) -> None:
+    descriptor = _nameless(directory, token)
+    try:
+        block = bytes(min(size, _WRITTEN)) or b"\0"
+        written = 0
+        while written < len(block):
+            written += os.write(descriptor, memoryview(block)[written:])
+        os.fsync(descriptor)
+        reserve(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def _nameless(directory: int, token: str) -> int:
+    """Return a file that vanishes by itself when it is closed, or when we are killed."""
+    with contextlib.suppress(OSError):
+        return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    name = f".whesl-part-{token}-{'0' * 16}"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=directory)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, 0o600, dir_fd=directory)
+    os.unlink(name, dir_fd=directory)
+    return descriptor

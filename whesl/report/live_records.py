@@ -1,0 +1,56 @@
+"""What the coordinator writes down of one workflow, as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from whesl.journal.consumer import CaughtUp, JournalConsumer
+from whesl.journal.errors import JournalError
+from whesl.model.states import TaskState
+from whesl.model.workflow import Workflow
+from whesl.report import progress
+from whesl.report.collection import happening
+from whesl.report.summary import Summary
+
+
+class Feed:
+    """A view of the coordinator's journal. ``summary`` grows with every call of ``lines``.
+
+    Args:
+        home: the WHESL home.
+        workflow: whose records are wanted.
+    """
+
+    def __init__(self, home: Path, workflow: Workflow) -> None:
+        self.summary = Summary(workflow, {})
+        self._prefix = f"{workflow.id}/"
+        self._path = home / "coordinator" / "journal.db"
+        self._consumer: JournalConsumer | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each new record that is worth one."""
+        try:
+            if self._consumer is None:
+                self._consumer = JournalConsumer(self._path)
+            while True:
+                record = self._consumer.poll(timeout=0)
+                found = None if isinstance(record, CaughtUp) else happening(record)
+                if found is not None and found.task.startswith(self._prefix):
+                    self.summary.take(found)
+                    text = progress.line(found)
+                    if text is not None:
+                        yield text
+        except (TimeoutError, JournalError):
+            # Nothing new, or a coordinator that is being started again: look at the next turn.
+            return
+
+    def settled(self) -> bool:
+        """Whether no task is on its way any more."""
+        still = {state.value for state in TaskState if not state.final} - {TaskState.REGISTERED.value}
+        return not any(row.state in still for row in self.summary.report().tasks)
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._consumer is not None:
+            self._consumer.close()
