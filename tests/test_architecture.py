@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "locking": {"model"},
     "esl": {"model"},
     "detect": {"esl", "model"},
-    "operations": {"esl", "model"},
+    "operations": {"esl", "model", "detect"},
     "scheduling": {"model"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},
