@@ -16,7 +16,7 @@ from tests.cli.test_watch import append, begun, finished
 from whesl.cli import status
 from whesl.cli.group import cli
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core.views import status_view
+from whesl.coordinator.views import status_view
 from whesl.journal import Journal
 from whesl.model.errors import UsageError
 

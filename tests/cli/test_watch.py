@@ -26,7 +26,7 @@ from rich.console import Console
 from whesl.cli.watch import Watcher
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.core.records import rebuild
-from whesl.coordinator.core.views import status_view
+from whesl.coordinator.views import status_view
 from whesl.esl.spec import Spec
 from whesl.journal import Journal
 from whesl.model.evidence import Evidence, Raised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.coordinator.world import World
 from whesl.coordinator.core import contest
-from whesl.coordinator.core.views import health_view
+from whesl.coordinator.views import health_view
 from whesl.model.states import JobState, TaskState
 from whesl.wire.messages import Command, Finished, Welcome
 

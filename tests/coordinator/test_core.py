@@ -11,7 +11,7 @@ from tests.coordinator.world import FULL, RULES, World, done, exception, raised,
 from whesl.coordinator.core.hierarchy import rebased
 from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.core.state import Outcome, Settings
-from whesl.coordinator.core.views import task_view
+from whesl.coordinator.views import task_view
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState

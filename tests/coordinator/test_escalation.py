@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.coordinator.world import START, World, done, exception, raised, spec
-from whesl.coordinator.core.views import task_view
+from whesl.coordinator.views import task_view
 from whesl.esl.spec import Level, Otherwise
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState

@@ -24,9 +24,9 @@ from tests.cli.test_watch import begun, finished
 from tests.coordinator.daemons import PATIENCE, Isolator, kill, register, until, whesl
 from tests.coordinator.world import raised
 from whesl.coordinator.client import start
-from whesl.coordinator.core.figures import BOUNDS, MOST_NAMES, OTHER, Figures, Snapshot
 from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.core.state import State
+from whesl.coordinator.figures import BOUNDS, MOST_NAMES, OTHER, Figures, Snapshot
 from whesl.coordinator.metrics import MetricsServer, address, families
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import TaskState

@@ -22,9 +22,9 @@ from tests.coordinator.test_crashes import play
 from tests.coordinator.world import World, raised
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.core.changes import Data
-from whesl.coordinator.core.figures import Figures
 from whesl.coordinator.core.records import Replay, apply, rebuild
 from whesl.coordinator.core.state import Settings, State
+from whesl.coordinator.figures import Figures
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshot_schedule import Limits, Snapshotter

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.esl.corpus import specifications
 from whesl.coordinator.core import changes
-from whesl.isolator.core import state
+from whesl.isolator.core import changes as isolator_changes
 from whesl.wire import messages
 
 TEXTS = st.sampled_from(
@@ -93,7 +93,7 @@ def _record_lines(kinds: list[str]) -> st.SearchStrategy[bytes]:
     report = st.fixed_dictionaries(
         {
             "task": st.just("w/a"),
-            "kind": st.sampled_from(sorted(state._CHANGES)),
+            "kind": st.sampled_from(sorted(isolator_changes.CHANGES)),
             "time": st.just(1.0),
             "data": data,
         }
@@ -106,7 +106,7 @@ def _record_lines(kinds: list[str]) -> st.SearchStrategy[bytes]:
     )
 
 
-_KINDS = sorted({*changes.CHANGES, *state._CHANGES})
+_KINDS = sorted({*changes.CHANGES, *isolator_changes.CHANGES})
 STRATEGIES: dict[str, tuple[st.SearchStrategy[bytes], ...]] = {
     "language": (specifications().map(lambda text: text.encode("utf-8", "surrogatepass")),),
     "coordinator": (_message_lines(),),

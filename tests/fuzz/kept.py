@@ -13,9 +13,10 @@ import msgspec
 from tests.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.fuzz.harness import Harness
 from tests.isolator.conftest import exception, make_setup
+from whesl.coordinator import views
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core import records, views
-from whesl.coordinator.core.figures import Figures
+from whesl.coordinator.core import records
+from whesl.coordinator.figures import Figures
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Kept
 from whesl.isolator import resume

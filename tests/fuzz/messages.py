@@ -10,8 +10,9 @@ import msgspec
 from tests.coordinator.world import DIAMOND, RULES
 from tests.fuzz.harness import Harness, text_of
 from tests.isolator.conftest import exception, make_setup
+from whesl.coordinator import views
 from whesl.coordinator.core import machine as coordinator
-from whesl.coordinator.core import records, views
+from whesl.coordinator.core import records
 from whesl.coordinator.core.events import Arrived
 from whesl.coordinator.core.events import Journal as CoordinatorJournal
 from whesl.coordinator.core.events import Started as CoordinatorStarted

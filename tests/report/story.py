@@ -9,7 +9,8 @@ import msgspec
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task, Workflow
 from whesl.report.collection import Gathered, Happening
-from whesl.report.summary import Report, summarise
+from whesl.report.records import Report
+from whesl.report.summary import summarise
 
 HOSTILE = "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00 \u202egnp.exe </pre></style>"
 _BEGIN = 1_700_000_000.0

@@ -26,7 +26,8 @@ from whesl.report.collection import Gathered, Happening, gather
 from whesl.report.exceptions import intended, noted
 from whesl.report.live_records import Feed
 from whesl.report.page import html
-from whesl.report.summary import Report, summarise
+from whesl.report.records import Report
+from whesl.report.summary import summarise
 
 Records = list[tuple[str, float, dict[str, Any]]]  # kind, time, data
 

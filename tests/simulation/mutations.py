@@ -21,6 +21,7 @@ from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.effects import recovery_steps
 from whesl.coordinator.storage import snapshots as coordinator_snapshots
+from whesl.isolator.core import changes as isolator_changes
 from whesl.isolator.core import escalation as isolator_escalation
 from whesl.isolator.core import machine as isolator_core
 from whesl.isolator.core import node_selection
@@ -91,7 +92,7 @@ def step_done_before_it_is() -> Any:
         recovery = msgspec.structs.replace(state.recovery, done=data["index"] + 1)
         return {"phase": isolator_state.Phase.STEPS, "recovery": recovery}
 
-    return patch.dict(isolator_state._CHANGES, {"step-begun": begun})
+    return patch.dict(isolator_changes.CHANGES, {"step-begun": begun})
 
 
 def claim_ignored() -> Any:
@@ -293,7 +294,7 @@ def drained_for_alive() -> Any:
         others = tuple(name for name in state.down if name != data["node"])
         return {"down": (*others, data["node"]) if data["state"] == "down" else others}
 
-    return patch.dict(isolator_state._CHANGES, {"node": node})
+    return patch.dict(isolator_changes.CHANGES, {"node": node})
 
 
 def configurations_not_told() -> Any:

@@ -16,7 +16,8 @@ from whesl.report import render
 from whesl.report.collection import Gathered, gather, known_workflows, latest
 from whesl.report.directories import task_directories
 from whesl.report.groups import ALONE, Wanted, grouped
-from whesl.report.summary import POLL_INTERVAL, summarise
+from whesl.report.records import POLL_INTERVAL
+from whesl.report.summary import summarise
 from whesl.wire import keys
 
 _FILE = click.Path(dir_okay=False, path_type=Path)

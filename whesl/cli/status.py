@@ -19,8 +19,8 @@ from whesl.cli.watch import watch as follow
 from whesl.coordinator.client.observing import Known, known_state
 from whesl.coordinator.client.start import running
 from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
-from whesl.coordinator.core.views import status_view, unreachable_managers
 from whesl.coordinator.garbage import put_off
+from whesl.coordinator.views import status_view, unreachable_managers
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.report.collection import without_coordinator

@@ -16,7 +16,7 @@ from whesl.cli.display import Screen
 from whesl.coordinator.client.observing import Known, journal_file
 from whesl.coordinator.core.records import RecordError, apply
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.coordinator.core.views import status_view, task_view
+from whesl.coordinator.views import status_view, task_view
 from whesl.journal import Journal, JournalError
 from whesl.model.printable import visible
 from whesl.report import progress, terminal

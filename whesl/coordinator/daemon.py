@@ -23,9 +23,9 @@ import msgspec
 import zmq
 
 from whesl import __version__
-from whesl.coordinator import file_limit, garbage
+from whesl.coordinator import file_limit, garbage, views
 from whesl.coordinator.batching import events_of
-from whesl.coordinator.core import machine, views
+from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import (
     Command,
     Event,
@@ -39,11 +39,11 @@ from whesl.coordinator.core.events import (
 )
 from whesl.coordinator.core.events import Journal as WriteDown
 from whesl.coordinator.core.fan_out import Untold
-from whesl.coordinator.core.figures import Figures
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.effects.calls import CALLS, Calls
 from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.workers import Workers
+from whesl.coordinator.figures import Figures
 from whesl.coordinator.metrics import MetricsServer
 from whesl.coordinator.storage.restore import ORIGIN, reopen
 from whesl.coordinator.storage.snapshot_schedule import Snapshotter

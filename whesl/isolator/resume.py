@@ -12,8 +12,9 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from whesl.isolator.core.changes import apply
 from whesl.isolator.core.setup import token
-from whesl.isolator.core.state import State, apply
+from whesl.isolator.core.state import State
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal, JournalError
 from whesl.model.decoding import FOREIGN

@@ -19,8 +19,8 @@ from whesl.model.states import TaskState
 from whesl.report import render
 from whesl.report.exceptions import ExceptionRow
 from whesl.report.markup import Child, document, el
+from whesl.report.records import Report, TaskRow
 from whesl.report.render import seconds, stamp
-from whesl.report.summary import Report, TaskRow
 from whesl.report.timeline import FOLD, timeline
 
 # Exceptions whose details are open at first; beyond, one line each tells enough to choose.

@@ -16,8 +16,8 @@ from whesl.model.evidence import Raised, explain, shortened
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
 from whesl.report.collection import Happening
+from whesl.report.records import Report
 from whesl.report.render import count
-from whesl.report.summary import Report
 from whesl.report.terminal import STYLES
 
 _LINE = 140

@@ -13,7 +13,7 @@ from rich.text import Text
 from whesl.model.evidence import LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.report.exceptions import ExceptionRow
-from whesl.report.summary import Report, TaskRow
+from whesl.report.records import Report, TaskRow
 
 _LINE = 160
 _NAMES = 5  # of tasks in one line

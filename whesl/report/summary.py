@@ -30,107 +30,11 @@ from whesl.report.collection import Gathered, Happening
 from whesl.report.directories import TaskDirectory
 from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
 from whesl.report.groups import ALONE, Group, grouped
+from whesl.report.records import POLL_INTERVAL, Assumptions, Report, Run, RunAgain, TaskRow, Totals
 
-POLL_INTERVAL = 60.0
 _SECONDS_PER_HOUR = 3600.0
 # The task runs again / it has gone on past what had failed, so that its manager never saw the failure.
 _RESTARTED, _RECOVERED = "restarted", "recovered"
-
-
-class Run(msgspec.Struct, kw_only=True):
-    """One attempt of a task. Times are seconds since the epoch; ``ended`` is None while it runs.
-
-    ``job``: in which job of the scheduler. ``exit_code`` is None where it was ended. ``last``: what a failed
-    one printed last.
-    """
-
-    attempt: int
-    started: float
-    ended: float | None = None
-    job: str = ""
-    exit_code: int | None = None
-    last: LastLines = LastLines()
-
-
-class RunAgain(msgspec.Struct, kw_only=True):
-    """Why the scheduler was asked to run a job again, and what it said when it refused."""
-
-    job: str
-    reason: str
-
-
-class TaskRow(msgspec.Struct, kw_only=True):
-    """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
-
-    ``leases_ended``: which agents have killed processes of the task, and why. ``observed``: it was only
-    observed. ``group``: of commands without a workflow (``whesl.report.groups``).
-    """
-
-    task: str
-    step: str
-    instance: str
-    state: str = TaskState.REGISTERED.value
-    attempts: int = 0
-    exit_code: int | None = None
-    reason: str = ""
-    nodes: int = 1
-    jobs: list[str] = []
-    run_again: list[RunAgain] = []
-    leases_ended: list[str] = []
-    runs: list[Run] = []
-    observed: bool = False
-    group: Group | None = None
-    submitted: float | None = None
-    queue_wait: float | None = None
-    started: float | None = None
-    ended: float | None = None
-
-
-class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums over the workflow. ``failed`` are without ``observed``: tasks that failed while only observed.
-
-    Seconds and node-hours are those of the recovered exceptions.
-    """
-
-    tasks: int
-    completed: int
-    failed: int
-    observed: int
-    cancelled: int
-    exceptions: int
-    recovered: int
-    restarted: int
-    recovery_seconds: float
-    saved_seconds: float
-    node_hours: float
-
-
-class Assumptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the costs are computed with. ``waits`` is the number of measured queue waits (0: given)."""
-
-    queue_wait: float
-    waits: int
-    poll_interval: float
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole report; its JSON is what ``whesl report --json`` prints.
-
-    ``began`` is the first submission or record, ``until`` the last record (seconds since the epoch).
-    """
-
-    workflow: str
-    name: str
-    wms: str
-    root: str
-    began: float | None = None
-    until: float | None = None
-    totals: Totals
-    assumptions: Assumptions
-    exceptions: tuple[ExceptionRow, ...]
-    tasks: tuple[TaskRow, ...]
-    bad_nodes: tuple[BadNode, ...]
-    damaged: tuple[str, ...] = ()
 
 
 def summarise(

@@ -13,7 +13,7 @@ from inotify_simple import INotify, flags
 
 from whesl.cli.probes.findings import Finding, State, ask
 from whesl.coordinator.client.start import running
-from whesl.coordinator.core.views import unreachable_managers
+from whesl.coordinator.views import unreachable_managers
 from whesl.locking.mounts import mount_of
 from whesl.model.errors import WheslError
 from whesl.wire.keys import HOME_VARIABLE

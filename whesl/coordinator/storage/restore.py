@@ -7,9 +7,9 @@ import logging
 
 import msgspec
 
-from whesl.coordinator.core.figures import Figures
 from whesl.coordinator.core.records import RecordError, Replay
 from whesl.coordinator.core.state import Settings
+from whesl.coordinator.figures import Figures
 from whesl.coordinator.garbage import put_off
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Begun, Kept

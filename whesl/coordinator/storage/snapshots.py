@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core.figures import Memory
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import (
     ControlEntry,
@@ -24,6 +23,7 @@ from whesl.coordinator.core.state import (
     TaskEntry,
     WorkflowEntry,
 )
+from whesl.coordinator.figures import Memory
 from whesl.detect.transform import History
 from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot

@@ -20,6 +20,7 @@ from whesl.isolator.core import (
     startup,
     step_results,
 )
+from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events import (
     AdoptAttempt,
     AttemptExited,
@@ -54,7 +55,7 @@ from whesl.isolator.core.events import (
     WriteReconfigure,
 )
 from whesl.isolator.core.setup import Setup, token_prefix
-from whesl.isolator.core.state import Phase, State, apply
+from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition import Transition, merged
 from whesl.model.states import NodeState, TaskState
 from whesl.wire.messages import (

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec
+from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events import Command, Finish, Journal, Say, Schedule, Send
-from whesl.isolator.core.state import Phase, Recovery, State, apply
+from whesl.isolator.core.state import Phase, Recovery, State
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
 from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Report

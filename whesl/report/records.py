@@ -1,0 +1,109 @@
+"""What a report consists of: frozen or filled by ``summary``, and JSON as it is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.model.evidence import LastLines
+from whesl.model.states import TaskState
+from whesl.model.workflow import BadNode
+from whesl.report.exceptions import ExceptionRow
+from whesl.report.groups import Group
+
+POLL_INTERVAL = 60.0
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One attempt of a task. Times are seconds since the epoch; ``ended`` is None while it runs.
+
+    ``job``: in which job of the scheduler. ``exit_code`` is None where it was ended. ``last``: what a failed
+    one printed last.
+    """
+
+    attempt: int
+    started: float
+    ended: float | None = None
+    job: str = ""
+    exit_code: int | None = None
+    last: LastLines = LastLines()
+
+
+class RunAgain(msgspec.Struct, kw_only=True):
+    """Why the scheduler was asked to run a job again, and what it said when it refused."""
+
+    job: str
+    reason: str
+
+
+class TaskRow(msgspec.Struct, kw_only=True):
+    """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
+
+    ``leases_ended``: which agents have killed processes of the task, and why. ``observed``: it was only
+    observed. ``group``: of commands without a workflow (``whesl.report.groups``).
+    """
+
+    task: str
+    step: str
+    instance: str
+    state: str = TaskState.REGISTERED.value
+    attempts: int = 0
+    exit_code: int | None = None
+    reason: str = ""
+    nodes: int = 1
+    jobs: list[str] = []
+    run_again: list[RunAgain] = []
+    leases_ended: list[str] = []
+    runs: list[Run] = []
+    observed: bool = False
+    group: Group | None = None
+    submitted: float | None = None
+    queue_wait: float | None = None
+    started: float | None = None
+    ended: float | None = None
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums over the workflow. ``failed`` are without ``observed``: tasks that failed while only observed.
+
+    Seconds and node-hours are those of the recovered exceptions.
+    """
+
+    tasks: int
+    completed: int
+    failed: int
+    observed: int
+    cancelled: int
+    exceptions: int
+    recovered: int
+    restarted: int
+    recovery_seconds: float
+    saved_seconds: float
+    node_hours: float
+
+
+class Assumptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the costs are computed with. ``waits`` is the number of measured queue waits (0: given)."""
+
+    queue_wait: float
+    waits: int
+    poll_interval: float
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole report; its JSON is what ``whesl report --json`` prints.
+
+    ``began`` is the first submission or record, ``until`` the last record (seconds since the epoch).
+    """
+
+    workflow: str
+    name: str
+    wms: str
+    root: str
+    began: float | None = None
+    until: float | None = None
+    totals: Totals
+    assumptions: Assumptions
+    exceptions: tuple[ExceptionRow, ...]
+    tasks: tuple[TaskRow, ...]
+    bad_nodes: tuple[BadNode, ...]
+    damaged: tuple[str, ...] = ()
