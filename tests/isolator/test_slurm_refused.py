@@ -1,13 +1,15 @@
-"""slurmctld is away while a node is lost: the restart that it refuses is tried again, on real Slurm."""
+"""A restart that slurmctld refuses, or whose launcher cannot be read, is tried again, on real Slurm."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.isolator.slurmjob import SlurmJob, node_lost
+from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
+from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(200)]
@@ -33,3 +35,41 @@ def test_a_start_that_slurm_refuses_is_tried_again(slurm_bed: Make, tmp_path: Pa
     made.wait(lambda: "status" in made.text(), "the end")
     assert "status 0" in made.text()
     assert made.kinds().count("raised") == 1, "a refusal is no failure of the program's"
+
+
+GLITCH = """\
+DECLARE EXCEPTION GLITCH JOB_LEVEL JOB [app] LIMIT 1 ELSE FAIL
+EXCEPTION DETECTION GLITCH LOG "a glitch" stdout
+EXCEPTION RECOVERY STEP GLITCH JOB JOB.REPLACE
+"""
+SCRIPT = """\
+if [ "$WHESL_RESTART_COUNT" = 0 ]; then
+  (until [ -e glitch ]; do sleep 0.05; done; echo a glitch) &
+fi
+srun bash ranks.sh"""
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+def test_a_start_whose_launcher_cannot_be_read_is_tried_again(
+    nfs_bed: Callable[..., NfsBed], slurm_bed: Make, tmp_path: Path, error: int
+) -> None:
+    """The shim of srun lies in WHESL_HOME: the shell ended with 126, and so did the task."""
+    nfs = nfs_bed("all", attributes=0.0, absences=0.0)
+    task = tmp_path / "task"
+    task.mkdir()
+    nfs.place("all", task)  # before the nodes start, which see it then
+    task.chmod(0o700)
+    made = SlurmJob(slurm_bed(nodes=2), tmp_path, HEAD + GLITCH, nodes=2, ranks=SCRIPT)
+    made.ready()
+    nfs.change("all", error=error, error_rate=1.0, operations=("open", "read"), path="/bin/srun")
+    (tmp_path / "glitch").touch()
+    made.wait(lambda: made.kinds().count("refused") >= 2, "refusals")
+    assert "/bin/srun: " in made.last("refused")["reason"]
+    nfs.change("all", error_rate=0.0)
+    made.wait(lambda: "confirmed" in made.kinds(), "the program")
+    number = made.last("confirmed")["attempt"] - 1
+    made.wait(lambda: made.starts(number), "both ranks")
+    made.finish()
+    made.wait(lambda: "status" in made.text(), "the end")
+    assert "status 0" in made.text()
+    assert made.kinds().count("raised") == 1

@@ -144,6 +144,9 @@ def test_a_restarted_isolator_looks_for_the_program_again(world: Make) -> None:
         "srun: error: Slurm job 5 has expired",
         "flux-run: ERROR: Unable to connect to Flux: broker socket /run/flux/local was not found",
         "flux-job: flux_open: No such file or directory",
+        "/home/u/.whesl/t/attempt-2/script: line 3: /home/u/.whesl/t/bin/srun: Input/output error",
+        "bash: line 1: /home/u/.whesl/t/bin/mpirun: Stale file handle",
+        "/home/u/.whesl/t/bin/srun: /home/u/.whesl/t/bin/srun: Input/output error",
     ],
 )
 def test_what_launchers_say_when_they_are_refused(line: str) -> None:
@@ -160,6 +163,9 @@ def test_what_launchers_say_when_they_are_refused(line: str) -> None:
         "the program: srun: error: Unable to contact slurm controller (connect failure)",
         "srun: unrecognized option '--foo'",
         "flux-run: ERROR: [Errno 22] unsatisfiable request",
+        "bash: line 1: /home/u/bin/srun: Permission denied",
+        "bash: line 1: /home/u/results: Input/output error",
+        "my srun: /home/u/srun: Input/output error",
     ],
 )
 def test_what_is_the_program_s_own_affair(line: str) -> None:

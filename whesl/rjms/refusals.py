@@ -1,4 +1,4 @@
-"""What launchers say when the resource manager takes no step, so that nothing was started. Pure.
+"""What is said when the resource manager takes no step, or no launcher can be read: nothing has begun. Pure.
 
 Only what may pass: the controller is away or busy, the job's nodes or their memory are held by a step that is
 ending (by the word of a controller that was just started, too). A request that can never be met (too many
@@ -28,15 +28,21 @@ _FLUX = re.compile(
     r"|(?:\[Errno \d+\] )?(?:(?:job )?submission is disabled|Connection reset by peer|Broken pipe"
     r"|broker is shutting down))"
 )
+# shell_execve in execute_cmd.c of bash 5.2: the launcher, or its shim in WHESL_HOME, is on a file system that
+# fails for the moment.
+_UNREAD = re.compile(
+    r"(?:\S+: (?:line \d+: )?)?/[^:]*/(?:srun|flux|mpirun|mpiexec): (?:/[^:]*: )?(?:cannot execute: )?"
+    r"(?:Input/output error|Stale (?:NFS )?file handle)$"
+)
 
 
 def refusal(lines: Sequence[str]) -> str:
-    """Return the line that says why the resource manager took no step, "" when none does.
+    """Return the line that says why no step was taken, "" when none does.
 
     Args:
         lines: the last few of a failed attempt: what was refused earlier, and went on, is past.
     """
     for line in reversed(lines):
-        if _SRUN.match(line) or _FLUX.match(line):
+        if _SRUN.match(line) or _FLUX.match(line) or _UNREAD.match(line):
             return line
     return ""
