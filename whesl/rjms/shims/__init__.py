@@ -26,6 +26,7 @@ def install(directory: Path, python: str = "", path: str | None = None) -> None:
         python: the interpreter they start; this process's own by default.
         path: where commands are looked up; PATH by default.
     """
+    import os
     import shlex
     import shutil
     import sys
@@ -33,15 +34,23 @@ def install(directory: Path, python: str = "", path: str | None = None) -> None:
 
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     (directory / MARKER).touch(mode=0o600)
+    # A dash that cannot read its script ends with 0, as if the launcher had succeeded; bash ends with 126.
+    # -p: no BASH_ENV, which loads a site's modules.
+    bash = "/bin/bash"
+    shell = f"{bash} -p" if os.access(bash, os.X_OK) else "/bin/sh"
     start = shlex.join((python or sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))))
     for name in COMMANDS:
         if name == "flux" and shutil.which(name, path=path) is None:
             (directory / name).unlink(missing_ok=True)
             continue
-        text = f'#!/bin/sh\n# Becomes the real {name}; see whesl.rjms.shims.\nexec {start} {name} "$@"\n'
+        text = f'#!{shell}\n# Becomes the real {name}; see whesl.rjms.shims.\nexec {start} {name} "$@"\n'
         if name == "srun":
             text = Path(__file__).with_name("srun.sh").read_text()
-            text = text.replace("@START@", start).replace("@MARKER@", MARKER)
+            text = (
+                text.replace("#!/bin/sh", f"#!{shell}", 1)
+                .replace("@START@", start)
+                .replace("@MARKER@", MARKER)
+            )
         beside = directory / f".{name}.new"
         beside.write_text(text)
         beside.chmod(0o700)

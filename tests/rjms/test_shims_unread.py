@@ -1,0 +1,42 @@
+"""A shim that cannot be read is no launcher that has done its work."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from whesl.rjms import shims
+from whesl.testing.nfsbed import NfsBed
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+def test_a_shim_that_cannot_be_read_has_not_succeeded(
+    nfs_bed: Callable[..., NfsBed], tmp_path: Path, error: int
+) -> None:
+    """Its shell was dash, which takes an error for the end of its script: a task was done that never ran."""
+    bed = nfs_bed("login", attributes=1.0, absences=1.0)
+    place = bed.at("login") / "bin"
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "srun").write_text("#!/bin/sh\nexit 7\n")
+    (real / "srun").chmod(0o700)
+    shims.install(place)
+    path = f"{place}:{real}:/usr/bin:/bin"
+    environment = {"PATH": path, "WHESL_NODELIST": "n1", "SLURM_JOB_ID": "1", "SLURM_NNODES": "1"}
+    environment |= {"WHESL_SWAPPED": "{}", "BASH_ENV": str(tmp_path / "site")}
+    (tmp_path / "site").write_text("exit 0\n")
+
+    def run() -> int:
+        try:
+            return subprocess.run([place / "srun", "true"], env=environment, check=False).returncode
+        except OSError as failed:
+            return failed.errno or 0
+
+    assert run() == 7
+    bed.change("login", error=error, error_rate=0.3, operations=("read",))
+    found = {run() for _ in range(60)}
+    assert 0 not in found and found > {7}
