@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
@@ -112,8 +113,8 @@ class Instance:
 
     @property
     def failed(self) -> bool:
-        """Whether there is none, or none any more."""
-        return (self.directory / "failed").exists()
+        """Whether there is none, or none any more. Raises OSError when that could not be seen."""
+        return retry.exists(self.directory / "failed")
 
     def begin(self) -> None:
         """Find the instance of this claim, or start one; does not wait for it.
@@ -169,6 +170,12 @@ class Instance:
 
     def wait_ready(self) -> str:
         """Wait until it can be used and return an empty string, or why that will not be."""
+        try:
+            return self._wait_ready()
+        except OSError as error:
+            return f"its files cannot be seen: {retry.told(error)}"
+
+    def _wait_ready(self) -> str:
         while not self.ready:
             if self.failed:
                 return "it was given up"
@@ -200,8 +207,9 @@ class Instance:
 
     def give_up(self, reason: str) -> None:
         """Let launchers use the resource manager's own steps from now on, and end what is left."""
+        # Launchers wait for this.
         with contextlib.suppress(OSError):
-            (self.directory / "failed").write_text(reason + "\n")
+            retry.write(self.directory / "failed", f"{reason}\n".encode())
         # The initial program outlives a broker that was killed, and Slurm would wait for what it holds open.
         self._tell()
         self._kill()
@@ -218,7 +226,7 @@ class Instance:
             while self._running() and time.monotonic() < deadline:
                 time.sleep(_LOOK_EVERY)
         with contextlib.suppress(OSError):
-            (self.directory / "failed").write_text("it was ended\n")
+            retry.write(self.directory / "failed", b"it was ended\n")
         self._kill()
         shutil.rmtree(self._rundir, ignore_errors=True)
 
