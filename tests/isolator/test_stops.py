@@ -67,10 +67,16 @@ def isolator(bed: SlurmBed, node: str = "n01") -> psutil.Process:
     return running(bed, node, "whesl.isolator --task-dir")[0]
 
 
+def goes_on(made: Protected, node: str) -> None:
+    """Wait for what a node's rank does next."""
+    alive = made.place / f"alive-0-{node}"
+    size = alive.stat().st_size
+    made.wait(lambda: alive.stat().st_size > size, f"the rank on {node} runs on")
+
+
 def ends_well(made: Protected) -> None:
     """Nothing was raised, blamed or started again."""
-    size = (made.place / "alive-0-n02").stat().st_size
-    made.wait(lambda: (made.place / "alive-0-n02").stat().st_size > size, "the other node's rank runs on")
+    goes_on(made, "n02")
     time.sleep(3 * LIMIT)  # what was noted meanwhile has its time to do harm
     (made.place / "done").touch()
     made.wait(lambda: "status" in made.text(), "the end")
@@ -162,13 +168,13 @@ def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
     assert ended["node"] == "n02" and "had answered" in ended["reason"]
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize(("rounds", "options"), [(1, ()), (3, ()), (1, OPTIONS)])
 def test_a_suspended_job_goes_on_when_it_is_resumed(
-    rounds: int, slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+    rounds: int, options: tuple[str, ...], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
     """All processes of the job are stopped, the isolator's too: that time counts for nobody."""
     bed = slurm_bed(nodes=4)
-    made = begin(bed, tmp_path, text=RULES + HANG, options=())
+    made = begin(bed, tmp_path, text=RULES + HANG, options=options)
     for _ in range(rounds):
         assert bed.run("scontrol", "suspend", made.job).returncode == 0
         bed.wait_job(made.job, "SUSPENDED")
@@ -193,3 +199,23 @@ def test_the_nodes_of_a_suspended_job_may_be_stopped_long_before_its_isolator(
     time.sleep(STOPPED)
     assert bed.run("scontrol", "resume", made.job).returncode == 0
     ends_well(made)
+
+
+def test_a_hang_is_raised_all_the_same(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
+    """It was held back for good once, since what had been held back was judged anew."""
+    bed = slurm_bed(nodes=4)
+    made = begin(bed, tmp_path, text=RULES + HANG, options=())
+    assert bed.run("scontrol", "suspend", made.job).returncode == 0
+    bed.wait_job(made.job, "SUSPENDED")
+    time.sleep(LIMIT)
+    assert bed.run("scontrol", "resume", made.job).returncode == 0
+    bed.wait_job(made.job, "RUNNING")
+    for node in ("n01", "n02"):
+        goes_on(made, node)
+    for rank in (*running(bed, "n01", "echo tick"), *running(bed, "n02", "echo tick")):
+        rank.suspend()
+    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks of the next attempt")
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
+    (raised,) = (data for kind, data in made.records() if kind == "raised")
+    assert "STALLED" in str(raised)

@@ -85,6 +85,13 @@ class _Timer:
     def alive(self, observed: float) -> None:
         self.left_at = max(observed, self.warm) + self.timeout
 
+    def put_off(self, seconds: float, observed: float) -> None:
+        if self.left_at is None:
+            return
+        if self.last is None:  # it may have been starting still
+            self.warm = min(self.warm + seconds, observed + max(self.detection.warmup, 0.0))
+        self.left_at = min(self.left_at + seconds, max(observed, self.warm) + self.timeout)
+
 
 class Detectors:
     """All detections of the exceptions that cover one task, except counts (see ``transform``)."""
@@ -212,12 +219,16 @@ class Detectors:
             return None
         return min(self._last + max(0.0, min(armed) - self._observed), now + TICK)
 
-    def take_back(self, exceptions: Collection[str], now: float) -> None:
-        """Begin anew with timers that ran out for a reason that was none: the job was suspended."""
+    def suspended(self, seconds: float, exceptions: Collection[str], now: float) -> None:
+        """Take out of all timers that the program was stopped for so long while this process ran.
+
+        None of them gets more than its whole time. ``exceptions``: of timers that ran out meanwhile.
+        """
         self._advance(now)
         for timer in self._timers.values():
             if timer.left_at is None and timer.exception in exceptions:
-                timer.alive(self._observed)
+                timer.left_at = self._observed
+            timer.put_off(seconds, self._observed)
 
     def exited(self, code: int, now: float, last_line: str = "") -> list[Detected]:
         """Take the end of an attempt and return what covers it; timers stop.

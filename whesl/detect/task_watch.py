@@ -208,9 +208,9 @@ class Watch:
         """Take the use of a file system; return what it raises."""
         return self._detectors.disk(usage, now)
 
-    def take_back(self, exceptions: Collection[str], now: float) -> None:
-        """Begin anew with timers that ran out while the job was suspended."""
-        self._detectors.take_back(exceptions, now)
+    def suspended(self, seconds: float, exceptions: Collection[str], now: float) -> None:
+        """Take time in which the job was suspended out of the timers; as ``Detectors.suspended``."""
+        self._detectors.suspended(seconds, exceptions, now)
 
     def pause(self, now: float) -> None:
         """Stop the timers while the task is stopped on purpose."""

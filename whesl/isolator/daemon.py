@@ -237,6 +237,7 @@ class Daemon:
         now = time.monotonic()
         if gap := self._stoppage.found(now):
             self._nodes.stopped(now)
+            self._doubted.stopped(gap, now)
             self._feed(Stopped(seconds=gap))
 
     def _followed(self) -> Attempt | None:
@@ -313,9 +314,8 @@ class Daemon:
         self._unexplained = ended and bool(self._attempt.exit_code()) and self._may_be_explained(number)
         if self._unexplained:
             return
-        found = self._doubted.judged(ended=ended, now=time.monotonic())
-        found += self._outlook.drain() if ended else self._outlook.poll()
-        found = self._doubted.keep(found, ended=ended, now=time.monotonic())
+        found = self._outlook.drain() if ended else self._outlook.poll()
+        found = self._doubted.judge(found, ended=ended, now=time.monotonic())
         if ended:
             self._exit_seen = True
             code = self._attempt.exit_code()

@@ -188,12 +188,19 @@ class JobException(msgspec.Struct, frozen=True, kw_only=True):
     attempt: str | None = None
 
 
+class Suspended(msgspec.Struct, frozen=True):
+    """Whether a job is suspended now, and for how many seconds it was before, by its manager's clock."""
+
+    present: bool = False
+    seconds: float = 0.0
+
+
 @runtime_checkable
 class Suspendable(Protocol):
     """What an allocation also offers when its resource manager may stop all of the job's processes."""
 
-    def suspended(self) -> bool:
-        """Whether the job is suspended now. Raises CouldNotObserveError."""
+    def suspended(self) -> Suspended:
+        """Return whether the job is suspended, and how long it was. Raises CouldNotObserveError."""
         ...
 
 

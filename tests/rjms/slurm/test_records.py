@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms.port import JobRequest
+from whesl.rjms.port import JobRequest, Suspended
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import DeniedError, NoSuchJobError, failure
 from whesl.rjms.slurm.environment import (
@@ -114,6 +114,33 @@ def test_nodes_once_each() -> None:
     first, second = records.nodes(text)
     assert (first.name, first.state, first.reason) == ("n01", NodeState.UP, "")
     assert (second.name, second.state, second.reason) == ("n02", NodeState.DOWN, "bad fan")
+
+
+SHOWN = (
+    "JobId=7 JobName=j UserId=u(1) JobState={} Reason=None RunTime=00:00:04 SubmitTime=1795402192 "
+    "StartTime=1795402193 EndTime=1826938196 Deadline=N/A SuspendTime={} SecsPreSuspend={} Comment=\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        (("RUNNING", "None", 0), Suspended(False, 0.0)),
+        (("SUSPENDED", 1795402195, 2), Suspended(True, 0.0)),
+        (("RUNNING", 1795402198, 2), Suspended(False, 3.0)),
+        (("SUSPENDED", 1795402200, 4), Suspended(True, 3.0)),
+        (("RUNNING", 1795402203, 4), Suspended(False, 6.0)),
+        (("RUNNING", 1795402100, 4), Suspended(False, 0.0)),  # of the run before a requeue
+    ],
+)
+def test_for_how_long_a_job_was_suspended(fields: tuple[object, ...], found: Suspended) -> None:
+    """As Slurm 22.05 tells it, suspended twice for three seconds."""
+    assert records.suspension(SHOWN.format(*fields)) == found
+
+
+def test_a_job_that_does_not_run_tells_nothing_of_suspension() -> None:
+    with pytest.raises(CouldNotObserveError):
+        records.suspension("JobId=7 JobName=j JobState=PENDING StartTime=Unknown EndTime=Unknown\n")
 
 
 def test_accounting() -> None:

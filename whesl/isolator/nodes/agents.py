@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import random
 import signal
@@ -34,7 +35,7 @@ from whesl.isolator.nodes.link import (
 )
 from whesl.isolator.nodes.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
 from whesl.isolator.nodes.responder_process import Leases, listen
-from whesl.isolator.nodes.suspension import Suspension
+from whesl.isolator.nodes.suspension import Suspension, Unjudged
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.isolator.worker import Worker
@@ -104,6 +105,7 @@ class Agents:
         self._nodes = nodes
         self.silence = Silence(nodes, limit)
         self._suspension = suspension or Suspension(allocation)
+        self._unjudged = Unjudged(self._suspension, limit)
         self._steps: list[Step] = []
         self._revived: dict[str, list[Step]] = {}
         self._began = now
@@ -230,7 +232,8 @@ class Agents:
             self.silence.witnessed(*self._seen.pop(), now)
         running = [step for step in self._steps if step.poll() is None]
         over = len(running) < len(self._steps)
-        for fact in self.silence.lost(now, step_over=over, listened=self._listened):
+        listened = -math.inf if self._unjudged.now(now) else self._listened
+        for fact in self.silence.lost(now, step_over=over, listened=listened):
             facts.append(fact)
             if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):
                 self._revive(fact.node)
@@ -268,8 +271,7 @@ class Agents:
                 facts.append(NodeUp(node))
         if self._suspension.present:
             self.silence.began(now)
-        elif self.silence.doubted(min(now, self._listened)):
-            self._suspension.ask(now)
+        self._unjudged.note(self.silence.doubted(min(now, self._listened)), now)
         # A connection that closes while the one to the responder stays is no sign of anything. What a dead
         # node has sent before may still be answered, so this is looked at as long as it is closed.
         for node in self._closing:

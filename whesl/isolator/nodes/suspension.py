@@ -1,24 +1,28 @@
 """Whether the job is suspended: its resource manager stopped it, and nothing in it is to blame.
 
 A resource manager stops one node after the other, and what it stops last sees the others fall silent. So it
-is asked before a silence is judged, in a thread of its own, as early as half of the limit: the answer is
-there in time, or does not count.
+is asked before a silence is judged, in a thread of its own, from half of the limit on, and its answer waited
+for, at most ``ANSWER_LIMIT`` after the limit. It also knows for how long the job was suspended before, which
+is told of hangs that are found soon after the job was resumed.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
 
 from whesl.isolator.core.events import Found
 from whesl.isolator.observe.observer import Outlook
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
-from whesl.rjms.port import Allocation, Suspendable
+from whesl.rjms.port import Allocation, Suspendable, Suspended
 
 LOG = logging.getLogger(__name__)
 AGAIN = 1.0  # seconds between two questions
-ANSWER_LIMIT = 3.0  # seconds for which a hang waits for the answer
+ANSWER_LIMIT = 3.0  # seconds for which a hang, or a silence that is over its limit, waits for the answer
+# Seconds, added to each suspension: nodes go on one after the other, and its length is known in whole ones.
+RESUMING = 3.0
 _TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence: that nothing was printed
 
 
@@ -35,6 +39,7 @@ class Suspension:
         self._asking = False
         self._ask_at = 0.0
         self.present = False
+        self.seconds = 0.0  # for how long it was suspended before, as far as that is known
         self.asked = 0.0  # when the question was put that was answered last, monotonic seconds
 
     @property
@@ -54,6 +59,10 @@ class Suspension:
         self._asking, self._ask_at = True, now + AGAIN
         self._worker.submit(self._look, lambda found: self._answered(found, now))
 
+    def unanswered(self, since: float) -> bool:
+        """Whether no question that was put since then has been answered."""
+        return self.knowable and self.asked < since
+
     def poll(self, now: float) -> None:
         """Take answers in; a job that is suspended is asked about until it is not."""
         for call in self._worker.results() if self._worker is not None else ():
@@ -70,7 +79,7 @@ class Suspension:
         if self._worker is not None:
             self._worker.close()
 
-    def _look(self) -> bool | None:
+    def _look(self) -> Suspended | None:
         assert self._allocation is not None
         try:
             return self._allocation.suspended()
@@ -78,15 +87,44 @@ class Suspension:
             LOG.debug("whether the job is suspended could not be observed: %s", error)
             return None
 
-    def _answered(self, found: bool | None, asked: float) -> None:
+    def _answered(self, found: Suspended | None, asked: float) -> None:
         self._asking = False
         self._ask_at = time.monotonic() + AGAIN
         if found is not None:
-            self.present, self.asked = found, asked
+            self.present, self.seconds, self.asked = found.present, found.seconds, asked
+
+
+class Unjudged:
+    """Silence of nodes that is not judged before it is known that the job is not suspended; bounded.
+
+    Args:
+        suspension: who is asked.
+        limit: seconds of silence after which a node is lost.
+    """
+
+    def __init__(self, suspension: Suspension, limit: float) -> None:
+        self._suspension = suspension
+        self._limit = limit
+        self._since: float | None = None
+
+    def note(self, doubted: bool, now: float) -> None:
+        """Note whether any node has been silent for half of the limit; then ask."""
+        if not doubted:
+            self._since = None
+            return
+        if self._since is None:
+            self._since = now
+        self._suspension.ask(now)
+
+    def now(self, now: float) -> bool:
+        """Whether silence tells nothing yet."""
+        since = self._since
+        bound = self._limit / 2 + ANSWER_LIMIT
+        return since is not None and now < since + bound and self._suspension.unanswered(since)
 
 
 class Doubted:
-    """Hangs that are not raised before it is known that the job is not suspended.
+    """Hangs that are not raised before it is known that the program was not suspended meanwhile.
 
     Args:
         suspension: who is asked.
@@ -97,11 +135,20 @@ class Doubted:
         self._suspension = suspension
         self._outlook = outlook
         self._found: list[Found] = []
-        self._asked = 0.0
+        self._asked = 0.0  # since when an answer is needed
+        self._known = 0.0  # seconds of suspension that the timers have been told of
+        self._stopped = 0.0  # seconds since then in which this process did not run either, so no timer did
         self.deadline: float | None = None  # monotonic seconds
 
-    def keep(self, found: list[Found], *, ended: bool, now: float) -> list[Found]:
-        """Hold back what says only that a running attempt printed nothing; return the rest.
+    def stopped(self, seconds: float, now: float) -> None:
+        """Note that this process did not run; whether the job did is asked."""
+        self._stopped += seconds
+        if self._suspension.knowable:
+            self._asked, self.deadline = now, now + ANSWER_LIMIT
+            self._suspension.ask(now)
+
+    def judge(self, found: list[Found], *, ended: bool, now: float) -> list[Found]:
+        """Return what is to be raised now: hold back what says only that a running attempt printed nothing.
 
         Args:
             found: what the detectors raised.
@@ -109,24 +156,32 @@ class Doubted:
             now: monotonic seconds.
         """
         timed = [item for item in found if item.evidence and item.evidence[-1].kind in _TIMED]
-        if ended or not timed or not self._suspension.knowable:
-            return found
-        if self.deadline is None:
-            self._asked, self.deadline = now, now + ANSWER_LIMIT
-        self._found += timed
-        self._suspension.ask(now)
-        return [item for item in found if item not in timed]
+        if timed and self._suspension.knowable and not ended:
+            if self.deadline is None:
+                self._asked, self.deadline = now, now + ANSWER_LIMIT
+            self._found += timed
+            found = [item for item in found if item not in timed]
+        return self._judged(ended=ended, now=now) + found
 
-    def judged(self, *, ended: bool, now: float) -> list[Found]:
+    def _judged(self, *, ended: bool, now: float) -> list[Found]:
         """Return what was held back and is to be raised; nothing while the answer may still come."""
         if self.deadline is None:
             return []
-        answered = self._suspension.asked >= self._asked
+        answered = not self._suspension.unanswered(self._asked)
         if not (answered or ended or now >= self.deadline):
             self._suspension.ask(now)
             return []
         found, self._found, self.deadline = self._found, [], None
-        if answered and self._suspension.present:
-            self._outlook.take_back(found)
+        seconds = self._suspended() if answered else 0.0
+        if seconds:
+            self._outlook.suspended(seconds, found)
             return []
         return found
+
+    def _suspended(self) -> float:
+        """Return for how many seconds the timers ran on although the job was suspended."""
+        if self._suspension.present:
+            return math.inf
+        more, self._known = self._suspension.seconds - self._known, self._suspension.seconds
+        stopped, self._stopped = self._stopped, 0.0
+        return max(more + RESUMING - stopped, 0.0) if more > 0 else 0.0

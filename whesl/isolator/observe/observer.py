@@ -157,10 +157,10 @@ class Outlook:
         self.changed = True
         return True
 
-    def take_back(self, found: list[Found]) -> None:
-        """Begin anew with the timers that raised this: the job was suspended."""
+    def suspended(self, seconds: float, found: list[Found]) -> None:
+        """Take time in which the job was suspended out of all timers, and of those that raised this."""
         if self._watch is not None:
-            self._watch.take_back({item.exception for item in found}, self._clock())
+            self._watch.suspended(seconds, {item.exception for item in found}, self._clock())
 
     def drain(self) -> list[Found]:
         """Read to the end of the output, and return what it means."""

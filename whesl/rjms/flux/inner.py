@@ -31,6 +31,7 @@ from whesl.rjms.port import (
     Step,
     StepRequest,
     Suspendable,
+    Suspended,
     TakesRemarks,
 )
 from whesl.rjms.shims.flux_rewriting import INSTANCE
@@ -215,9 +216,9 @@ class InnerFlux:
         witness = self._witness
         return witness is not None and witness.gone(node)
 
-    def suspended(self) -> bool:
-        """Whether the job is suspended by the resource manager around it."""
-        return isinstance(self._outer, Suspendable) and self._outer.suspended()
+    def suspended(self) -> Suspended:
+        """Return what the resource manager around it says of the job's suspension."""
+        return self._outer.suspended() if isinstance(self._outer, Suspendable) else Suspended()
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return the variables for the nodes in use, and where the instance is."""

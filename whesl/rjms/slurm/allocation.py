@@ -15,7 +15,7 @@ import msgspec
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms import hostlist
-from whesl.rjms.port import AllocationInfo, Step, StepRequest
+from whesl.rjms.port import AllocationInfo, Step, StepRequest, Suspended
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, nodes_of
@@ -186,10 +186,10 @@ class SlurmAllocation:
             for node in self._nodes
         }
 
-    def suspended(self) -> bool:
-        """Whether Slurm has suspended the job (``scontrol suspend``, gang scheduling, preemption)."""
-        text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%T")
-        return text.strip() == "SUSPENDED"
+    def suspended(self) -> Suspended:
+        """Return for how long Slurm suspended it (``scontrol suspend``, gang scheduling, preemption)."""
+        shown = ("scontrol", "-o", "show", "job", self._job_id)
+        return records.suspension(self._commands.run(*shown, environ={"SLURM_TIME_FORMAT": "%s"}))
 
     def forbid_requeue(self) -> None:
         """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on.

@@ -6,6 +6,7 @@ that may hold anything a user types, a newline included.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import JobState
 from whesl.rjms import hostlist
-from whesl.rjms.port import JobRecord, NodeRecord
+from whesl.rjms.port import JobRecord, NodeRecord, Suspended
 from whesl.rjms.slurm.states import job_state, node_state, reason_text
 
 SEPARATOR = "\x1f"
@@ -52,6 +53,12 @@ _ACCOUNTING_FIELDS = (
     "ExitCode",
     "JobName",
     "Comment",
+)
+
+_SUSPENSION = re.compile(
+    r"^JobId=.*? JobState=(?P<state>\w+) .*? StartTime=(?P<start>\d+) .*?"
+    r" SuspendTime=(?P<at>\w+) SecsPreSuspend=(?P<ran>\d+)",
+    re.MULTILINE,
 )
 
 # A suffix without a width: the field is printed whole. A width, or none of both, cuts it.
@@ -150,6 +157,21 @@ def places(output: str) -> dict[str, Place]:
             host = "" if batch_host in _NO_HOST else batch_host
             found[job_id] = Place(nodes=nodes, batch_host=host, restarts=restarts)
     return found
+
+
+def suspension(output: str) -> Suspended:
+    """Return what ``scontrol -o show job`` says of it, with times in seconds since the epoch.
+
+    ``SuspendTime`` is when the job was suspended or resumed last, ``SecsPreSuspend`` how long it had run
+    until then (Slurm's ``pre_sus_time``), all by slurmctld's clock.
+    """
+    found = list(_SUSPENSION.finditer(output))
+    if not found:
+        raise _garbage("scontrol show job", output)
+    present = any(match["state"] == "SUSPENDED" for match in found)
+    seconds = (int(m["at"]) - int(m["start"]) - int(m["ran"]) for m in found if m["at"].isdecimal())
+    # While it is suspended, the time of its last change is when that began.
+    return Suspended(present, float(max(0, *seconds, 0)))
 
 
 def settings(output: str) -> dict[str, str]:
