@@ -174,6 +174,22 @@ def suspension(output: str) -> Suspended:
     return Suspended(present, float(max(0, *seconds, 0)))
 
 
+def output_files(output: str, job_id: str) -> tuple[str, ...]:
+    """Return where a job's standard output and error go, from ``scontrol show job``; a file once.
+
+    Asked for a job array's first id, scontrol tells of all elements. What it leaves of a pattern (``%N``) is
+    no name of a file.
+    """
+    for block in output.split("\n\n"):
+        lines = [line.lstrip() for line in block.strip("\n").split("\n")]
+        words = dict(word.partition("=")[::2] for word in lines[0].split())
+        element = f"{words.get('ArrayJobId', '')}_{words.get('ArrayTaskId', '')}"
+        if job_id in (words.get("JobId"), element):
+            named = [line.partition("=")[2] for line in lines if line.startswith(("StdOut=/", "StdErr=/"))]
+            return tuple(dict.fromkeys(named))
+    return ()
+
+
 def settings(output: str) -> dict[str, str]:
     """Return the settings by name, from ``scontrol show config``."""
     return {

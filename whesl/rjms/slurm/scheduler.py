@@ -14,7 +14,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
 from whesl.rjms.settling import look_again
-from whesl.rjms.slurm import records
+from whesl.rjms.slurm import kept_output, records
 from whesl.rjms.slurm.bindings import Bindings
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
 
@@ -127,6 +127,7 @@ class SlurmScheduler:
     def requeue(self, job_id: str) -> None:
         """Run the same job again under the same id, without the two minutes' hold of a requeued job.
 
+        What it has written so far is put aside where Slurm would truncate it (``kept_output``).
         Slurm refuses it for a job that was submitted with --no-requeue until its owner allows it. Without
         slurmdbd Slurm takes no change to a job any more once a lost node has left it: RefusedError then.
         """
@@ -139,10 +140,12 @@ class SlurmScheduler:
                 self._update_job(job_id, "Requeue=1")
             except TransientError as error:
                 blocked = error  # it may have been allowed before: the requeue itself tells
+            kept = kept_output.keep(self._commands, record)
             try:
                 self._commands.run("scontrol", "requeue", job_id)
             except RefusedError as error:
                 if "pending execution" not in error.message:
+                    kept_output.put_back(kept)
                     if blocked is not None:
                         hint = "without slurmdbd, Slurm changes no job that has lost a node; submit it again"
                         raise RefusedError(f"{error.message}; {blocked.message}", hint=hint) from None
