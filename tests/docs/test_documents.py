@@ -12,14 +12,47 @@ from whesl.esl import parse
 from whesl.esl.diagnostics import render_all
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+INSIDE = sorted((ROOT / "docs" / "design").glob("*.md"))
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE]
+# What a reader takes in at one go: lines of a page.
+LONGEST = {"docs/architecture.md": 150} | {f"docs/design/{page.name}": 150 for page in INSIDE}
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what links may name in a page: its headings, as GitHub and GitLab make anchors of them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-        if not target.startswith(("http://", "https://")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text()):
+        if target.startswith(("http://", "https://")):
+            continue
+        other = page.parent / target if target else page
+        assert other.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(other), f"{page.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", *LONGEST])
+def test_files_that_are_named_exist(name: str) -> None:
+    """Each `folder/module.py` of a page on the inside is there, from the root or from the package on."""
+    for path in re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.(?:py|esl|sh|g4))`", (ROOT / name).read_text()):
+        assert (ROOT / path).exists() or (ROOT / "whesl" / path).exists(), f"{name}: {path}"
+
+
+def test_pages_on_the_inside_stay_short() -> None:
+    for name, most in LONGEST.items():
+        lines = (ROOT / name).read_text().splitlines()
+        assert len(lines) <= most, name
+        assert not [line for line in lines if len(line) > 120 and not line.startswith("|")], name
+
+
+def test_every_design_page_is_listed() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    for design in INSIDE:
+        assert f"](design/{design.name})" in page, design.name
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The core on a virtual clock: each rule of docs/architecture.md, "Recovery, written down first"."""
+"""The core on a virtual clock: each rule of docs/design/recovery.md."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A wrapped script hands its own former text to ``whesl exec`` through a quoted here-document, so nothing in
 it is expanded twice. The call stands in a short loop: a keeper that was killed (status 137) is called
-again and attaches to the isolator that lives on (docs/architecture.md, "keeper").
+again and attaches to the isolator that lives on (docs/design/launch.md, "Keeper").
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from whesl.locking import locks, mounts
 # Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.
 COMPUTE_LIMIT = 60.0
 SEEN_LIMIT = 10.0
-_GUARDED = "daemons are told apart by records of their owners instead (docs/architecture.md, Locks)"
+_GUARDED = "daemons are told apart by records of their owners instead (docs/design/locks.md)"
 # Run on a compute node, with the interpreter that agents run with.
 _FAR = """\
 import fcntl, json, os, sys

@@ -70,7 +70,7 @@ def told(
     reconfigure: str,
     workdir: str,
 ) -> dict[str, str]:
-    """Return the variables that tell a task about itself (docs/architecture.md, "What a task sees").
+    """Return the variables that tell a task about itself (docs/design/launch.md, "What a task sees").
 
     Args:
         task, workflow: ids.
