@@ -15,7 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 INSIDE = sorted((ROOT / "docs" / "design").glob("*.md"))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE]
 # What a reader takes in at one go: lines of a page.
-LONGEST = {"docs/architecture.md": 150} | {f"docs/design/{page.name}": 150 for page in INSIDE}
+LONGEST = {
+    "CHANGELOG.md": 40,
+    "CONTRIBUTING.md": 160,
+    "docs/architecture.md": 150,
+    **{f"docs/design/{page.name}": 150 for page in INSIDE},
+}
 
 
 def anchors(page: Path) -> set[str]:
@@ -35,14 +40,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(other), f"{page.name} links to {target}#{anchor}"
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", *LONGEST])
+@pytest.mark.parametrize("name", list(LONGEST))
 def test_files_that_are_named_exist(name: str) -> None:
     """Each `folder/module.py` of a page on the inside is there, from the root or from the package on."""
     for path in re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.(?:py|esl|sh|g4))`", (ROOT / name).read_text()):
         assert (ROOT / path).exists() or (ROOT / "whesl" / path).exists(), f"{name}: {path}"
 
 
-def test_pages_on_the_inside_stay_short() -> None:
+def test_these_pages_stay_short() -> None:
     for name, most in LONGEST.items():
         lines = (ROOT / name).read_text().splitlines()
         assert len(lines) <= most, name
