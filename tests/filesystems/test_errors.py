@@ -192,3 +192,34 @@ def test_a_workflow_on_the_embedded_cluster_is_done(
     for name in ("first", "second"):
         assert (tmp_path / f"{name}.runs").read_text() == "run\n"
     no_traceback(home)
+
+
+@pytest.mark.parametrize("first", ["#!/bin/bash", "#!/usr/bin/env bash", "#!/bin/bash -e"])
+def test_a_script_that_cannot_be_read_is_no_success(nfs_bed: Maker, tmp_path: Path, first: str) -> None:
+    """bash took an error for the end of its script: a task was completed that never ran."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    home = bed.at("login") / "home"
+    script = tmp_path / "script.sh"
+    script.write_text(f'{first}\necho "$1 $(basename "$0" .sh)" >> {tmp_path}/ran\nexit 7\n')
+    bed.change("login", error=errno.EIO, error_rate=0.3, path="attempt-1/script")
+
+    def run(number: int) -> int:
+        command = [
+            WHESL,
+            "exec",
+            "--step",
+            "app",
+            "--instance",
+            str(number),
+            "--script",
+            str(script),
+            "--",
+            "x",
+        ]
+        return subprocess.run(
+            command, env=environment(home), cwd=tmp_path, stdin=subprocess.DEVNULL, timeout=100, check=False
+        ).returncode
+
+    ended = [run(number) for number in range(12)]
+    assert 0 not in ended, ended
+    assert ended.count(7) == (tmp_path / "ran").read_text().count("x script\n") > 0

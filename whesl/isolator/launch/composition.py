@@ -84,7 +84,7 @@ def compose(
         command = paths.arguments(configuration.command, place)
     elif job.script is not None:
         script = paths.text(job.script)
-        command = (*job.interpreter, places.script, *paths.arguments(job.command, place))
+        command = (*runner.whole(job.interpreter), places.script, *paths.arguments(job.command, place))
     else:
         command = paths.arguments(job.command, place)
     workdir = paths.path(place)

@@ -246,7 +246,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     if job["script"] is not None:
         script = f"{place}/script"
         files.replace(script, job["script"].encode(), mode=0o700)
-        command = (*job["interpreter"], script, *command)
+        command = (*runner.whole(job["interpreter"]), script, *command)
     return runner.start(
         command,
         status=f"{place}/status",

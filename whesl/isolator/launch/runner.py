@@ -97,6 +97,20 @@ def told(
     }
 
 
+def whole(interpreter: Sequence[str]) -> tuple[str, ...]:
+    """Return how an interpreter is called, so that it reads its script as a whole before it begins.
+
+    A shell takes an error of the file system for the end of its script, and ends with 0; what bash sources it
+    reads first, and says when it cannot. Other interpreters, and unusual options, are left as they are.
+    """
+    words = tuple(interpreter)
+    options = words[2:] if words[:2] == ("/usr/bin/env", "bash") else words[1:]
+    bash = words[:2] == ("/usr/bin/env", "bash") or words[0].endswith("/bash")
+    if bash and all(word in ("-e", "-l", "-u", "-x", "-eu", "-ex", "--login") for word in options):
+        return (*words, "-c", '. "$0"; exit')
+    return words
+
+
 def with_shims(path: str | None, shims: str) -> str:
     """Return PATH with the directory of our launchers in front.
 

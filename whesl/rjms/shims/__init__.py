@@ -34,10 +34,10 @@ def install(directory: Path, python: str = "", path: str | None = None) -> None:
 
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     (directory / MARKER).touch(mode=0o600)
-    # A dash that cannot read its script ends with 0, as if the launcher had succeeded; bash ends with 126.
-    # -p: no BASH_ENV, which loads a site's modules.
-    bash = "/bin/bash"
-    shell = f"{bash} -p" if os.access(bash, os.X_OK) else "/bin/sh"
+    # A shell takes an error for the end of its script, and ends with 0 as if the launcher had succeeded; what
+    # bash sources it reads whole first. -p: no BASH_ENV, which loads a site's modules.
+    bash = """/usr/bin/env -S /bin/bash -pc '. "$0"; exit 126'"""
+    shell = bash if os.access("/bin/bash", os.X_OK) else "/bin/sh"
     start = shlex.join((python or sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))))
     for name in COMMANDS:
         if name == "flux" and shutil.which(name, path=path) is None:

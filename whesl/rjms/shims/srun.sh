@@ -7,8 +7,6 @@
 # Both say the same: tests/rjms/test_shims_srun.py compares them. Names begin with whesl_, since a variable of
 # the caller's that was assigned here would reach the program changed.
 
-# What is not read to its end is a syntax error, and no success.
-{
 slow() {
 	exec @START@ srun "$@"
 }
@@ -122,4 +120,3 @@ while [ "$whesl_seen" -lt "$whesl_total" ]; do
 	whesl_seen=$((whesl_seen + 1))
 done
 exec "$whesl_real" $whesl_overlap $whesl_memory "--nodes=$whesl_active" "--nodelist=$WHESL_NODELIST" "$@"
-}
