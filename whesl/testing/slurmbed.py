@@ -247,6 +247,14 @@ class SlurmBed(Bed):
         """Reconnect a node's network."""
         self._network.heal(node)
 
+    def drop(self, node: str) -> None:
+        """Drop what a node sends to the login node, slurmctld included (mode ``net``): nothing refuses."""
+        self._network.drop(node)
+
+    def pass_on(self, node: str) -> None:
+        """Drop them no more."""
+        self._network.pass_on(node)
+
     def end_controller(self) -> None:
         """End slurmctld in order, so that it writes down what it knows: killed, it forgets jobs' ends."""
         self._end("slurmctld")

@@ -69,6 +69,15 @@ class NodeNetwork:
         """Connect a node again."""
         _ip("link", "set", self._cable(node), "up")
 
+    def drop(self, node: str) -> None:
+        """Lose what a node sends to the host, without a word: it goes to a station that is not there."""
+        neighbour = (f"{self.subnet}.254", "lladdr", "02:00:00:00:00:01", "dev", "eth0", "nud", "permanent")
+        _ip("-n", self.space(node), "neigh", "replace", *neighbour)
+
+    def pass_on(self, node: str) -> None:
+        """Lose nothing any more."""
+        _ip("-n", self.space(node), "neigh", "del", f"{self.subnet}.254", "dev", "eth0")
+
     def _cable(self, node: str) -> str:
         return f"v{self._tag}{node}"
 

@@ -22,6 +22,9 @@ from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, no
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd import Slurmds
 
+# Seconds for what a job's start waits for: where packets to slurmctld are dropped, nothing refuses them.
+START_TIMEOUT = 5.0
+
 
 class SlurmStep:
     """A step and the srun that stands for it."""
@@ -54,6 +57,7 @@ class SlurmAllocation:
         self._nodes = nodes_of(environ)
         self._components = components(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
+        self._impatient = SlurmCommands(environ, timeout=min(timeout, START_TIMEOUT))
         self._background: list[subprocess.Popen[bytes]] = []
         self.slurmds = Slurmds(self._listening)
 
@@ -77,7 +81,7 @@ class SlurmAllocation:
                 WheslError
             ):  # a slurmctld that is away must not keep a job from its work
                 # Of a heterogeneous job one line for each component, which all end together.
-                told = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%e").split()
+                told = self._impatient.run("squeue", "-h", "-j", self._job_id, "-o", "%e").split()
                 known = min((end for end in map(_number, told) if end is not None), default=None)
         return None if known is None else float(known)
 
