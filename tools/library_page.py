@@ -33,7 +33,7 @@ libraries carry lines that each of their patterns has to find, and others that i
 with both engines, and over real system logs for false alarms.
 
 All exceptions are declared for all jobs, with `ELSE FAIL` and without any recovery: what is done about them
-is yours to say.
+is for your own rules to say.
 """
 
 
