@@ -15,11 +15,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from whesl.coordinator.client.observing import Known, known_state
-from whesl.coordinator.client.unregistered import unheard
+from whesl.coordinator.client.unregistered import submission_of, unheard
 from whesl.model.errors import CouldNotObserveError, WheslError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord, RequeuesLost, Scheduler
-from whesl.workflows.submit.once import Ledger
 
 LOG = logging.getLogger(__name__)
 # Jobs that are asked about with one command: its words have to fit into one call.
@@ -86,12 +85,13 @@ class LostStarts:
         self._busy = bool(self._suspects) or held
 
     def _submitted(self, tasks: Sequence[str]) -> dict[str, str]:
-        """Return the jobs of tasks that have one; of the elements of arrays nothing is known here."""
-        directory = self._home / "workflows" / self._workflow / "submissions"
+        """Return the jobs of tasks that have one."""
+        assert self._known is not None
         jobs = {}
         for task in tasks:
+            entry = self._known.state.tasks[task]
             with contextlib.suppress(CouldNotObserveError, OSError):
-                found = Ledger(directory, task).read()
+                found = submission_of(self._home, task, entry.step, entry.instance)
                 if found is not None and found.job:
                     jobs[task] = found.job
         return jobs

@@ -119,18 +119,27 @@ def _submissions(home: Path, tasks: Sequence[Task]) -> dict[str, Submission | No
     """Return what was written down of each task; those whose record cannot be read are left out."""
     found: dict[str, Submission | None] = {}
     for task in tasks:
-        workflow = task.id.partition("/")[0]
-        directory = home / "workflows" / workflow / "submissions"
         try:
-            found[task.id] = Ledger(directory, task.id).read()
-            if found[task.id] is None and task.instance:
-                # The elements of a job array are one submission, of the step.
-                array = Ledger(directory, f"{workflow}/{task.step}").read()
-                found[task.id] = array and _element(array, task.instance)
+            found[task.id] = submission_of(home, task.id, task.step, task.instance)
         except (CouldNotObserveError, OSError) as error:
             LOG.warning("%s", error)
     return found
 
 
-def _element(array: Submission, index: str) -> Submission:
-    return msgspec.structs.replace(array, job=f"{array.job}_{index}") if array.job else array
+def submission_of(home: Path, task: str, step: str, instance: str) -> Submission | None:
+    """Return what was written down of a task; the elements of a job array are one submission, of the step.
+
+    Args:
+        home: the WHESL home.
+        task: its id.
+        step, instance: what it consists of; an array's element has its index as instance.
+
+    Raises CouldNotObserveError and OSError.
+    """
+    workflow = task.partition("/")[0]
+    directory = home / "workflows" / workflow / "submissions"
+    found = Ledger(directory, task).read()
+    if found is not None or not instance:
+        return found
+    array = Ledger(directory, f"{workflow}/{step}").read()
+    return msgspec.structs.replace(array, job=f"{array.job}_{instance}") if array and array.job else array

@@ -142,14 +142,14 @@ def _given(environ: Mapping[str, str]) -> _Given | None:
     job = environ["SLURM_JOB_ID"]
     if environ.get("WHESL_LOCAL") or not job.isdigit():
         return None
-    from whesl.rjms.slurm.environment import nodes_of
+    from whesl.rjms.slurm.environment import job_of, nodes_of
 
     nodes = nodes_of(environ)
     here = environ.get("SLURMD_NODENAME", "")
     again = environ.get("SLURM_RESTART_COUNT", "")
     return _Given(
         rjms="slurm",
-        job_id=job,
+        job_id=job_of(environ),
         nodes=nodes,
         batch_host=here if here in nodes else nodes[0],
         restart_count=int(again) if again.isascii() and again.isdigit() else 0,

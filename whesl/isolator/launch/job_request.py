@@ -127,7 +127,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "claim": _claim(request, given),
         "rjms": given.rjms,
         "job_id": given.job_id,
-        "leader": leader(given.job_id) if given.job_id else "",
+        "leader": leader(given.job_id.partition("_")[0]) if given.job_id else "",
         "nodes": given.nodes,
         "active": _active(request, given, spares),
         "own_node": given.batch_host,

@@ -18,7 +18,7 @@ from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest, Suspended
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
-from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, nodes_of
+from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, job_of, nodes_of
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd import Slurmds
 
@@ -54,6 +54,7 @@ class SlurmAllocation:
         self._job_id = environ.get("SLURM_JOB_ID", "")
         if not self._job_id.isdecimal():
             raise UsageError(f"SLURM_JOB_ID is not a job's id: {self._job_id!r}")
+        self._job = job_of(environ)
         self._nodes = nodes_of(environ)
         self._components = components(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
@@ -66,7 +67,7 @@ class SlurmAllocation:
         here = self._environ.get("SLURMD_NODENAME", "")
         return AllocationInfo(
             rjms=self.name,
-            job_id=self._job_id,
+            job_id=self._job,
             nodes=self._nodes,
             batch_host=here if here in self._nodes else self._nodes[0],
             end_time=self._end_time(),
@@ -81,7 +82,7 @@ class SlurmAllocation:
                 WheslError
             ):  # a slurmctld that is away must not keep a job from its work
                 # Of a heterogeneous job one line for each component, which all end together.
-                told = self._impatient.run("squeue", "-h", "-j", self._job_id, "-o", "%e").split()
+                told = self._impatient.run("squeue", "-h", "-j", self._job, "-o", "%e").split()
                 known = min((end for end in map(_number, told) if end is not None), default=None)
         return None if known is None else float(known)
 
@@ -192,7 +193,7 @@ class SlurmAllocation:
 
     def suspended(self) -> Suspended:
         """Return for how long Slurm suspended it (``scontrol suspend``, gang scheduling, preemption)."""
-        shown = ("scontrol", "-o", "show", "job", self._job_id)
+        shown = ("scontrol", "-o", "show", "job", self._job)
         return records.suspension(self._commands.run(*shown, environ={"SLURM_TIME_FORMAT": "%s"}))
 
     def forbid_requeue(self) -> None:
@@ -202,27 +203,24 @@ class SlurmAllocation:
         """
         if requeues_preempted(self._commands, self._environ.get("SLURM_JOB_PARTITION", "")):
             return
-        self._commands.run("scontrol", "update", f"JobId={self._job_id}", "Requeue=0")
+        self._commands.run("scontrol", "update", f"JobId={self._job}", "Requeue=0")
 
     def remark(self, task: str, text: str) -> None:
         """Add a line on a task to the job's comment; the token and its owner's own words stay."""
-        # The id of an array's last element is the whole array's, too.
-        array, element = (self._environ.get(f"SLURM_ARRAY_{name}_ID", "") for name in ("JOB", "TASK"))
-        job = f"{array}_{element}" if array and element else self._job_id
-        told = self._commands.run("squeue", "-h", "-j", job, "-o", "%k").split("\n")[0]
+        told = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%k").split("\n")[0]
         comment = records.remarked("" if told == "(null)" else told, task, text)
         if comment:
-            self._commands.run("scontrol", "update", f"JobId={job}", f"Comment={comment}")
+            self._commands.run("scontrol", "update", f"JobId={self._job}", f"Comment={comment}")
 
     def _kept(self) -> tuple[str, ...]:
         """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""
-        text = self._commands.run("squeue", "-h", "-j", self._job_id, "-o", "%N")
+        text = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%N")
         try:
             kept = hostlist.expand(",".join(text.split()))
         except ValueError as error:
             raise CouldNotObserveError(f"squeue printed no node list: {error}") from None
         if not kept:
-            raise CouldNotObserveError(f"squeue names no nodes of job {self._job_id}")
+            raise CouldNotObserveError(f"squeue names no nodes of job {self._job}")
         return kept
 
     def _listening(self) -> dict[str, tuple[str, int]]:
@@ -274,7 +272,7 @@ class SlurmAllocation:
             # scontrol leaves a script with the new variables in its working directory.
             with tempfile.TemporaryDirectory(prefix="whesl-resize-") as directory:
                 change = f"NodeList={hostlist.compress(rest)}"
-                self._commands.run("scontrol", "update", f"JobId={self._job_id}", change, cwd=directory)
+                self._commands.run("scontrol", "update", f"JobId={self._job}", change, cwd=directory)
         except (CouldNotObserveError, RefusedError, TransientError):
             return False
         return True

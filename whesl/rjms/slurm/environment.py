@@ -42,6 +42,16 @@ def components(environ: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     return found
 
 
+def job_of(environ: Mapping[str, str]) -> str:
+    """Return the job's id as Slurm's commands take it; empty outside of one.
+
+    The last element of an array has the array's id, by which they mean all elements: ``12_3`` then. The
+    array's variables alone tell nothing: Slurm hands them on to jobs that an element submits.
+    """
+    job, element = environ.get("SLURM_JOB_ID", ""), environ.get("SLURM_ARRAY_TASK_ID", "")
+    return f"{job}_{element}" if element and job == environ.get("SLURM_ARRAY_JOB_ID") else job
+
+
 def nodes_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the job's nodes in order, those of all components; each once.
 

@@ -7,7 +7,7 @@ that may hold anything a user types, a newline included.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -103,9 +103,20 @@ def remarked(comment: str, task: str, text: str) -> str:
     return made if len(made) <= _LONGEST_COMMENT else ""
 
 
-def jobs(output: str) -> list[JobRecord]:
-    """Return the records of ``squeue -h -r -O JOB_FORMAT``. Raises CouldNotObserveError for garbage."""
-    return [_job(fields) for fields in _rows(output, len(_JOB_FIELDS), "squeue")]
+def jobs(output: str, asked: Collection[str] = ()) -> list[JobRecord]:
+    """Return the records of ``squeue -h -r -O JOB_FORMAT``. Raises CouldNotObserveError for garbage.
+
+    An array's element is ``12_3``; one whose own id is ``asked`` for has that, unless it is the array's.
+    """
+    found = []
+    for fields in _rows(output, len(_JOB_FIELDS), "squeue"):
+        record, own = _job(fields), fields[1]
+        named = own in asked and own != record.id.partition("_")[0]
+        if not named or record.id in asked:
+            found.append(record)
+        if named:
+            found.append(msgspec.structs.replace(record, id=own))
+    return found
 
 
 def nodes(output: str) -> list[NodeRecord]:

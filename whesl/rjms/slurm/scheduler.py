@@ -110,7 +110,7 @@ class SlurmScheduler:
     def _queued(self, ids: Sequence[str]) -> list[JobRecord]:
         query = ("squeue", "-h", "-r", "-t", "all", "-j", ",".join(ids), "-O", records.JOB_FORMAT)
         try:
-            return records.jobs(self._commands.run(*query))
+            return records.jobs(self._commands.run(*query), ids)
         except NoSuchJobError:
             return []
 
