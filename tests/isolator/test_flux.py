@@ -251,7 +251,7 @@ def test_without_a_spare_nothing_waits_for_a_node_that_cannot_return(bed: FluxBe
     made.running(0, 2)
     bed.kill_node("n02")
     made.until(lambda: "status" in made.text(), "the end of the task")
-    assert "status 75" in made.text()
+    assert "status 1\n" in made.text()
     assert made.ended() == "COMPLETED 0"
 
 
@@ -276,3 +276,24 @@ def test_a_job_of_ours_outlives_its_nodes_with_no_option_set_by_hand(
     bed.wait_for(lambda: scheduler.jobs([job])[job].state.ended, "the end of the job")
     assert (tmp_path / "left").read_text().split() in (["n01", "n04"], ["n04", "n01"])
     assert scheduler.jobs([job])[job].state is JobState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "status"), [("FAIL", "status 1"), ("ESCALATE", "status 75"), ("PAUSE", "")]
+)
+def test_what_else_says_is_done_when_no_spare_is_left(
+    bed: FluxBed, tmp_path: Path, otherwise: str, status: str
+) -> None:
+    """As on Slurm (``test_slurm_else.py``)."""
+    made = Protected(bed, tmp_path, NODELOST.replace("RAISE", f"ELSE {otherwise} RAISE"), nodes=2)
+    made.running(0, 2)
+    made.until(lambda: "agent" in made.kinds(), "the agent")
+    bed.kill_node("n02")
+    if not status:
+        made.until(lambda: "paused" in made.kinds(), "the pause")
+        assert "status" not in made.text()
+        return
+    made.until(lambda: "status" in made.text(), "the end of the task")
+    assert f"{status}\n" in made.text()
+    assert "spares-exhausted" in [data for kind, data in made.records() if kind == "finished"][-1]["reason"]
+    assert "attempt 1 on" not in made.text()

@@ -379,3 +379,25 @@ def test_without_a_spare_the_task_fails(cluster: Cluster) -> None:
     assert "status 1\n" in cluster.text()
     result = json.loads(cluster.directory.result_file.read_text())
     assert "spare" in result["reason"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("otherwise", "status"), [("FAIL", "status 1"), ("ESCALATE", "status 75"), ("PAUSE", "")]
+)
+def test_what_else_says_is_done_when_no_spare_is_left(cluster: Cluster, otherwise: str, status: str) -> None:
+    """As on Slurm (``test_slurm_else.py``)."""
+    text = RULES.replace("JOB [app]", f"JOB [app] LIMIT 3 ELSE {otherwise}")
+    cluster.submit(f"cd {cluster.place}\n{RANKS}", nodes=2, text=text)
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    until(lambda: "agent" in cluster.kinds(), "the agent")
+    cluster.whesl("local", "kill-node", "n02")
+    if not status:
+        until(lambda: "paused" in cluster.kinds(), "the pause")
+        assert "status" not in cluster.text()
+        return
+    until(lambda: "status" in cluster.text(), "the end")
+    assert f"{status}\n" in cluster.text()
+    result = json.loads(cluster.directory.result_file.read_text())
+    assert "spares-exhausted" in result["reason"]
+    assert "start 1" not in cluster.text()
