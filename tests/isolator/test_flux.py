@@ -297,3 +297,20 @@ def test_what_else_says_is_done_when_no_spare_is_left(
     assert f"{status}\n" in made.text()
     assert "spares-exhausted" in [data for kind, data in made.records() if kind == "finished"][-1]["reason"]
     assert "attempt 1 on" not in made.text()
+
+
+def test_a_start_that_flux_refuses_is_tried_again(bed: FluxBed, tmp_path: Path) -> None:
+    """As on Slurm (``test_slurm_refused.py``): the instance takes no jobs while a node is lost."""
+    made = Protected(bed, tmp_path, NODELOST)
+    made.running(0, 2)
+    made.until(lambda: made.kinds().count("agent") >= 2, "the agents")
+    made.flux("queue", "disable", "--message=maintenance")
+    bed.kill_node("n02")
+    made.until(lambda: "refused" in made.kinds(), "a refusal")
+    assert "confirmed" not in made.kinds()
+    made.flux("queue", "enable")
+    made.until(lambda: "confirmed" in made.kinds(), "the program")
+    number = [data for kind, data in made.records() if kind == "confirmed"][-1]["attempt"] - 1
+    made.running(number, 2)
+    made.finish()
+    assert made.raised() == ["NODELOST"], "a refusal is no failure of the program's"

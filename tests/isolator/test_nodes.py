@@ -20,6 +20,8 @@ from whesl.isolator.nodes.lease import Lease
 from whesl.isolator.nodes.liveness import LEASE_MARGIN, Silence
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
+from whesl.rjms.local import daemons
+from whesl.rjms.local.cluster import Cluster as LocalCluster
 
 RULES = """\
 DECLARE ENTITY WMS, JOB
@@ -401,3 +403,26 @@ def test_what_else_says_is_done_when_no_spare_is_left(cluster: Cluster, otherwis
     result = json.loads(cluster.directory.result_file.read_text())
     assert "spares-exhausted" in result["reason"]
     assert "start 1" not in cluster.text()
+
+
+@pytest.mark.slow
+def test_a_start_that_the_manager_refuses_is_tried_again(cluster: Cluster) -> None:
+    """As on Slurm (``test_slurm_refused.py``): its server is away while a node is lost."""
+    cluster.submit(f"cd {cluster.place}\n{RANKS}", text=RULES)
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    cluster.agents_up()
+    manager = LocalCluster(cluster.environment["WHESL_LOCAL"])
+    pid = daemons.server_pid(manager)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: daemons.server_pid(manager) is None, "the server's end")
+    daemons.kill_node(manager, "n02")
+    until(lambda: "refused" in cluster.kinds(), "a refusal")
+    assert "confirmed" not in cluster.kinds()
+    daemons.start_server(manager)
+    until(lambda: "confirmed" in cluster.kinds(), "the program")
+    until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
+    (cluster.place / "done").touch()
+    until(lambda: "status" in cluster.text(), "the end")
+    assert "status 0" in cluster.text()
+    assert cluster.kinds().count("raised") == 1, "a refusal is no failure of the program's"
