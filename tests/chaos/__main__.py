@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     print(f"seed {options.seed}: {options.tasks} tasks on {options.nodes} nodes", flush=True)
     try:
-        install()
+        install(("slurm", "nfs"))
         outcome = play(options, _say)
     except WheslError as error:
         print(f"the run could not be made: {error}", file=sys.stderr)

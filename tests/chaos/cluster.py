@@ -7,6 +7,7 @@ it is still the same one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from tests.chaos.workload import Job, Places
 from whesl.model.errors import WheslError
 from whesl.rjms.hostlist import expand
 from whesl.testing import faults
+from whesl.testing.nfsbed import Faults, NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
 WHESL = str(Path(sys.executable).parent / "whesl")
@@ -43,12 +45,19 @@ class Cluster:
         jobs: the workflow's tasks.
         places: its directories.
         environment: of a user of that cluster.
+        nfs: its only mount is the WHESL home of all nodes.
     """
 
     def __init__(
-        self, bed: SlurmBed, jobs: tuple[Job, ...], places: Places, environment: dict[str, str]
+        self,
+        bed: SlurmBed,
+        jobs: tuple[Job, ...],
+        places: Places,
+        environment: dict[str, str],
+        nfs: NfsBed,
     ) -> None:
         self._bed = bed
+        self._nfs = nfs
         self._jobs = {job.name: job for job in jobs}
         self._places = places
         self._environment = environment
@@ -58,7 +67,7 @@ class Cluster:
         self._out: dict[str, str] = {}  # nodes that are not whole, and why
         self._drained: set[str] = set()
         self._full: set[Path] = set()
-        self._down: set[str] = set()  # "coordinator", "controller": stopped or killed
+        self._down: set[str] = set()  # "coordinator", "controller": stopped or killed; "home": it fails
         self._back: dict[str, float] = {}  # since when they run again
         self._undo: list[tuple[float, str, Callable[[], None]]] = []
         self._had: dict[str, int] = {}  # nodes of each run of a job, at first
@@ -109,6 +118,7 @@ class Cluster:
             disks=tuple(str(disk) for disk in self._disks() if disk not in self._full),
             coordinator=self._ready("coordinator") and bool(self._of("coordinator")),
             controller=self._ready("controller"),
+            home="home" not in self._down,
         )
 
     def _whole(self, node: str) -> bool:
@@ -176,6 +186,8 @@ class Cluster:
             "node cut off": self._cut,
             "slurmd killed": self._kill_slurmd,
             "disk filled": self._fill,
+            "home failing": self._fail_home,
+            "home stalled": self._fail_home,
             "job suspended": self._suspend,
             "slurmctld restarted": self._restart_controller,
             "slurmctld stopped": self._stop_controller,
@@ -291,6 +303,23 @@ class Cluster:
         self._later(fault, back)
         running = (job.name for job in self._queue if job.state == "RUNNING" and job.name in self._jobs)
         return tuple(name for name in running if self._places.relative(name).parts[0] == disk.name)
+
+    def _fail_home(self, fault: Fault) -> tuple[str, ...]:
+        """Each call on the home waits, or up to 3 % of them fail, with EIO or ESTALE; on all hosts."""
+        self._down.add("home")
+        (host,) = self._nfs.hosts
+        if fault.kind == "home stalled":
+            self._nfs.set(host, Faults(stalled=True))
+        else:
+            error = errno.EIO if fault.pick < 0.5 else errno.ESTALE
+            self._nfs.set(host, Faults(error=error, error_rate=0.01 + 0.02 * (2 * fault.pick % 1)))
+
+        def back() -> None:
+            self._nfs.set(host, Faults())
+            self._down.discard("home")
+
+        self._later(fault, back)
+        return ()
 
     def _restart_controller(self, fault: Fault) -> tuple[str, ...]:
         self._down.add("controller")

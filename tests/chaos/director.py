@@ -43,7 +43,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """What the director knows. ``out``: nodes dead or cut off. ``disks``: those with room."""
+    """What the director knows. ``out``: nodes dead or cut off. ``disks``: with room; ``home``: it works."""
 
     nodes: tuple[NodeView, ...]
     tasks: tuple[TaskView, ...]
@@ -51,6 +51,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     disks: tuple[str, ...] = ()
     coordinator: bool = True
     controller: bool = True
+    home: bool = True
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +138,8 @@ KINDS: dict[str, Kind] = {
     "agent killed": Kind(5, 0, 0, _with("agents")),
     "keeper killed": Kind(5, 0, 0, _with("keeper")),
     "disk filled": Kind(9, 3, 9, lambda view: list(view.disks)),
+    "home failing": Kind(4, 2, 8, _daemon("home")),
+    "home stalled": Kind(3, 1, 6, _daemon("home")),
     "slurmctld restarted": Kind(5, 0.2, 4, _daemon("controller")),
     "slurmctld stopped": Kind(4, 1, 4, _daemon("controller")),
 }

@@ -22,6 +22,7 @@ from tests.chaos.cluster import WHESL, Cluster
 from tests.chaos.director import KINDS, choose
 from tests.chaos.verdict import Verdict, by_kind, judge
 from whesl.testing import faults
+from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
 DISK = 12 << 20  # bytes of a small disk
@@ -82,12 +83,15 @@ def _play(options: Options, root: Path, stack: contextlib.ExitStack, say: Any) -
         stack.enter_context(faults.tmpfs(disk, DISK))
     jobs = workload.plan(options.tasks, options.cycles)
     sources, rules = workload.write(jobs, places, options.pace)
+    nfs = stack.enter_context(_home(root))
+    # It vanishes with its mount.
+    stack.callback(shutil.copytree, nfs.backing, root / "home-kept", symlinks=True)
     bed = SlurmBed(options.nodes, "net", slurmd_timeout=SLURMD_TIMEOUT, settings={"MinJobAge": "3600"})
     stack.enter_context(bed)
     # The bed removes its directory when it stops, so its logs are copied first.
     stack.callback(_keep_logs, bed, root)
     environment = _environment(bed, root)
-    cluster = Cluster(bed, jobs, places, environment)
+    cluster = Cluster(bed, jobs, places, environment, nfs)
     stack.callback(_end_all, cluster, environment)
     output = stack.enter_context((root / "whesl-run.log").open("wb"))
     run = subprocess.Popen(
@@ -189,12 +193,21 @@ def _progress(cluster: Cluster, tasks: int, number: int, passed: float, say: Any
     )
 
 
-def _environment(bed: SlurmBed, root: Path) -> dict[str, str]:
+@contextlib.contextmanager
+def _home(root: Path) -> Iterator[NfsBed]:
+    """Mount the WHESL home that all nodes share: one that can fail."""
     home = root / "home"
-    home.mkdir(mode=0o700)
+    home.mkdir()
+    with NfsBed("all", attributes=1.0, absences=1.0) as nfs:
+        nfs.place("all", home)
+        home.chmod(0o700)
+        yield nfs
+
+
+def _environment(bed: SlurmBed, root: Path) -> dict[str, str]:
     return {
         **bed.environment,
-        "WHESL_HOME": str(home),
+        "WHESL_HOME": str(root / "home"),
         "USER": os.environ.get("USER", "root"),
         "CHAOS_HUB": bed.address,
         # Of seconds, as the faults are: by default a silent isolator is asked after only when 15 s are over.

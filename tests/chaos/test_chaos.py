@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos import run as chaos
 from tests.chaos.__main__ import show
-from tests.conftest import need_slurm
+from tests.conftest import need_nfs, need_slurm
 
 
 @pytest.mark.slow
@@ -16,6 +16,7 @@ from tests.conftest import need_slurm
 @pytest.mark.timeout(400)
 def test_every_task_is_done_once_or_fails_visibly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     need_slurm()
+    need_nfs()
     said: list[str] = []
     options = chaos.Options(seed=7, minutes=0.5, nodes=6, tasks=8, cycles=24, grace=240)
     outcome = chaos.play(options, said.append)

@@ -35,7 +35,7 @@ def test_a_seed_repeats_the_choice_and_another_one_makes_another() -> None:
 
 def test_only_what_is_there_may_fail() -> None:
     assert choose(1, 0, view(disks=(), coordinator=False, controller=False), ("disk filled",)) is None
-    idle = view(coordinator=False, controller=False, disks=(), out=2)
+    idle = view(coordinator=False, controller=False, home=False, disks=(), out=2)
     assert all(choose(1, number, idle) is None for number in range(50))
     ranks = view(task(ranks=0), task("prepare-1", ranks=1))
     assert {f.target for n in range(50) if (f := choose(1, n, ranks, ("rank killed",)))} == {"prepare-1"}
