@@ -84,8 +84,7 @@ def _play(options: Options, root: Path, stack: contextlib.ExitStack, say: Any) -
     jobs = workload.plan(options.tasks, options.cycles)
     sources, rules = workload.write(jobs, places, options.pace)
     nfs = stack.enter_context(_home(root))
-    # It vanishes with its mount.
-    stack.callback(shutil.copytree, nfs.backing, root / "home-kept", symlinks=True)
+    stack.callback(_keep_home, nfs, root)
     bed = SlurmBed(options.nodes, "net", slurmd_timeout=SLURMD_TIMEOUT, settings={"MinJobAge": "3600"})
     stack.enter_context(bed)
     # The bed removes its directory when it stops, so its logs are copied first.
@@ -238,6 +237,12 @@ def _end_all(cluster: Cluster, environment: dict[str, str]) -> None:
 def _keep_logs(bed: SlurmBed, root: Path) -> None:
     if (bed.directory / "log").is_dir():
         shutil.copytree(bed.directory / "log", root / "slurm-logs", dirs_exist_ok=True)
+
+
+def _keep_home(nfs: NfsBed, root: Path) -> None:
+    """Copy the home, which vanishes with its mount; its FIFOs cannot be copied."""
+    with contextlib.suppress(shutil.Error):
+        shutil.copytree(nfs.backing, root / "home-kept", symlinks=True)
 
 
 @contextlib.contextmanager
