@@ -23,6 +23,7 @@ from tests.chaos import observing
 from tests.chaos.director import Fault, Losses, NodeView, TaskView, View
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.rjms.hostlist import expand
 from whesl.testing import faults
@@ -237,7 +238,7 @@ class Cluster:
 
         def back() -> None:
             for descriptor in kept:
-                os.close(descriptor)
+                retry.close(descriptor)  # the home may fail just now
             if dark:
                 self._bed.heal(fault.target)
             self._bed.start_node(fault.target)
