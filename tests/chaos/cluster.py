@@ -46,7 +46,7 @@ class Cluster:
         jobs: the workflow's tasks.
         places: its directories.
         environment: of a user of that cluster.
-        nfs: its only mount is the WHESL home of all nodes.
+        nfs: its only mount is the WHESL home of all nodes, where that may fail.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Cluster:
         jobs: tuple[Job, ...],
         places: Places,
         environment: dict[str, str],
-        nfs: NfsBed,
+        nfs: NfsBed | None = None,
     ) -> None:
         self._bed = bed
         self._nfs = nfs
@@ -119,7 +119,7 @@ class Cluster:
             disks=tuple(str(disk) for disk in self._disks() if disk not in self._full),
             coordinator=self._ready("coordinator") and bool(self._of("coordinator")),
             controller=self._ready("controller"),
-            home="home" not in self._down,
+            home=self._nfs is not None and "home" not in self._down,
         )
 
     def _whole(self, node: str) -> bool:
@@ -307,16 +307,18 @@ class Cluster:
 
     def _fail_home(self, fault: Fault) -> tuple[str, ...]:
         """Each call on the home waits, or up to 3 % of them fail, with EIO or ESTALE; on all hosts."""
+        nfs = self._nfs
+        assert nfs is not None
         self._down.add("home")
-        (host,) = self._nfs.hosts
+        (host,) = nfs.hosts
         if fault.kind == "home stalled":
-            self._nfs.set(host, Faults(stalled=True))
+            nfs.set(host, Faults(stalled=True))
         else:
             error = errno.EIO if fault.pick < 0.5 else errno.ESTALE
-            self._nfs.set(host, Faults(error=error, error_rate=0.01 + 0.02 * (2 * fault.pick % 1)))
+            nfs.set(host, Faults(error=error, error_rate=0.01 + 0.02 * (2 * fault.pick % 1)))
 
         def back() -> None:
-            self._nfs.set(host, Faults())
+            nfs.set(host, Faults())
             self._down.discard("home")
 
         self._later(fault, back)

@@ -144,6 +144,10 @@ KINDS: dict[str, Kind] = {
     "slurmctld stopped": Kind(4, 1, 4, _daemon("controller")),
 }
 
+# What is asked for by name alone: the home is another file system then.
+OF_HOMES = ("home failing", "home stalled")
+USUAL = tuple(name for name in KINDS if name not in OF_HOMES)
+
 
 def choose(seed: int, number: int, view: View, kinds: tuple[str, ...] = tuple(KINDS)) -> Fault | None:
     """Return the fault of this number, or None when nothing is there that may fail.

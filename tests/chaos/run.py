@@ -19,7 +19,7 @@ import msgspec
 
 from tests.chaos import workload
 from tests.chaos.cluster import WHESL, Cluster
-from tests.chaos.director import KINDS, choose
+from tests.chaos.director import OF_HOMES, USUAL, choose
 from tests.chaos.verdict import Verdict, by_kind, judge
 from whesl.testing import faults
 from whesl.testing.nfsbed import NfsBed
@@ -41,7 +41,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     pace: float = 0.15
     every: float = 1.0
     grace: float = 300.0
-    kinds: tuple[str, ...] = tuple(KINDS)
+    kinds: tuple[str, ...] = USUAL
     keep: bool = False
 
 
@@ -83,8 +83,11 @@ def _play(options: Options, root: Path, stack: contextlib.ExitStack, say: Any) -
         stack.enter_context(faults.tmpfs(disk, DISK))
     jobs = workload.plan(options.tasks, options.cycles)
     sources, rules = workload.write(jobs, places, options.pace)
-    nfs = stack.enter_context(_home(root))
-    stack.callback(_keep_home, nfs, root)
+    (root / "home").mkdir(mode=0o700)
+    nfs = None
+    if set(OF_HOMES) & set(options.kinds):
+        nfs = stack.enter_context(_home(root))
+        stack.callback(_keep_home, nfs, root)
     bed = SlurmBed(options.nodes, "net", slurmd_timeout=SLURMD_TIMEOUT, settings={"MinJobAge": "3600"})
     stack.enter_context(bed)
     # The bed removes its directory when it stops, so its logs are copied first.
@@ -196,7 +199,6 @@ def _progress(cluster: Cluster, tasks: int, number: int, passed: float, say: Any
 def _home(root: Path) -> Iterator[NfsBed]:
     """Mount the WHESL home that all nodes share: one that can fail."""
     home = root / "home"
-    home.mkdir()
     with NfsBed("all", attributes=1.0, absences=1.0) as nfs:
         nfs.place("all", home)
         home.chmod(0o700)
