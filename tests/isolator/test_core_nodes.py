@@ -46,7 +46,7 @@ def lost(world: World, node: str, *names: str) -> World:
 
 
 def replaces(world: World) -> None:
-    """Let NODE steps do to the node set what erm does."""
+    """Let NODE steps do to the node set what operations do."""
 
     def run(command: RunStep) -> StepDone:
         recovery = world.state.recovery

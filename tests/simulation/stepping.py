@@ -1,4 +1,4 @@
-"""Recovery steps on the virtual machine: erm's own for nodes and jobs; file systems are modelled."""
+"""Recovery steps on the virtual machine: the product's own for nodes and jobs; file systems are modelled."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class _Ports:
     def run(
         self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
     ) -> CommandResult:
-        """See erm's ports."""
+        """See the ports of operations."""
         return CommandResult(status=0)
 
     def checkpoint(self, what: str) -> None:
-        """See erm's ports."""
+        """See the ports of operations."""
 
 
 def carry_out(state: State, index: int, chance: random.Random, failing: float) -> StepDone:

@@ -1,4 +1,4 @@
-"""Carries the steps of a recovery out, through erm, with all that is known of the task."""
+"""Carries the steps of a recovery out, through the operations, with all that is known of the task."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
@@ -31,6 +32,24 @@ def status_fields(pid: int) -> list[bytes]:
         return []
     # The name may contain anything, parentheses and spaces included: the last one ends it.
     return content.rpartition(b")")[2].split()
+
+
+def pidfd(pid: int) -> int | None:
+    """Return a descriptor of a process (pidfd_open(2)), None when there is none.
+
+    A number that was given to a thread meanwhile names no process: EINVAL, since Linux 6.15 ENOENT.
+
+    Args:
+        pid: its number.
+
+    Raises OSError when no descriptor is to be had.
+    """
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno in (errno.ESRCH, errno.ENOENT, errno.EINVAL):
+            return None
+        raise
 
 
 def boot() -> str:

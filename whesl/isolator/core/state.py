@@ -42,7 +42,7 @@ class Phase(str, Enum):
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """The recovery under way. ``steps`` are erm's, as JSON; ``done`` of them are done."""
+    """The recovery under way. ``steps`` are the plan's, as JSON; ``done`` of them are done."""
 
     raised: Raised
     action: str  # recover, fail, pause, escalate

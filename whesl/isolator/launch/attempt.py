@@ -6,7 +6,6 @@ so a restarted isolator knows how a program ended that it did not start.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import time
@@ -18,6 +17,7 @@ from whesl.isolator.nodes import processes
 from whesl.isolator.observe import output
 from whesl.isolator.task import files, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.locking import procfs
 from whesl.model import retry
 
 UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
@@ -40,8 +40,7 @@ class Attempt:
         self.started = process.started if process else 0
         self.pidfd: int | None = None
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self.pidfd = os.pidfd_open(pid)
+            self.pidfd = procfs.pidfd(pid)
 
     @property
     def running(self) -> bool:

@@ -19,6 +19,7 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
+from whesl.locking import procfs
 from whesl.model import retry
 
 TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
@@ -75,7 +76,7 @@ class Keeper:
         self._isolator = isolator
         self._child = child
         self._status = 0  # the last isolator's, as far as it was a child
-        self._runner = _pidfd(runner) if runner else None
+        self._runner = procfs.pidfd(runner) if runner else None
         self._summary = summary
         self._quiet = quiet
         # Standard output and standard error that are one, as on a terminal, are copied as one.
@@ -140,9 +141,8 @@ class Keeper:
 
     def _wait(self, signals: int) -> None:
         """Return when the isolator is gone; forward signals meanwhile."""
-        try:
-            pidfd = os.pidfd_open(self._isolator)
-        except ProcessLookupError:
+        pidfd = procfs.pidfd(self._isolator)
+        if pidfd is None:
             self._reap()
             return
         poller = select.poll()
@@ -308,14 +308,6 @@ class Keeper:
             return told
 
 
-def _pidfd(pid: int) -> int | None:
-    """Return a descriptor of a process, None when there is none."""
-    try:
-        return os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
-
-
 def _runner(directory: str) -> int | None:
     """Return a descriptor (pidfd_open(2)) of the shell that runs the task here, None when there is none."""
     for name in os.listdir("/proc"):  # noqa: PTH208
@@ -327,7 +319,7 @@ def _runner(directory: str) -> int | None:
                 continue
             # The status file's: DIRECTORY/attempt-N/status.
             if os.fsdecode(words[4]).rsplit("/", 2)[0] == directory:
-                return os.pidfd_open(pid)
+                return procfs.pidfd(pid)
         except (OSError, ValueError):
             continue  # no process, or gone
     return None

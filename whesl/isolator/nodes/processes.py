@@ -19,6 +19,7 @@ import msgspec
 from whesl.isolator.nodes import slurm_steps
 from whesl.isolator.nodes.shared_memory import Segments
 from whesl.isolator.task import files
+from whesl.locking import procfs
 from whesl.model import marks
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
@@ -425,12 +426,12 @@ def until_ended(ending: Iterable[Process], limit: float) -> bool:
         waiting = set()
         for process in ending:
             try:
-                descriptor = os.pidfd_open(process.pid)
-            except ProcessLookupError:
-                continue
+                descriptor = procfs.pidfd(process.pid)
             except OSError:  # no descriptor to be had: then by the clock
                 time.sleep(limit)
                 return False
+            if descriptor is None:
+                continue
             held.callback(os.close, descriptor)
             poller.register(descriptor, select.POLLIN)
             waiting.add(descriptor)
