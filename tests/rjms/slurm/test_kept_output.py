@@ -1,8 +1,9 @@
-"""What a job's first run wrote is put aside before Slurm truncates it."""
+"""What a job's first run wrote is copied before Slurm truncates it."""
 
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -63,12 +64,14 @@ def test_the_files_of_one_element_of_an_array() -> None:
     assert records.output_files(SHOWN, "9") == records.output_files("", "9") == ()
 
 
-def test_what_still_writes_goes_on_in_the_renamed_file(out: Path) -> None:
-    with out.open("a") as writer:
+def test_each_file_is_copied_once(out: Path) -> None:
+    out.chmod(0o640)
+    for _ in range(2):  # an order that got no answer is given again
         assert kept(Commands(out, out)) == {str(out): f"{out}.0"}
-        writer.write(" and last")
-    assert not out.exists()
-    assert out.with_name("out.0").read_text() == "first and last"
+    copy = out.with_name("out.0")
+    assert copy.read_text() == out.read_text() == "first"
+    assert copy.stat().st_mode == out.stat().st_mode
+    assert sorted(file.name for file in out.parent.iterdir() if file.is_file()) == ["out", "out.0"]
 
 
 def test_nothing_is_replaced(out: Path) -> None:
@@ -78,17 +81,20 @@ def test_nothing_is_replaced(out: Path) -> None:
     assert older.read_text() == "older"
 
 
-def test_what_was_begun_is_finished(out: Path) -> None:
-    out.with_name("out.0").hardlink_to(out)
-    assert kept(Commands(out)) == {str(out): f"{out}.0"}
-    assert not out.exists()
-    assert kept(Commands(out)) == {}, "it is put aside already"
+def test_a_job_that_is_not_run_again_leaves_no_copy(out: Path) -> None:
+    kept_output.forget(kept(Commands(out)))
+    assert [file.name for file in out.parent.iterdir() if file.is_file()] == ["out"]
 
 
-def test_a_job_that_is_not_run_again_has_its_file_back(out: Path) -> None:
-    kept_output.put_back(kept(Commands(out)))
-    assert [file.name for file in out.parent.iterdir()] == ["out"]
-    assert out.read_text() == "first"
+def test_without_room_there_is_no_copy_and_the_log_says_so(
+    out: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    full = os.statvfs(out)
+    room = os.statvfs_result((full[0], full[1], full[2], full[3], 0, *full[5:10]))
+    monkeypatch.setattr(os, "fstatvfs", lambda _fd: room)
+    assert kept(Commands(out)) == {}
+    assert not out.with_name("out.0").exists()
+    assert "it cannot be copied: No space left on device" in caplog.text
 
 
 @pytest.mark.parametrize("mode", ["append", "truncate"])
@@ -96,15 +102,15 @@ def test_who_has_chosen_is_left_alone(out: Path, mode: str) -> None:
     assert kept(Commands(out, script=f"#SBATCH -N1 --open-mode={mode}")) == {}
     assert kept(Commands(out, append=1)) == {}
     assert kept(Commands(out), token="w/a#1") == {}
-    assert out.exists()
+    assert not out.with_name("out.0").exists()
 
 
-def test_only_regular_files_are_renamed(out: Path, tmp_path: Path) -> None:
+def test_only_regular_files_are_copied(out: Path, tmp_path: Path) -> None:
     link, empty = tmp_path / "link", tmp_path / "empty"
     link.symlink_to(out)
     empty.touch()
     assert kept(Commands(link, Path("/dev/null"))) == kept(Commands(empty, tmp_path)) == {}
-    assert link.is_symlink()
+    assert not [file for file in tmp_path.iterdir() if file.name.endswith(".0")]
 
 
 def test_a_scheduler_that_does_not_say_is_told_in_the_log(

@@ -1,17 +1,19 @@
 """Keeps what a job's first run wrote: Slurm truncates the output files of a job that it runs again.
 
-Each file is renamed, not copied: that takes no room, and whatever of the first run still writes goes on in
-the renamed file. How a job was submitted is in none of Slurm's answers: a job of ``whesl run`` (its comment
-has a token) is appended to, or its user chose otherwise; for any other the script and slurm.conf tell.
+Each file is copied: how a job was submitted is in none of Slurm's answers, and a file that is appended to has
+to stay where it is. A job of ``whesl run`` (its comment has a token) is appended to, or its user chose
+otherwise; for any other the script and slurm.conf may tell, and else there is a copy more than needed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
 import os
 import re
+import shutil
 import stat
-from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.model.errors import WheslError
@@ -22,16 +24,17 @@ from whesl.rjms.slurm.command import SlurmCommands
 LOG = logging.getLogger(__name__)
 _CHOSEN = re.compile(r"^#SBATCH\s+(?:.*\s)?--open-mode\b", re.MULTILINE)
 _MOST = 1000  # names that are tried
+_BLOCK = 1 << 20
 
 
 def keep(commands: SlurmCommands, record: JobRecord) -> dict[str, str]:
-    """Rename a job's output files, where Slurm would truncate them.
+    """Copy a job's output files, where Slurm may truncate them.
 
     Args:
         commands: the cluster's.
         record: the job's, before it is run again.
 
-    Returns the new names by the old ones. What could not be kept is told in the log, and keeps no job from
+    Returns the copies by the files' names. What could not be kept is told in the log, and keeps no job from
     running again.
     """
     if record.token:
@@ -48,55 +51,70 @@ def keep(commands: SlurmCommands, record: JobRecord) -> dict[str, str]:
     kept = {}
     for name in names:
         try:
-            if found := _put_aside(Path(name), record.restarts):
+            if found := _copied(Path(name), record.restarts):
                 kept[name] = found
-                LOG.info("job %s: the output of its run so far is in %s", record.id, found)
+                LOG.info("job %s: the output of the run that ends is kept in %s", record.id, found)
         except FileNotFoundError:
-            LOG.info("job %s: %s is put aside already, or not to be seen from here", record.id, name)
+            LOG.info("job %s: %s is not to be seen from here", record.id, name)
         except OSError as error:
-            LOG.warning("job %s: Slurm will truncate %s: %s", record.id, name, error.strerror)
+            LOG.warning(
+                "job %s: Slurm may truncate %s, and it cannot be copied: %s", record.id, name, error.strerror
+            )
     return kept
 
 
-def put_back(kept: dict[str, str]) -> None:
-    """Give files their names again: the job is not run again.
+def forget(kept: dict[str, str]) -> None:
+    """Remove copies: the job is not run again.
 
     Args:
         kept: as ``keep`` returned it.
     """
-    for name, aside in kept.items():
-        try:
-            os.link(aside, name, follow_symlinks=False)
+    for aside in kept.values():
+        with contextlib.suppress(OSError):
             Path(aside).unlink()
-        except OSError as error:
-            LOG.warning("%s stays in %s: %s", name, aside, error.strerror)
 
 
-def _put_aside(path: Path, number: int) -> str:
-    """Rename a regular file of this user to ``<file>.<number>``, or the first number after it that is free.
+def _copied(path: Path, number: int) -> str:
+    """Copy a regular file of this user to ``<file>.<number>``, or the first number after it that is free.
 
-    A link is made before the name goes: it never replaces a file, and a coordinator killed between them does
-    the rest the next time. Returns the new name; empty where nothing has to be kept. Raises OSError.
+    A copy of the same size and date was made before, for an order that got no answer. Returns the copy's
+    name; empty where nothing has to be kept. Raises OSError.
     """
     where = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
-        found = os.stat(path.name, dir_fd=where, follow_symlinks=False)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or not found.st_size:
-            return ""
-        name = _link(path.name, found, range(number, number + _MOST), where)
-        os.unlink(path.name, dir_fd=where)
+        source = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=where)
+        try:
+            found = os.fstat(source)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or not found.st_size:
+                return ""
+            for one in range(number, number + _MOST):
+                aside = f"{path.name}.{one}"
+                try:
+                    _copy(source, found, aside, where)
+                except FileExistsError:
+                    older = os.stat(aside, dir_fd=where, follow_symlinks=False)
+                    if (older.st_size, older.st_mtime_ns) != (found.st_size, found.st_mtime_ns):
+                        continue
+                return str(path.with_name(aside))
+        finally:
+            os.close(source)
     finally:
         os.close(where)
-    return str(path.with_name(name))
+    raise FileExistsError(errno.EEXIST, f"{path.name}.{number} and {_MOST - 1} more names are taken")
 
 
-def _link(name: str, found: os.stat_result, numbers: Sequence[int], where: int) -> str:
-    for number in numbers:
-        aside = f"{name}.{number}"
-        try:
-            os.link(name, aside, src_dir_fd=where, dst_dir_fd=where, follow_symlinks=False)
-        except FileExistsError:
-            if not os.path.samestat(os.stat(aside, dir_fd=where, follow_symlinks=False), found):
-                continue
-        return aside
-    raise FileExistsError(0, f"{name}.{numbers[0]} to {name}.{numbers[-1]} are there already")
+def _copy(source: int, found: os.stat_result, aside: str, where: int) -> None:
+    target = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=where)
+    try:
+        room = os.fstatvfs(target)
+        if room.f_bavail * room.f_frsize < found.st_size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with open(source, "rb", closefd=False) as reader, open(target, "wb", closefd=False) as writer:
+            shutil.copyfileobj(reader, writer, _BLOCK)
+        os.fchmod(target, stat.S_IMODE(found.st_mode))
+        os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+    except OSError:
+        os.unlink(aside, dir_fd=where)
+        raise
+    finally:
+        os.close(target)

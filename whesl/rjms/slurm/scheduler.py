@@ -127,7 +127,7 @@ class SlurmScheduler:
     def requeue(self, job_id: str) -> None:
         """Run the same job again under the same id, without the two minutes' hold of a requeued job.
 
-        What it has written so far is put aside where Slurm would truncate it (``kept_output``).
+        What it has written so far is copied where Slurm may truncate it (``kept_output``).
         Slurm refuses it for a job that was submitted with --no-requeue until its owner allows it. Without
         slurmdbd Slurm takes no change to a job any more once a lost node has left it: RefusedError then.
         """
@@ -145,7 +145,7 @@ class SlurmScheduler:
                 self._commands.run("scontrol", "requeue", job_id)
             except RefusedError as error:
                 if "pending execution" not in error.message:
-                    kept_output.put_back(kept)
+                    kept_output.forget(kept)
                     if blocked is not None:
                         hint = "without slurmdbd, Slurm changes no job that has lost a node; submit it again"
                         raise RefusedError(f"{error.message}; {blocked.message}", hint=hint) from None
