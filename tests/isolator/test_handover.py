@@ -14,7 +14,7 @@ from tests.isolator.conftest import make_setup
 from whesl.isolator.launch import handover
 from whesl.isolator.launch.handover import Fate
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.locking import locks
+from whesl.locking import locks, procfs
 from whesl.locking.locks import Owner
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import JobState, NodeState
@@ -136,4 +136,16 @@ def test_nobody_else_is_waited_for(tmp_path: Path, changes: dict[str, str]) -> N
     other = Held(tmp_path, **changes)
     assert other.present(Manager(job=job(JobState.RUNNING))) is not None
     assert not other.lost()
+    other.leave()
+
+
+def test_an_owner_of_the_same_host_that_cannot_be_seen_from_here_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node came back at once, its processes numbered anew, and the dead owner's number was attached to."""
+    monkeypatch.setattr(handover, "HANDOVER", 0.3)
+    boot = f"{procfs.boot().partition('/')[0]}/pid:[1]"
+    other = Held(tmp_path, host="n1", boot=boot)
+    assert other.present(Manager(NodeState.UP)) is None
+    assert other.lost()
     other.leave()

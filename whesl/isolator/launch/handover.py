@@ -93,7 +93,7 @@ def present(
     told = False
     while (owner := directory.owner()) is not None:
         same_job = bool(info.job_id) and owner.job == f"{info.rjms}:{info.job_id}"
-        if owner.here or owner.host in ("", info.batch_host) or (same_job and owner.claim == setup.claim):
+        if owner.here or not owner.host or (same_job and owner.claim == setup.claim):
             return owner
         now = time.monotonic()
         if now >= ask:
