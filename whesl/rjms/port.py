@@ -124,13 +124,12 @@ class RequeuesLost(Protocol):
 
 
 class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job was given. ``end_time`` is when the time limit ends it (seconds since the epoch)."""
+    """What a job was given."""
 
     rjms: str
     job_id: str
     nodes: tuple[str, ...]
     batch_host: str
-    end_time: float | None = None
     restart_count: int = 0
     tasks: int | None = None
 

@@ -100,14 +100,13 @@ class FluxAllocation:
             names = records.names_by_rank(found["hosts"])
             here = int(found["rank"])
             owner = str(found["security.owner"]) == str(found["uid"])
-            expiration, job = float(found["expiration"]), str(found["job"])
+            job = str(found["job"])
         except (KeyError, TypeError, ValueError):
             raise CouldNotObserveError(f"flux: not an instance: {str(found)[:200]}") from None
         tasks: int | None = None
         if self._task_of:
             job = self._task_of
             record = self._own_record()
-            expiration = float(record.get("expiration") or 0.0)
             tasks = int(record.get("ntasks") or 0) or None
             ranks = records.ranks_of(record.get("ranks"))
             # Brokers start steps for their instance's owner only; others have the node that they run on.
@@ -125,7 +124,6 @@ class FluxAllocation:
             job_id=job,
             nodes=nodes,
             batch_host=names.get(here, nodes[0]),
-            end_time=expiration or None,
             tasks=tasks,
         )
 

@@ -97,14 +97,10 @@ class ApiEnd(FarEnd):
     # The instance ------------------------------------------------------------------------------------
 
     def op_instance(self, _: int) -> Any:
-        """What the instance is: attributes, hosts by rank, its end."""
+        """What the instance is: attributes, hosts by rank."""
         status = self.ask("resource.status")
         answer: dict[str, Any] = {name: self.attribute(name) for name in ATTRIBUTES}
-        expiration = 0.0
-        with contextlib.suppress(OSError, KeyError, ValueError):  # a guest may not read it
-            expiration = float(flux.kvs.get(self.waiting, "resource.R")["execution"].get("expiration", 0.0))
         answer["hosts"] = hosts_of(status.get("R"))
-        answer["expiration"] = expiration
         answer["uid"] = os.getuid()
         answer["plain"] = as_shipped()
         answer["job"] = job_id(answer["jobid"]) if answer["jobid"] and answer["parent-uri"] else ""

@@ -98,18 +98,14 @@ class CommandEnd(FarEnd):
     # The instance ------------------------------------------------------------------------------------
 
     def op_instance(self, _: int) -> Any:
-        """What the instance is: attributes, hosts by rank, its end."""
+        """What the instance is: attributes, hosts by rank."""
         resources = self.resources()
-        expiration = 0.0
-        with contextlib.suppress(ValueError, LookupError, TypeError):
-            expiration = float(json.loads(resources)["execution"].get("expiration", 0.0))
         job, above = (self.attributes.get(name, "") for name in ("jobid", "parent-uri"))
         number = output.job_number(job)
         return {
             **{name: self.attributes.get(name, "") for name in ("rank", "jobid", "parent-uri")},
             "security.owner": self.attributes.get("security.owner", ""),
             "hosts": self.hosts(resources),
-            "expiration": expiration,
             "uid": os.getuid(),
             # What the site's plug-ins add to ``flux run`` only Flux's Python could tell.
             "plain": False,

@@ -186,17 +186,12 @@ class LocalAllocation:
         self._prefix = command_prefix()
 
     def describe(self) -> AllocationInfo:
-        """Return what the job was given; a server that is away only hides changes of the time limit."""
-        end_time = _number(self._environ.get("SLURM_JOB_END_TIME"))
-        with contextlib.suppress(WheslError):
-            job = self._job()
-            end_time = None if job.time_limit is None else job.started + job.time_limit
+        """Return what the job was given; needs no server."""
         return AllocationInfo(
             rjms=self.name,
             job_id=self._job_id,
             nodes=self._nodes,
             batch_host=self._nodes[0],
-            end_time=end_time,
             restart_count=int(_number(self._environ.get("SLURM_RESTART_COUNT")) or 0),
             tasks=int(tasks) if (tasks := _number(self._environ.get("SLURM_NTASKS"))) is not None else None,
         )

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.model.states import NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest, Suspended
@@ -21,9 +21,6 @@ from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, job_of, nodes_of
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd import Slurmds
-
-# Seconds for what a job's start waits for: where packets to slurmctld are dropped, nothing refuses them.
-START_TIMEOUT = 5.0
 
 
 class SlurmStep:
@@ -58,33 +55,20 @@ class SlurmAllocation:
         self._nodes = nodes_of(environ)
         self._components = components(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
-        self._impatient = SlurmCommands(environ, timeout=min(timeout, START_TIMEOUT))
         self._background: list[subprocess.Popen[bytes]] = []
         self.slurmds = Slurmds(self._listening)
 
     def describe(self) -> AllocationInfo:
-        """Return what the job was given; needs no slurmctld, except for the end time."""
+        """Return what the job was given; needs no slurmctld."""
         here = self._environ.get("SLURMD_NODENAME", "")
         return AllocationInfo(
             rjms=self.name,
             job_id=self._job,
             nodes=self._nodes,
             batch_host=here if here in self._nodes else self._nodes[0],
-            end_time=self._end_time(),
             restart_count=_number(self._environ.get("SLURM_RESTART_COUNT")) or 0,
             tasks=_number(self._environ.get("SLURM_NTASKS")),
         )
-
-    def _end_time(self) -> float | None:
-        known = _number(self._environ.get("SLURM_JOB_END_TIME"))  # newer than 22.05
-        if known is None:
-            with contextlib.suppress(
-                WheslError
-            ):  # a slurmctld that is away must not keep a job from its work
-                # Of a heterogeneous job one line for each component, which all end together.
-                told = self._impatient.run("squeue", "-h", "-j", self._job, "-o", "%e").split()
-                known = min((end for end in map(_number, told) if end is not None), default=None)
-        return None if known is None else float(known)
 
     def launch(self, request: StepRequest) -> SlurmStep:
         """Start a step with srun.
