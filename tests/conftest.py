@@ -44,7 +44,8 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Share the tests among the processes of pytest-xdist: what may take longest comes first.
 
-    A module's tests stay together where they share a fixture; all others go wherever a process is free.
+    A module's tests stay together where they share a fixture; those that keep processors busy are one
+    group, so that one of them runs at a time; all others go wherever a process is free.
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
@@ -52,6 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         limit = item.get_closest_marker("timeout")
         seconds = float(limit.args[0]) if limit else 10.0 if item.get_closest_marker("slow") else 0.0
+        if item.get_closest_marker("processor"):
+            item.add_marker(pytest.mark.xdist_group("processor"))
         module = item.nodeid.partition("::")[0]
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
         if any(

@@ -75,6 +75,7 @@ def test_what_is_drawn(name: str) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 @pytest.mark.slow
+@pytest.mark.processor
 @pytest.mark.timeout(600)
 def test_what_coverage_finds(tmp_path: Path) -> None:
     """Each harness a little, two at a time; ``make fuzz`` is for longer, and for other inputs."""

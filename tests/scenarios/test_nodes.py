@@ -91,7 +91,8 @@ def test_3_node_killed_under_the_parallel_program(bed: Bed, tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.slurm
-@pytest.mark.timeout(300)
+@pytest.mark.processor
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("bed", ["slurm"], indirect=True)
 def test_3_node_killed_under_lammps(bed: Bed, tmp_path: Path, require_mpi: None) -> None:
     """LAMMPS under OpenMPI, with its own restart files."""
@@ -99,14 +100,14 @@ def test_3_node_killed_under_lammps(bed: Bed, tmp_path: Path, require_mpi: None)
     shutil.copytree(Path(__file__).parent / "lammps", inputs)
     command = LAMMPS.format(inputs=inputs)
     plain = write(tmp_path / "plain.yaml", tmp_path, [step("solve", command, nodes=2, procs=2)])
-    assert bed.plain(plain) == 0
+    assert bed.plain(plain, timeout=200) == 0
     expected = (plain.with_name("plain.plain") / "solve" / "final.dump").read_text()
     before = len(bed.jobs())
 
     study = write(tmp_path / "study.yaml", tmp_path, [step("solve", command, nodes=2, procs=2)])
     workspace = bed.root(study) / "solve"
     process = bed.begin(study, rules(tmp_path / "rules.esl", NODE_LOST))
-    bed.wait(lambda: len(list(workspace.glob("ckpt.*.rst"))) >= 3, "restart files")
+    bed.wait(lambda: len(list(workspace.glob("ckpt.*.rst"))) >= 3, "restart files", timeout=120)
     job = bed.jobs()[-1]
     nodes = bed.call("scontrol", "show", "hostnames", job["NodeList"]).stdout.split()
     victim = next(node for node in nodes[:2] if node != job["BatchHost"])

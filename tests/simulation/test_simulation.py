@@ -17,6 +17,7 @@ PIECE = 250
 
 
 @pytest.mark.slow
+@pytest.mark.processor
 @pytest.mark.timeout(600)
 def test_the_first_seeds_hold() -> None:
     """On all cores, in interpreters of their own."""
