@@ -169,3 +169,19 @@ def test_a_restarted_isolator_knows_the_step_that_carries_its_agents(tmp_path: P
             assert not agents.silence.undecided(), "their connections closed with the step"
         finally:
             agents.close()
+
+
+def test_a_responder_that_is_back_is_asked_within_the_lease() -> None:
+    """Pauses grew to two seconds while its port refused, and a short lease was over before the next try."""
+    file = LinkFile(
+        hosts=("127.0.0.1",),
+        port=1,
+        lease_port=1,
+        keys=LinkKeys.generate(),
+        claim="1.0",
+        prefix="none",
+        heartbeat=0.3,
+        limit=0.9,
+    )
+    made = agent.Agent(file, "n02")
+    assert made._leases._socket.socket.reconnect_ivl_max == 150

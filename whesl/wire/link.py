@@ -15,7 +15,7 @@ import msgspec
 import zmq
 
 from whesl.wire.keys import LinkKeys
-from whesl.wire.sockets import ClientSocket, ServerSocket
+from whesl.wire.sockets import PAUSE, ClientSocket, ServerSocket
 
 LINK_VERSION = 1
 M = TypeVar("M", bound=msgspec.Struct)
@@ -143,12 +143,15 @@ class LinkClient(Generic[M]):
         keys: of this link.
         name: what the server calls this peer; unique among its peers, at most 255 bytes.
         kinds: the structs (tagged) that may be received.
+        pause: the longest one before a lost connection is tried again, seconds.
 
     ``connected`` is True after a finished handshake. The connection is made, and made again, by itself.
     """
 
-    def __init__(self, endpoint: str, keys: LinkKeys, name: str, kinds: Sequence[type[M]]) -> None:
-        self._socket = ClientSocket(keys.client, name.encode())
+    def __init__(
+        self, endpoint: str, keys: LinkKeys, name: str, kinds: Sequence[type[M]], pause: float = PAUSE
+    ) -> None:
+        self._socket = ClientSocket(keys.client, name.encode(), pause)
         self._codec = _Codec(kinds)
         self.malformed = 0
         self._socket.connect(endpoint, keys.server.public)

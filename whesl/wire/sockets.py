@@ -26,6 +26,7 @@ BACKLOG = 4096
 # Milliseconds for a handshake: with thousands waiting, on a busy machine, libzmq's own 30 s are not enough,
 # and one that is given up is begun anew. Not more, since who never ends it holds a connection as long.
 HANDSHAKE = 60_000
+PAUSE = 2.0  # the longest one before a client tries to connect again, seconds
 # Milliseconds for a connection to be made, as long as ZMTP's heartbeats are apart.
 CONNECT = 5_000
 # At most so many frames, or events of connections, are taken at once: the caller has other things to do.
@@ -253,7 +254,7 @@ def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair) -> zmq.Socket
     made.immediate = True
     # libzmq adds a random part of up to the interval to each wait, so that clients do not come in step.
     made.reconnect_ivl = 100
-    made.reconnect_ivl_max = 2000
+    made.reconnect_ivl_max = int(PAUSE * 1000)
     made.handshake_ivl = HANDSHAKE
     made.ipv6 = True  # as well: names and addresses of both families
     # Where packets are dropped, the system asks ever more seldom, at last once a minute: begin anew.
@@ -270,16 +271,18 @@ class ClientSocket:
     Args:
         keys: the client's own pair.
         identity: the name under which the server knows the connection; empty for one of its choice.
+        pause: the longest one before a lost connection is tried again, seconds.
 
     ``socket`` and ``monitor`` are to be polled; ``connected`` is what ``events`` saw last.
     """
 
-    def __init__(self, keys: KeyPair, identity: bytes = b"") -> None:
+    def __init__(self, keys: KeyPair, identity: bytes = b"", pause: float = PAUSE) -> None:
         self.connected = False
         self.refused = 0
         self._endpoint = ""
         self._context = zmq.Context()
         self.socket = dealer(self._context, keys)
+        self.socket.reconnect_ivl_max = int(pause * 1000)
         if identity:
             self.socket.identity = identity
         self.monitor: zmq.Socket[bytes] = self.socket.get_monitor_socket(

@@ -97,8 +97,9 @@ class Agent:
         self._client: LinkClient[ToAgent | FromAgent] = LinkClient(
             f"tcp://{bracketed(host)}:{file.port}", file.keys, node, TO_AGENT
         )
+        # A responder that has come back must be asked well before the lease is over.
         self._leases: LinkClient[ToAgent | FromAgent] = LinkClient(
-            f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT
+            f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT, file.limit / 6
         )
         self._witness = KernelWitness(host, file.lease_port, file.limit / 6)
         self._lease = Lease(file.limit, time.monotonic())
