@@ -94,12 +94,14 @@ def read(segment: Segment) -> Iterator[Record]:
     except _BROKEN:
         damaged = "it is damaged"
     except OSError as error:
-        raise JournalError(
-            f"the old records after {last} could not be read from {segment.path}: {retry.told(error)}",
-            reason="input-output",
-            hint="check the file system that holds them",
-            readable_after=segment.last,
-        ) from error
+        if error.errno is not None:
+            raise JournalError(
+                f"the old records after {last} could not be read from {segment.path}: {retry.told(error)}",
+                reason="input-output",
+                hint="check the file system that holds them",
+                readable_after=segment.last,
+            ) from error
+        damaged = "it is damaged"  # gzip.BadGzipFile, which has no number
     else:
         if last == segment.last:
             return
