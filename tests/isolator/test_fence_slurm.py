@@ -159,6 +159,7 @@ def test_with_a_node_lost_what_sheds_is_fenced_on_the_others(
     made.end()
 
 
+@pytest.mark.processor
 @pytest.mark.parametrize("kind", ["cleared", "daemon"])
 def test_a_lease_fences_what_sheds_its_environment(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
@@ -219,6 +220,7 @@ def test_steps_beside_the_task_are_left_alone(slurm_bed: Callable[..., SlurmBed]
     made.bed.run("scancel", made.job)
 
 
+@pytest.mark.processor
 def test_one_rank_that_kept_its_token_gives_its_whole_step_away(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
