@@ -228,7 +228,8 @@ def test_ctrl_c_cancels_in_order(place: Place) -> None:
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 3, output + errors
     assert "Traceback" not in output + errors
-    assert {task["state"] for task in place.report()["tasks"] if task["step"] == "make"} == {"cancelled"}
+    tasks = [task for task in place.report()["tasks"] if task["step"] == "make"]
+    assert {task["state"] for task in tasks} == {"cancelled"}, json.dumps(tasks) + output + errors
 
 
 def children(pid: int, word: str) -> list[psutil.Process]:

@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from whesl.wire.client import CoordinatorClient
 
 LOG = logging.getLogger(__name__)
+# How long after this process the keeper may take to load, seconds; a cancelled task may have ended by then.
+KEEPER_LOADS = 2.0
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
@@ -124,6 +126,7 @@ class Daemon:
         lock: Guard | None = None,
     ):
         self._lock = lock
+        self._began = time.monotonic()
         self._signals, self._signalled = socket.socketpair()
         # Before any thread exists: threads inherit what is blocked, and pass it on to the task.
         self._listen_for_signals()
@@ -311,14 +314,14 @@ class Daemon:
             return
         number = self._attempt.number
         ended = not self._attempt.running
-        self._unexplained = ended and bool(self._attempt.exit_code()) and self._may_be_explained(number)
+        code = self._attempt.exit_code() if ended else 0
+        self._unexplained = bool(code) and (self._may_be_explained(number) or self._may_be_signalled(code))
         if self._unexplained:
             return
         found = self._outlook.drain() if ended else self._outlook.poll()
         found = self._doubted.judge(found, ended=ended, now=time.monotonic())
         if ended:
             self._exit_seen = True
-            code = self._attempt.exit_code()
             last = self._outlook.last_lines() if code else LastLines()
             if code and not found:
                 found = self._outlook.lost_words()
@@ -333,6 +336,11 @@ class Daemon:
         now = time.monotonic()
         explained = self._outlook.hears_job_exceptions and self._news.may_tell_more(number, now)
         return self._nodes.may_tell_more(number, now) or explained
+
+    def _may_be_signalled(self, code: int) -> bool:
+        """Whether a keeper that still loads may pass on the signal that ended the attempt; bounded."""
+        loading = time.monotonic() < self._began + KEEPER_LOADS
+        return loading and code - 128 in FORWARDED and self._state.phase is not Phase.STOPPING
 
     def _feed_nodes(self, event: Event) -> None:
         """Take the resource manager's word; what detectors make of it is added here."""
