@@ -15,7 +15,7 @@ MOUNTS = """\
 42 22 0:42 / /posix rw,relatime - nfs srv:/posix rw,vers=3,local_lock=posix
 43 22 0:43 / /flock rw,relatime - nfs srv:/flock rw,vers=3,local_lock=flock
 44 22 0:44 / /scratch rw,relatime - lustre 10.0.0.2@tcp:/scratch rw,flock,lazystatfs
-45 22 0:45 / /work rw,relatime - lustre 10.0.0.2@tcp:/work rw,localflock
+45 22 0:45 / /site rw,relatime - lustre 10.0.0.2@tcp:/site rw,localflock
 46 22 0:46 / /with\\040blank rw - beegfs beegfs_nodev rw
 48 22 0:48 / /over rw - ext4 /dev/sdb rw
 49 48 0:49 / /over rw - lustre mds:/over rw
@@ -35,7 +35,7 @@ broken line
         ("/posix/x", "nfs", Scope.EVERYWHERE, ()),
         ("/flock/x", "nfs", Scope.HOST, ("local_lock=flock",)),
         ("/scratch/x", "lustre", Scope.EVERYWHERE, ()),
-        ("/work/x", "lustre", Scope.HOST, ("localflock",)),
+        ("/site/x", "lustre", Scope.HOST, ("localflock",)),
         ("/with blank/x", "beegfs", Scope.UNKNOWN, ()),
         ("/over/x", "lustre", Scope.EVERYWHERE, ()),
         ("/home/over/x", "tmpfs", Scope.EVERYWHERE, ()),
