@@ -240,8 +240,8 @@ class ServerSocket:
         self._context.term()
 
 
-def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair) -> zmq.Socket[bytes]:
-    """Make a client's DEALER that is not connected yet, with all options that clients have."""
+def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair, pause: float = PAUSE) -> zmq.Socket[bytes]:
+    """Make a client's DEALER that is not connected yet; ``pause`` as for ``ClientSocket``."""
     made: zmq.Socket[bytes] = context.socket(zmq.DEALER)
     made.curve_publickey = keys.public.encode()
     made.curve_secretkey = keys.secret.encode()
@@ -254,7 +254,7 @@ def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair) -> zmq.Socket
     made.immediate = True
     # libzmq adds a random part of up to the interval to each wait, so that clients do not come in step.
     made.reconnect_ivl = 100
-    made.reconnect_ivl_max = int(PAUSE * 1000)
+    made.reconnect_ivl_max = int(pause * 1000)
     made.handshake_ivl = HANDSHAKE
     made.ipv6 = True  # as well: names and addresses of both families
     # Where packets are dropped, the system asks ever more seldom, at last once a minute: begin anew.
@@ -281,8 +281,7 @@ class ClientSocket:
         self.refused = 0
         self._endpoint = ""
         self._context = zmq.Context()
-        self.socket = dealer(self._context, keys)
-        self.socket.reconnect_ivl_max = int(pause * 1000)
+        self.socket = dealer(self._context, keys, pause)
         if identity:
             self.socket.identity = identity
         self.monitor: zmq.Socket[bytes] = self.socket.get_monitor_socket(

@@ -1,4 +1,4 @@
-"""Shared memory that killed processes leave in ``/dev/shm``: removed when it is surely nobody's any more.
+"""Shared memory that killed processes leave in ``/dev/shm``: removed when no living process can use it.
 
 MPI libraries and their transports remove their segments when they end; a killed one cannot, and the memory
 stays taken until the node boots. A file is removed when all of this holds: it is called as such a library
