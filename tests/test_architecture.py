@@ -127,6 +127,16 @@ def test_modules_stay_readable() -> None:
     assert not large
 
 
+def test_folders_stay_small() -> None:
+    """At most 20 modules in a folder, its ``__init__`` aside."""
+    counted = {
+        str(folder.relative_to(ROOT)): count
+        for folder in PACKAGE.rglob("*")
+        if folder.is_dir() and (count := len(set(folder.glob("*.py")) - {folder / "__init__.py"})) > 20
+    }
+    assert not counted
+
+
 def test_the_project_speaks_of_itself_alone() -> None:
     """No path of a development machine and no package index in what is published."""
     pattern = re.compile(rf"{re.escape(str(ROOT))}(?![\w-])|{re.escape(str(ROOT.parent))}/shared\b|index-url")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.cli.run import _default_rjms
+from whesl.cli.launch.run import _default_rjms
 from whesl.model.errors import UsageError
 
 

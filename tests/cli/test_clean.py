@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tests.waiting import until
-from whesl.cli.clean import Found, choose, survey
+from whesl.cli.manage.clean import Found, choose, survey
 from whesl.isolator.task import cleanup
 from whesl.isolator.task.cleanup import Leftover, standing
 from whesl.isolator.task.taskdir import Result
@@ -238,7 +238,7 @@ def test_reports_stay_and_running_tasks_do_not_notice(tmp_path: Path) -> None:
 def test_who_says_no_keeps_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
-    from whesl.cli import clean as module
+    from whesl.cli.manage import clean as module
 
     path = made(tmp_path / "home", "flow", "first")
     (tmp_path / "home").chmod(0o700)

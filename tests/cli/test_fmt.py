@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from whesl.cli import fmt, main
+from whesl.cli import main
+from whesl.cli.rules import fmt
 from whesl.model.errors import UsageError, WheslError
 
 UGLY = "DECLARE   ENTITY JOB\n"

@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.cli.test_watch import append, begun, finished
-from whesl.cli import status
 from whesl.cli.group import cli
+from whesl.cli.inspect import status
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.views import status_view
 from whesl.journal import Journal

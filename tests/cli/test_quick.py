@@ -8,9 +8,9 @@ import click
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from whesl.cli import quick
 from whesl.cli.completion import _VARIABLE
-from whesl.cli.exec import exec_
+from whesl.cli.launch import quick
+from whesl.cli.launch.exec import exec_
 
 WORDS = [
     *quick.FLAGS,

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from whesl.cli.watch import Watcher
+from whesl.cli.inspect.watch import Watcher
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.views import status_view

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from whesl import rjms
-from whesl.cli import quick as options
+from whesl.cli.launch import quick as options
 from whesl.isolator.launch import fast_path, full_path, keeper, runner
 from whesl.isolator.launch.job_request import Request
 from whesl.isolator.launch.rules_file import load_rules
@@ -227,7 +227,7 @@ def test_the_configuration_that_nobody_has_changed() -> None:
 
 
 def test_it_loads_nothing_that_takes_long() -> None:
-    program = "import sys, whesl.cli.quick, whesl.isolator.launch.fast_path\nprint(*sys.modules)"
+    program = "import sys, whesl.cli.launch.quick, whesl.isolator.launch.fast_path\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     heavy = {"msgspec", "click", "typing", "pathlib", "hashlib", "inspect", "logging", "zmq", "antlr4"}
     assert not heavy & set(done.stdout.split())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.operations.mirror import (
+from whesl.operations.files.mirror import (
     Action,
     Decision,
     Entry,

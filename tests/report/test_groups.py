@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from whesl.cli.report import report as command
+from whesl.cli.inspect.report import report as command
 from whesl.isolator.launch import job_request
 from whesl.journal.store import Journal
 from whesl.model.workflow import Task, Workflow

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.report.story import HOSTILE, told
 from tests.report.test_summary import home
-from whesl.cli.report import report as command
+from whesl.cli.inspect.report import report as command
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.report import page

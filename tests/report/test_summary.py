@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tests.report.story import told as told_story
-from whesl.cli.report import report as command
+from whesl.cli.inspect.report import report as command
 from whesl.journal.store import Journal
 from whesl.model.evidence import Evidence, Raised, explain
 from whesl.model.workflow import Task, Workflow

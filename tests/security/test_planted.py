@@ -23,7 +23,7 @@ from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, re
 from whesl.isolator.observe import output
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.planted import planted
-from whesl.operations.dependent_inputs import prepare_dependent
+from whesl.operations.files.dependent_inputs import prepare_dependent
 from whesl.operations.plan import RecoveryError
 
 pytestmark = needs_root

@@ -11,27 +11,27 @@ TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# name: (module, one line of help). The help stands here so that `whesl --help` imports no command.
+# name: (module below whesl.cli, one line of help). The help stands here: `whesl --help` imports no command.
 COMMANDS = {
-    "check": ("check", "Find everything that is wrong with a specification."),
-    "compile": ("check", "Print a specification as JSON."),
-    "fmt": ("fmt", "Put specifications into their canonical layout."),
-    "explain": ("explain", "Say in sentences what a specification does; rehearse it on a log."),
-    "exec": ("exec", "Run one command, watch it, and recover it in place."),
-    "run": ("run", "Run a whole workflow under its own manager, protected."),
-    "fluxify": ("fluxify", "Wrap every task of a workflow; show or write the result."),
-    "status": ("status", "Show workflows and tasks as they are now."),
-    "events": ("events", "Show what happened, in order."),
-    "report": ("report", "Sum up a workflow: what was raised, done and saved."),
-    "resume": ("control", "Let a paused task go on."),
-    "pause": ("control", "Stop a task and keep its allocation."),
-    "cancel": ("control", "End a task for good."),
-    "clean": ("clean", "Remove the files of tasks that are over."),
-    "nodes": ("nodes", "Show or change the memory of bad nodes."),
-    "coordinator": ("coordinator", "Start, stop or look at the coordinator."),
-    "local": ("local", "The embedded resource manager."),
+    "check": ("rules.check", "Find everything that is wrong with a specification."),
+    "compile": ("rules.check", "Print a specification as JSON."),
+    "fmt": ("rules.fmt", "Put specifications into their canonical layout."),
+    "explain": ("rules.explain", "Say in sentences what a specification does; rehearse it on a log."),
+    "exec": ("launch.exec", "Run one command, watch it, and recover it in place."),
+    "run": ("launch.run", "Run a whole workflow under its own manager, protected."),
+    "fluxify": ("launch.fluxify", "Wrap every task of a workflow; show or write the result."),
+    "status": ("inspect.status", "Show workflows and tasks as they are now."),
+    "events": ("inspect.events", "Show what happened, in order."),
+    "report": ("inspect.report", "Sum up a workflow: what was raised, done and saved."),
+    "resume": ("manage.control", "Let a paused task go on."),
+    "pause": ("manage.control", "Stop a task and keep its allocation."),
+    "cancel": ("manage.control", "End a task for good."),
+    "clean": ("manage.clean", "Remove the files of tasks that are over."),
+    "nodes": ("site.nodes", "Show or change the memory of bad nodes."),
+    "coordinator": ("site.coordinator", "Start, stop or look at the coordinator."),
+    "local": ("site.local", "The embedded resource manager."),
     "completion": ("completion", "Print a shell's completion script."),
-    "doctor": ("doctor", "Find out what this machine has and what is wrong with it."),
+    "doctor": ("site.doctor", "Find out what this machine has and what is wrong with it."),
 }
 
 
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["exec"]:
-        from whesl.cli import quick
+        from whesl.cli.launch import quick
 
         quick.attempt(given[1:])
     from whesl.cli import group

@@ -16,8 +16,8 @@ from whesl.isolator.launch.composition import written
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import retry
 from whesl.model.workflow import Configuration
+from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, PlanStep, RecoveryError
-from whesl.operations.task_paths import named_paths
 
 LOG = logging.getLogger(__name__)
 

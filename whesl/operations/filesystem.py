@@ -18,15 +18,15 @@ from whesl.esl.spec import DiskMetric
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
-from whesl.operations import file_clock, mirror
 from whesl.operations.arguments import FilesystemChange, FilesystemReplace
-from whesl.operations.carry_over import Carrier, Report, find_work, roots, said
-from whesl.operations.free_space import UnsuitableError, check_room
-from whesl.operations.mirror import Policy, Rel
+from whesl.operations.files import file_clock, mirror
+from whesl.operations.files.carry_over import Carrier, Report, find_work, roots, said
+from whesl.operations.files.free_space import UnsuitableError, check_room
+from whesl.operations.files.mirror import Policy, Rel
+from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
-from whesl.operations.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.step_progress import Progress, ProgressFile, token
-from whesl.operations.task_paths import named_paths
 
 FILESYSTEMS = "WHESL_FILESYSTEMS"
 

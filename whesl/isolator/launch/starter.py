@@ -146,7 +146,7 @@ class Starter:
         """Link what the task names, its working directory included, into the new roots."""
         # Only here: linking is rare, and what starts a task's first attempt loads no more than that needs.
         from whesl.isolator.recovery_steps import task_paths
-        from whesl.operations.dependent_inputs import prepare_dependent
+        from whesl.operations.files.dependent_inputs import prepare_dependent
 
         paths = command.configuration.path_map
         named = task_paths(self._job, command.configuration, self._base)

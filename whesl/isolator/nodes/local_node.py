@@ -8,7 +8,7 @@ import msgspec
 
 from whesl.detect.stacks import collect
 from whesl.isolator.nodes import processes
-from whesl.operations.task_paths import open_for_writing
+from whesl.operations.files.task_paths import open_for_writing
 
 STACKS_LIMIT = 5.0
 

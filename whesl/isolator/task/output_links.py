@@ -45,7 +45,7 @@ def leave(
         return ()
     # Only here: it is rare.
     from whesl.isolator.recovery_steps import task_paths
-    from whesl.operations.output_links import Since, put_up
+    from whesl.operations.files.output_links import Since, put_up
 
     try:
         moved = next((time for kind, data, time in records() if kind == "step-done" and _moves(data)), None)

@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 
 from whesl.model.pathmap import PathMap
-from whesl.operations import file_clock, mirror
-from whesl.operations.carry_over import Carrier, Report, find_work, roots, said
-from whesl.operations.copying import replace_by_link
-from whesl.operations.mirror import Action, Decision, Entry, Kind, Policy, Rel
+from whesl.operations.files import file_clock, mirror
+from whesl.operations.files.carry_over import Carrier, Report, find_work, roots, said
+from whesl.operations.files.copying import replace_by_link
+from whesl.operations.files.mirror import Action, Decision, Entry, Kind, Policy, Rel
+from whesl.operations.files.safe_tree import Checkpoint, Tree, no_checkpoint
 from whesl.operations.plan import RecoveryError
-from whesl.operations.safe_tree import Checkpoint, Tree, no_checkpoint
 from whesl.operations.step_progress import token
 
 

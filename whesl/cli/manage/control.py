@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from whesl.cli import alone, candidates
+from whesl.cli import candidates
+from whesl.cli.manage import alone
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
 from whesl.model.errors import RefusedError, TransientError

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from whesl import esl
-from whesl.cli.check import read_workflow
+from whesl.cli.rules.check import read_workflow
 from whesl.esl.spec import (
     ExitDetection,
     HangDetection,

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from inotify_simple import INotify, flags
 
-from whesl.cli.probes.findings import Finding, State, ask
+from whesl.cli.site.probes.findings import Finding, State, ask
 from whesl.coordinator.client.start import running
 from whesl.coordinator.views import unreachable_managers
 from whesl.locking.mounts import mount_of

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections import Counter
 
-from whesl.cli.probes.findings import Answer, Finding, State, ask, version_tuple
+from whesl.cli.site.probes.findings import Answer, Finding, State, ask, version_tuple
 from whesl.model.errors import WheslError
 from whesl.rjms.local import protocol
 from whesl.rjms.local.cluster import Cluster

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 
-from whesl.operations.mirror import Kind, Rel
-from whesl.operations.safe_tree import Tree
-from whesl.operations.syscalls import reserve
+from whesl.operations.files.mirror import Kind, Rel
+from whesl.operations.files.safe_tree import Tree
+from whesl.operations.files.syscalls import reserve
 
 _WRITTEN = 1 << 20
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from whesl.cli import candidates, listing
+from whesl.cli import candidates
 from whesl.cli.display import Screen
+from whesl.cli.inspect import listing
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.report import render

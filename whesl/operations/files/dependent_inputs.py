@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.model.pathmap import PathMap
-from whesl.operations import mirror
-from whesl.operations.carry_over import Carrier, Report, find_work, roots, said
-from whesl.operations.mirror import Policy, Rel
+from whesl.operations.files import mirror
+from whesl.operations.files.carry_over import Carrier, Report, find_work, roots, said
+from whesl.operations.files.mirror import Policy, Rel
+from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.plan import RecoveryError
-from whesl.operations.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.step_progress import token
 
 

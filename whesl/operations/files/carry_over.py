@@ -12,11 +12,16 @@ from enum import Enum
 
 import msgspec
 
-from whesl.operations import mirror
-from whesl.operations.copying import UnreadableError, copy_file, link_copy, replace_by_link, same_content
-from whesl.operations.mirror import Action, Decision, Entry, Kind, Policy, Rel, decide
-from whesl.operations.plan import RecoveryError
-from whesl.operations.safe_tree import (
+from whesl.operations.files import mirror
+from whesl.operations.files.copying import (
+    UnreadableError,
+    copy_file,
+    link_copy,
+    replace_by_link,
+    same_content,
+)
+from whesl.operations.files.mirror import Action, Decision, Entry, Kind, Policy, Rel, decide
+from whesl.operations.files.safe_tree import (
     Checkpoint,
     ForeignDirectoryError,
     Tree,
@@ -25,6 +30,7 @@ from whesl.operations.safe_tree import (
     make_fifo,
     make_link,
 )
+from whesl.operations.plan import RecoveryError
 
 _MOST_LINKS = 40  # as the kernel's own limit
 

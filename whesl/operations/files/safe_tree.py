@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from whesl.model.planted import planted
-from whesl.operations.mirror import Entry, Kind, Rel, kind_of
+from whesl.operations.files.mirror import Entry, Kind, Rel, kind_of
 from whesl.operations.plan import RecoveryError
 
 Checkpoint = Callable[[str], None]

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from whesl.cli import candidates
 from whesl.cli.display import Screen
-from whesl.cli.watch import Watcher, cells, row
-from whesl.cli.watch import watch as follow
+from whesl.cli.inspect.watch import Watcher, cells, row
+from whesl.cli.inspect.watch import watch as follow
 from whesl.coordinator.client.observing import Known, known_state
 from whesl.coordinator.client.start import running
 from whesl.coordinator.core.hierarchy import AmbiguityError, resolve

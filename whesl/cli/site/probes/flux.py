@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from whesl.cli.probes.findings import Finding, State, ask, version_tuple
+from whesl.cli.site.probes.findings import Finding, State, ask, version_tuple
 from whesl.model.errors import UsageError
 from whesl.rjms.flux.bridge import API, CHOICE, COMMANDS, ways
 

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from whesl import __version__
 from whesl.cli.display import Screen
-from whesl.cli.probes import flux, home_files, login, machine, managers, settings, software, workflows
-from whesl.cli.probes.findings import Finding, Probe, State, examine
+from whesl.cli.site.probes import flux, home_files, login, machine, managers, settings, software, workflows
+from whesl.cli.site.probes.findings import Finding, Probe, State, examine
 from whesl.wire import keys
 
 PROBES: tuple[tuple[str, str, Probe], ...] = (

@@ -1,0 +1,1 @@
+"""Commands that start tasks and workflows."""

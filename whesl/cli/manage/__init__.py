@@ -1,0 +1,1 @@
+"""Commands that change a task, or what is left of one."""

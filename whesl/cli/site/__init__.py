@@ -1,0 +1,1 @@
+"""Commands about the machine, its nodes and the daemons."""

@@ -1,0 +1,1 @@
+"""What the operations on file systems do with trees of files: mirror, copy, link, carry over."""
