@@ -1,0 +1,114 @@
+"""What is known of a machine's failures: the input of every predictor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.model.errors import WheslError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class History:
+    """Failures of the nodes of one machine, in order of their start.
+
+    Attributes:
+        nodes: how many nodes there are; a node is an index below it.
+        begin: when the observation began, in seconds (of any epoch, the same for all times here).
+        finish: when it ended, in seconds.
+        node: the node of each failure, shape (failures,).
+        start: when it failed, in seconds, shape (failures,), ascending.
+        end: when it was back, in seconds; ``inf`` while it is down, shape (failures,).
+        cause: an index into ``causes``, shape (failures,); -1 where nothing is known.
+        causes: names of causes.
+    """
+
+    nodes: int
+    begin: float
+    finish: float
+    node: NDArray[np.int32]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    cause: NDArray[np.int32]
+    causes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return how many failures there are."""
+        return len(self.start)
+
+    def until(self, time: float) -> History:
+        """Return what was known at a time: no later failure, and no end that was still to come.
+
+        Args:
+            time: in seconds.
+        """
+        count = int(np.searchsorted(self.start, time, side="right"))
+        end = np.where(self.end[:count] <= time, self.end[:count], np.inf)
+        return History(
+            self.nodes,
+            self.begin,
+            min(self.finish, time),
+            self.node[:count],
+            self.start[:count],
+            end,
+            self.cause[:count],
+            self.causes,
+        )
+
+
+def merged(
+    nodes: int,
+    begin: float,
+    finish: float,
+    failures: Sequence[tuple[int, float, float]],
+    causes: Sequence[str] = (),
+) -> History:
+    """Make a history of failures in any order; those of a node that overlap become one, of the first's cause.
+
+    Args:
+        nodes: how many nodes there are.
+        begin: when the observation began, in seconds.
+        finish: when it ended, in seconds.
+        failures: (node, start, end), times in seconds; an unknown end is ``inf``.
+        causes: the cause of each failure; empty where none is known.
+
+    Raises:
+        WheslError: a failure of a node that there is not, or one that ends before it starts.
+    """
+    names = tuple(dict.fromkeys(causes))
+    codes = {name: code for code, name in enumerate(names)}
+    kept: list[tuple[float, float, int, int]] = []
+    last: dict[int, int] = {}
+    order = sorted(range(len(failures)), key=lambda index: (failures[index][1], failures[index][0]))
+    for index in order:
+        node, start, end = failures[index]
+        if not 0 <= node < nodes:
+            raise WheslError(f"failure {index + 1}: node {node} is not one of {nodes}")
+        if not end >= start:
+            raise WheslError(
+                f"failure {index + 1} of node {node}: it ends at {end}, before it starts at {start}"
+            )
+        before = last.get(node)
+        if before is not None and kept[before][1] >= start:
+            first, over, _, cause = kept[before]
+            kept[before] = (first, max(over, end), node, cause)
+            continue
+        last[node] = len(kept)
+        kept.append((start, end, node, codes[causes[index]] if causes else -1))
+    return History(
+        nodes,
+        begin,
+        finish,
+        np.array([row[2] for row in kept], dtype=np.int32),
+        np.array([row[0] for row in kept], dtype=np.float64),
+        np.array([row[1] for row in kept], dtype=np.float64),
+        np.array([row[3] for row in kept], dtype=np.int32),
+        names,
+    )
