@@ -13,21 +13,27 @@ from whesl.cli import COMMANDS
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from click.shell_completion import CompletionItem
 
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
+    # name: (module below the package, one line of help).
+    table: Mapping[str, tuple[str, str]] = COMMANDS
+    package = "whesl.cli"
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a user's first contact."""
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.table:
             return None
-        module = importlib.import_module(f"whesl.cli.{COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"{self.package}.{self.table[cmd_name][0]}")
         command = getattr(module, cmd_name.replace("exec", "exec_").replace("compile", "compile_"))
         assert isinstance(command, click.Command)
         return command
@@ -51,7 +57,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the commands, with all their words and without importing them; else options."""
@@ -59,7 +65,7 @@ class LazyGroup(click.Group):
 
         found = [
             CompletionItem(name, help=text)
-            for name, (_, text) in COMMANDS.items()
+            for name, (_, text) in self.table.items()
             if name.startswith(incomplete)
         ]
         return found + click.Command.shell_complete(self, ctx, incomplete)
@@ -68,11 +74,11 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command, with the nearest names for a misspelling."""
-        unknown = bool(args) and args[0] not in COMMANDS and not args[0].startswith("-")
+        unknown = bool(args) and args[0] not in self.table and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
             import difflib  # rarely needed, and heavy
 
-            near = difflib.get_close_matches(args[0], COMMANDS, n=2)
+            near = difflib.get_close_matches(args[0], self.table, n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)

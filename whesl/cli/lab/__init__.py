@@ -1,0 +1,54 @@
+"""``whesl lab``: one file per command, imported only when it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whesl.cli.group import LazyGroup
+from whesl.lab.extra import missing
+
+# name: (module below whesl.cli.lab, one line of help).
+COMMANDS = {
+    "schedule": ("schedule", "Simulate a job log on a cluster under a policy."),
+    "workflow": ("workflow", "Simulate workflows (DAGs) on nodes that fail."),
+    "torus": ("torus", "Simulate a job log on a 3-D torus with contiguous partitions."),
+    "grid": ("grid", "Simulate a job log on several clusters with requirements."),
+    "predict": ("predict", "Fit failure predictors to a history and score them."),
+    "replay": ("replay", "What other policies would have saved on this site."),
+    "campaign": ("campaign", "Run many simulations on all cores, or on a cluster."),
+    "reproduce": ("reproduce", "Reproduce published results, and say what holds."),
+}
+_HERE = Path(__file__).parent
+_TABLE = {name: entry for name, entry in COMMANDS.items() if (_HERE / f"{entry[0]}.py").exists()}
+
+
+class LabGroup(LazyGroup):
+    """The lab's commands; a library that is missing is one clear error."""
+
+    table = _TABLE
+    package = "whesl.cli.lab"
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        try:
+            return super().get_command(ctx, cmd_name)
+        except ModuleNotFoundError as error:
+            raise missing(error) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            raise missing(error) from error
+
+
+@click.group(cls=LabGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def lab() -> None:
+    """Predictors, policies and simulators on real job logs and failure logs.
+
+    Needs the extra: pip install 'whesl[lab]'. Each command takes --out DIR for its results.
+    """

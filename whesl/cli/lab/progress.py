@@ -1,0 +1,125 @@
+"""Progress on standard error: bars with the time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.cli.display import steady
+from whesl.lab.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+# Where nobody looks at a terminal: a line when a stage has taken this long, then one each such time.
+_PAUSE = 10.0
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+
+
+def shown(*, quiet: bool) -> Progress:
+    """Return what a command gives to its computation.
+
+    Args:
+        quiet: whether to say nothing.
+    """
+    if quiet:
+        return Silent()
+    console = steady(stderr=True)
+    return Bars(console) if console.is_terminal else Lines(console)
+
+
+class Bars:
+    """Bars of ``rich``, one for each stage that is under way; they go when their stage is over.
+
+    Args:
+        console: a terminal.
+    """
+
+    def __init__(self, console: Console) -> None:
+        from rich import progress
+
+        self._console = console
+        self._bars = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("left"),
+            progress.TimeRemainingColumn(),
+            console=console,
+            transient=True,
+        )
+        self._under_way = 0
+
+    @contextmanager
+    def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
+        """Begin a stage."""
+        if not self._under_way:
+            self._bars.start()
+        self._under_way += 1
+        task: Any = self._bars.add_task(about.replace("[", "\\["), total=total)
+        try:
+            yield lambda steps: self._bars.advance(task, steps)
+        finally:
+            self._bars.remove_task(task)
+            self._under_way -= 1
+            if not self._under_way:
+                self._bars.stop()
+
+    def note(self, text: str) -> None:
+        """Say one line that stays."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class Lines:
+    """Plain lines, of stages that take long.
+
+    Args:
+        console: where they go.
+        clock: seconds of any epoch.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+
+    @contextmanager
+    def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
+        """Begin a stage."""
+        begun = last = self._clock()
+        done = 0.0
+
+        def advance(steps: float) -> None:
+            nonlocal last, done
+            done += steps
+            now = self._clock()
+            if now - last < _PAUSE or done <= 0 or done >= total:
+                return
+            last = now
+            left = (now - begun) * (total - done) / done
+            self.note(f"{about}: {100 * done / total:.0f} %, about {duration(left)} left")
+
+        yield advance
+
+    def note(self, text: str) -> None:
+        """Say one line."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def duration(seconds: float) -> str:
+    """Return a time left for people: 40 s, 12 min, 3.5 h.
+
+    Args:
+        seconds: how long.
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

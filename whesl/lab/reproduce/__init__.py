@@ -1,0 +1,1 @@
+"""Published results, run again: what holds, what does not, by how much, and why."""
