@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,10 @@ class History:
         end: when it was back, in seconds; ``inf`` while it is down, shape (failures,).
         cause: an index into ``causes``, shape (failures,); -1 where nothing is known.
         causes: names of causes.
+        names: the nodes' names, for evidence; empty where an index is all there is.
+        kind: each node's type, an index into ``kinds``, shape (nodes,); empty where nothing is known.
+        kinds: names of types.
+        group: each node's rack or the like, shape (nodes,): nodes of a group are neighbours; empty likewise.
     """
 
     nodes: int
@@ -38,6 +42,10 @@ class History:
     end: NDArray[np.float64]
     cause: NDArray[np.int32]
     causes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    kind: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    kinds: tuple[str, ...] = ()
+    group: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def __len__(self) -> int:
         """Return how many failures there are."""
@@ -51,16 +59,18 @@ class History:
         """
         count = int(np.searchsorted(self.start, time, side="right"))
         end = np.where(self.end[:count] <= time, self.end[:count], np.inf)
-        return History(
-            self.nodes,
-            self.begin,
-            min(self.finish, time),
-            self.node[:count],
-            self.start[:count],
-            end,
-            self.cause[:count],
-            self.causes,
+        return replace(
+            self,
+            finish=min(self.finish, time),
+            node=self.node[:count],
+            start=self.start[:count],
+            end=end,
+            cause=self.cause[:count],
         )
+
+    def called(self, node: int) -> str:
+        """Return a node's name, or ``node 7`` where it has none."""
+        return self.names[node] if self.names else f"node {node}"
 
 
 def merged(
