@@ -71,7 +71,6 @@ def blank(nodes: int, threshold: float = 0.5) -> Compiled:
     none = np.zeros(0)
     whole = np.zeros(0, dtype=np.int64)
     offsets = np.zeros(nodes + 1, dtype=np.int64)
-    start = np.zeros(1, dtype=np.int64)
     return Compiled(
         threshold=threshold,
         ages=none,
