@@ -193,14 +193,15 @@ def _up_times(truth: History, finish: Floats) -> tuple[NDArray[np.int64], Floats
     """Return the node, start and length of each time between failures, within the observation."""
     order, offsets = by_node(truth.nodes, truth.node, truth.start)
     first = np.arange(truth.nodes)
+    entry, leave = truth.service()
     node = np.concatenate([first, truth.node[order]])
-    start = np.concatenate([np.full(truth.nodes, truth.begin), finish[order]])
+    start = np.concatenate([entry, finish[order]])
     # The time of each entry ends at the node's next failure: entry i of a node is followed by its failure i.
     follows = np.append(truth.start[order], truth.finish)
-    last = np.full(truth.nodes, truth.finish)
-    heads = np.where(offsets[:-1] < offsets[1:], follows[offsets[:-1]], last)
+    some = offsets[:-1] < offsets[1:]
+    heads = np.where(some, follows[offsets[:-1]], leave)
     tails = follows[1:].copy()
-    tails[offsets[1:][offsets[:-1] < offsets[1:]] - 1] = truth.finish
+    tails[offsets[1:][some] - 1] = leave[some]
     length = np.maximum(np.concatenate([heads, tails]) - start, 0.0)
     return node, start, length
 

@@ -32,6 +32,8 @@ class History:
         kind: each node's type, an index into ``kinds``, shape (nodes,); empty where nothing is known.
         kinds: names of types.
         group: each node's rack or the like, shape (nodes,): nodes of a group are neighbours; empty likewise.
+        entry: when each came into service, in seconds, shape (nodes,); empty where all did at ``begin``.
+        exit: when each went out of it, in seconds, shape (nodes,); empty where all stayed to ``finish``.
     """
 
     nodes: int
@@ -46,6 +48,8 @@ class History:
     kind: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     kinds: tuple[str, ...] = ()
     group: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    entry: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    exit: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def __len__(self) -> int:
         """Return how many failures there are."""
@@ -66,7 +70,14 @@ class History:
             start=self.start[:count],
             end=end,
             cause=self.cause[:count],
+            exit=np.minimum(self.exit, time),
         )
+
+    def service(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return when each node came into service and when it went out, shape (nodes,) each."""
+        entry = self.entry if len(self.entry) else np.full(self.nodes, self.begin)
+        leave = self.exit if len(self.exit) else np.full(self.nodes, self.finish)
+        return np.minimum(entry, leave), leave
 
     def called(self, node: int) -> str:
         """Return a node's name, or ``node 7`` where it has none."""
@@ -121,4 +132,29 @@ def merged(
         np.array([row[1] for row in kept], dtype=np.float64),
         np.array([row[3] for row in kept], dtype=np.int32),
         names,
+    )
+
+
+def bursts(history: History, apart: float) -> History:
+    """Return a history in which failures of a node that follow one another closely are one.
+
+    It has the first's cause.
+
+    Args:
+        history: the failures.
+        apart: one that starts less than so long after the end of the one before belongs to it, in seconds.
+    """
+    rows = [
+        (int(node), start, end + apart)
+        for node, start, end in zip(history.node, history.start, history.end, strict=True)
+    ]
+    causes = [history.causes[code] for code in history.cause] if history.causes else []
+    longer = merged(history.nodes, history.begin, history.finish, rows, causes)
+    return replace(
+        history,
+        node=longer.node,
+        start=longer.start,
+        end=longer.end - apart,
+        cause=longer.cause,
+        causes=longer.causes,
     )

@@ -1,0 +1,1 @@
+"""Readers of public trace formats: each gives arrays, and says by number which lines it could not use."""

@@ -1,0 +1,435 @@
+"""Failure records of real machines: LANL, Failure Trace Archive, Mira, and a plain table.
+
+Each reader makes a ``History``. Lines that cannot be read are counted and named, never silently dropped.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import lzma
+import math
+import re
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+import numpy as np
+
+from whesl.model.errors import UsageError, WheslError
+from whesl.predict.history import History, bursts, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+_LANL = "System,machine type,nodes"
+_FTA = "# event_id"
+_MIRA = "event_id,msg_id"
+_LANL_TIME = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d)")
+_LANL_CAUSES = ("facilities", "hardware", "human", "network", "undetermined", "software")
+_MIDPLANE = re.compile(r"R([0-2])([0-9A-F])-M([01])")
+_RACK = re.compile(r"R([0-2])([0-9A-F])(?:-|$)")
+
+
+class Malformed(NamedTuple):
+    """A line that could not be read.
+
+    Attributes:
+        line: its number, from 1.
+        why: what is wrong with it, and what would be accepted.
+    """
+
+    line: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a reader found.
+
+    Attributes:
+        history: the failures.
+        format: ``lanl``, ``fta``, ``mira`` or ``csv``.
+        lines: how many lines hold a record, readable or not.
+        malformed: those that could not be read.
+        elsewhere: how many records concern nothing that is a node here, by what they concern.
+    """
+
+    history: History
+    format: str
+    lines: int
+    malformed: tuple[Malformed, ...] = ()
+    elsewhere: dict[str, int] = field(default_factory=dict)
+
+
+class _Row(NamedTuple):
+    line: int
+    node: str
+    start: float
+    end: float
+    cause: str
+    system: str = ""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read so far."""
+
+    rows: list[_Row] = field(default_factory=list)
+    malformed: list[Malformed] = field(default_factory=list)
+    elsewhere: dict[str, int] = field(default_factory=dict)
+    lines: int = 0
+    systems: dict[str, int] = field(default_factory=dict)  # nodes of each; 0 for those that are named
+    gone: set[str] = field(default_factory=set)
+
+
+def read(
+    path: Path,
+    format: str | None = None,  # noqa: A002  the option's name on the command line
+    *,
+    nodes: int | None = None,
+    system: str | None = None,
+    strict: bool = False,
+) -> Loaded:
+    """Read a file of failure records, compressed (``.xz``, ``.gz``) or not.
+
+    Args:
+        path: the file.
+        format: ``lanl``, ``fta``, ``mira`` or ``csv``; None to tell it by the first line.
+        nodes: how many nodes a machine of a plain table has; None for those that are named in it.
+        system: the system of a file of several (LANL, FTA); None for all, as one machine.
+        strict: refuse the file when a line cannot be read.
+
+    Raises:
+        WheslError: the file cannot be read, or holds no failure.
+        UsageError: it is of another format, a system is not in it, or a line is malformed and ``strict``.
+    """
+    try:
+        with _opened(path) as file:
+            first = file.readline()
+            told = _told(first) if format is None else format
+            if told not in _READERS or (told != _told(first) and told != "fta"):
+                raise UsageError(
+                    f"{path}:1: not a file of failures in the format {told or 'of any that is known'}",
+                    hint="accepted are LANL's table (System,machine type,nodes,...), an FTA event trace "
+                    "(# event_id ...), Mira's events (event_id,msg_id,...), and a table that begins with "
+                    "node,start,end[,cause]",
+                )
+            found = _Found()
+            _READERS[told](first, file, found)
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError, csv.Error) as error:
+        raise WheslError(f"cannot read {path}: {error}", hint="is it whole, and a text file?") from error
+    if system is not None:
+        _one_system(path, found, system)
+    history = _machine(path, found, told, nodes)
+    malformed = tuple(sorted(found.malformed))
+    if malformed and strict:
+        line, why = malformed[0]
+        raise UsageError(
+            f"{path}:{line}: {why}; {len(malformed)} of {found.lines} lines cannot be read",
+            hint="without --strict they are left out and counted",
+        )
+    if not len(history):
+        more = f"; line {malformed[0].line}: {malformed[0].why}" if malformed else ""
+        raise WheslError(f"{path}: no failure in {found.lines} lines{more}")
+    return Loaded(history, told, found.lines, malformed, found.elsewhere)
+
+
+def periods(path: Path) -> History:
+    """Read windows in which a whole machine was out of service: lines of ``start,end``, without a header.
+
+    Args:
+        path: the file; times as ``YYYY-MM-DD hh:mm:ss`` in UTC.
+
+    Returns:
+        A machine of one node that is down in each window.
+
+    Raises:
+        UsageError: a line is something else.
+        WheslError: the file cannot be read.
+    """
+    windows = []
+    try:
+        with _opened(path) as file:
+            for number, fields in enumerate(csv.reader(file), 1):
+                try:
+                    start, end = map(_iso, fields)
+                except ValueError as error:
+                    raise UsageError(f"{path}:{number}: not 'start,end' with times in UTC: {error}") from None
+                windows.append((0, start, end))
+    except OSError as error:
+        raise WheslError(f"cannot read {path}: {error}") from error
+    if not windows:
+        raise WheslError(f"{path}: no window")
+    return merged(1, min(row[1] for row in windows), max(row[2] for row in windows), windows)
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix == ".xz":
+        return lzma.open(path, "rt", encoding="utf-8", errors="replace", newline="")
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
+    return path.open(encoding="utf-8", errors="replace", newline="")
+
+
+def _told(first: str) -> str:
+    if first.startswith(_LANL):
+        return "lanl"
+    if first.startswith(_FTA):
+        return "fta"
+    if first.startswith(_MIRA):
+        return "mira"
+    columns = [name.strip().lower() for name in first.strip().split(",")]
+    return "csv" if columns[:3] == ["node", "start", "end"] else ""
+
+
+def _records(file: Iterable[str], found: _Found, columns: int, delimiter: str = ",") -> Iterator[list[str]]:
+    """Yield the fields of each line after the first that has enough of them, and count all."""
+    reader = csv.reader(file, delimiter=delimiter)
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            found.lines += 1
+            found.malformed.append(Malformed(reader.line_num + 1, str(error)))
+            continue
+        if not fields:
+            continue
+        found.lines += 1
+        if len(fields) < columns:
+            why = f"{len(fields)} fields where {columns} are needed"
+            found.malformed.append(Malformed(reader.line_num + 1, why))
+            continue
+        yield [str(reader.line_num + 1), *fields]
+
+
+def _lanl(first: str, file: Iterable[str], found: _Found) -> None:
+    """LA-UR-05-7318: times are local, and read as if they were UTC: hours of the day stay what they were."""
+    for number, *fields in _records(file, found, 26):
+        line = int(number)
+        system = fields[0]
+        if not fields[6].isdigit() or not fields[2].isdigit():
+            found.malformed.append(Malformed(line, f"a failure of system {system} that names no node"))
+            continue
+        size, node = int(fields[2]), int(fields[6])
+        if node >= size:
+            found.malformed.append(Malformed(line, f"node {node} of system {system}, which has {size}"))
+            continue
+        try:
+            start, end = _lanl_time(fields[16]), _lanl_time(fields[17])
+        except ValueError as error:
+            found.malformed.append(Malformed(line, str(error)))
+            continue
+        cause = next((name for name, text in zip(_LANL_CAUSES, fields[19:25], strict=False) if text), "")
+        found.systems[system] = max(found.systems.get(system, 0), size)
+        if fields[9] != "current":
+            found.gone.add(system)
+        _add(found, _Row(line, str(node), start, end, cause, system))
+
+
+def _fta(first: str, file: Iterable[str], found: _Found) -> None:
+    """FTA event traces, tab-separated: unavailable intervals (type 0) of nodes called ``system.node``."""
+    for number, *fields in _records(file, found, 9, "\t"):
+        line = int(number)
+        node, _, name, kind, start, end, reason = (value.strip() for value in fields[2:9])
+        if kind == "1":
+            continue
+        try:
+            begun, over = float(start), float(end)
+        except ValueError:
+            found.malformed.append(Malformed(line, f"from {start!r} to {end!r}: times are Unix seconds"))
+            continue
+        if kind != "0" or not node.isdigit():
+            why = f"node {node!r}, event type {kind!r}: a node is a number, a type 0 (unavailable) or 1"
+            found.malformed.append(Malformed(line, why))
+            continue
+        system = name.partition(".")[0]
+        found.systems.setdefault(system, 0)
+        _add(found, _Row(line, node, begun, over, "" if reason == "NULL" else reason, system))
+
+
+def _mira(first: str, file: Iterable[str], found: _Found) -> None:
+    """Fatal events of Mira by midplane (96 of 512 nodes each); those of a rack count for both of its own."""
+    names = next(csv.reader([first]))
+    columns = {name: position for position, name in enumerate(names)}
+    at, category = columns["location"], columns["category"]
+    begun, over = columns["first_time"], columns["last_time"]
+    for number, *fields in _records(file, found, len(names)):
+        line = int(number)
+        midplane = _MIDPLANE.match(fields[at])
+        rack = _RACK.match(fields[at])
+        if midplane:
+            units = [(int(midplane[1]) * 16 + int(midplane[2], 16)) * 2 + int(midplane[3])]
+        elif rack:
+            first_of_two = (int(rack[1]) * 16 + int(rack[2], 16)) * 2
+            units = [first_of_two, first_of_two + 1]
+        else:
+            what = "I/O rack" if fields[at].startswith("Q") else "no location"
+            found.elsewhere[what] = found.elsewhere.get(what, 0) + 1
+            continue
+        try:
+            start, end = _iso(fields[begun]), _iso(fields[over])
+        except ValueError as error:
+            found.malformed.append(Malformed(line, str(error)))
+            continue
+        for unit in units:
+            _add(found, _Row(line, str(unit), start, end, fields[category]))
+
+
+def _table(first: str, file: Iterable[str], found: _Found) -> None:
+    """A table node,start,end[,cause]; times in Unix seconds or ISO 8601; without an end it is still down."""
+    for number, *fields in _records(file, found, 3):
+        line = int(number)
+        node, begun, over = (value.strip() for value in fields[:3])
+        cause = fields[3].strip() if len(fields) > 3 else ""
+        try:
+            start = _time(begun)
+            end = _time(over) if over else math.inf
+        except ValueError as error:
+            found.malformed.append(Malformed(line, str(error)))
+            continue
+        if not node:
+            found.malformed.append(Malformed(line, "no node"))
+            continue
+        _add(found, _Row(line, node, start, end, cause))
+
+
+_READERS: dict[str, Callable[[str, Iterable[str], _Found], None]] = {
+    "lanl": _lanl,
+    "fta": _fta,
+    "mira": _mira,
+    "csv": _table,
+}
+
+
+def _add(found: _Found, row: _Row) -> None:
+    if row.end < row.start:
+        why = f"node {row.node} is back {row.start - row.end:g} s before it failed: its times go back"
+        found.malformed.append(Malformed(row.line, why))
+        return
+    found.rows.append(row)
+
+
+def _one_system(path: Path, found: _Found, system: str) -> None:
+    if system not in found.systems:
+        there = ", ".join(_in_order(found.systems)) or "none"
+        raise UsageError(f"{path}: no system {system}", hint=f"systems in it: {there}")
+    found.rows = [row for row in found.rows if row.system == system]
+    found.systems = {system: found.systems[system]}
+
+
+def _machine(path: Path, found: _Found, told: str, nodes: int | None) -> History:
+    """Make the history of what was read."""
+    if nodes is not None and told != "csv":
+        raise UsageError(f"{path}: --nodes is for a plain table; a file of format {told} tells its nodes")
+    rows = found.rows
+    if not rows:
+        return merged(0, 0.0, 0.0, [])
+    causes = [row.cause for row in rows] if any(row.cause for row in rows) else []
+    begin = min(row.start for row in rows)
+    finish = max(row.start if math.isinf(row.end) else row.end for row in rows)
+    if found.systems:
+        return _of_systems(found, finish, causes)
+    if told == "mira":
+        names = [f"R{rack // 16}{rack % 16:X}-M{half}" for rack in range(48) for half in (0, 1)]
+        failures = [(int(row.node), row.start, row.end) for row in rows]
+        history = bursts(merged(len(names), begin, finish, failures, causes), 3600.0)
+        return replace(history, names=tuple(names), group=np.arange(len(names), dtype=np.int32) // 2)
+    named = _table_nodes(path, rows, nodes)
+    index = {name: number for number, name in enumerate(named)}
+    failures = [(index[row.node], row.start, row.end) for row in rows]
+    history = merged(len(named), begin, finish, failures, causes)
+    plain = all(name == str(number) for number, name in enumerate(named))
+    return replace(history, names=() if plain else tuple(named))
+
+
+def _of_systems(found: _Found, finish: float, causes: list[str]) -> History:
+    """Put the systems of a file side by side, each in service from its first record on.
+
+    One that was taken out of service was so after its last record; the others stay to the file's end.
+    """
+    systems = _in_order(found.systems)
+    names: list[str] = []
+    index: dict[tuple[str, str], int] = {}
+    kind, entry, leave = [], [], []
+    for number, system in enumerate(systems):
+        mine = [row for row in found.rows if row.system == system]
+        nodes = _in_order({row.node for row in mine})
+        if size := found.systems[system]:
+            nodes = [str(node) for node in range(size)]
+        for node in nodes:
+            index[system, node] = len(names)
+            names.append(f"{system}.{node}")
+        kind += [number] * len(nodes)
+        entry += [min(row.start for row in mine)] * len(nodes)
+        leave += [max(row.end for row in mine) if system in found.gone else finish] * len(nodes)
+    failures = [(index[row.system, row.node], row.start, row.end) for row in found.rows]
+    kinds = np.array(kind, dtype=np.int32)
+    history = merged(len(names), min(entry), max(leave), failures, causes)
+    history = replace(history, names=tuple(names))
+    if len(systems) == 1:
+        return history
+    return replace(
+        history,
+        kind=kinds,
+        kinds=tuple(systems),
+        group=kinds,
+        entry=np.array(entry),
+        exit=np.array(leave),
+    )
+
+
+def _table_nodes(path: Path, rows: list[_Row], nodes: int | None) -> list[str]:
+    """Return the names of a plain table's nodes, in order.
+
+    Raises:
+        UsageError: there are more than ``nodes``, or a number among them is no index below it.
+    """
+    there = _in_order({row.node for row in rows})
+    numbers = all(name.isdigit() and str(int(name)) == name for name in there)
+    if nodes is None:
+        return [str(node) for node in range(int(there[-1]) + 1)] if numbers else there
+    if numbers:
+        wrong = next((row for row in rows if int(row.node) >= nodes), None)
+        if wrong is not None:
+            raise UsageError(
+                f"{path}:{wrong.line}: node {wrong.node} is not one of {nodes}",
+                hint=f"nodes are 0 to {nodes - 1}; is this the file of another machine?",
+            )
+        return [str(node) for node in range(nodes)]
+    if len(there) > nodes:
+        raise UsageError(f"{path}: {len(there)} nodes are named, which is more than {nodes}")
+    return there + [f"unnamed-{number}" for number in range(nodes - len(there))]
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: (len(name), name) if name.isdigit() else (1000, name))
+
+
+def _lanl_time(text: str) -> float:
+    parts = _LANL_TIME.fullmatch(text)
+    if not parts:
+        raise ValueError(f"time {text!r} is not M/D/YYYY H:MM")
+    month, day, year, hour, minute = map(int, parts.groups())
+    return datetime(year, month, day, hour, minute, tzinfo=timezone.utc).timestamp()
+
+
+def _iso(text: str) -> float:
+    try:
+        time = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    except ValueError:
+        raise ValueError(f"time {text!r} is not YYYY-MM-DD hh:mm:ss") from None
+    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def _time(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return _iso(text)
+    if not math.isfinite(value):
+        raise ValueError(f"time {text!r} is not finite")
+    return value
