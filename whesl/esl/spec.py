@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from whesl.model.workflow import Task, job_matches
+
 SPEC_VERSION = 1
 DEFAULT_LIMIT = 3
 # Of an exception raised on the job itself: Flux (RFC 21) lets 0 end the job; 7 is the mildest.
@@ -302,6 +304,10 @@ class Spec(Record, frozen=True, kw_only=True):
             if spec.name == name:
                 return spec
         raise KeyError(name)
+
+    def covering(self, task: Task) -> tuple[str, ...]:
+        """Return the names of the exceptions that cover a task, in the order of the file."""
+        return tuple(spec.name for spec in self.exceptions if job_matches(spec.jobs, task.step, task.name))
 
     def place(self, span: Span) -> str:
         """Return where something stands, as ``file:line``, in whichever file that is."""

@@ -14,7 +14,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     expression's named groups. ``detail`` carries what is not a line: an exit status, a stack dump.
     """
 
-    # log, hang, silence, progress, exit, node, job-exception, disk, count, heartbeat, stuck, launcher
+    # log, hang, silence, progress, exit, node, job-exception, disk, count, heartbeat, stuck, launcher,
+    # external (``whesl raise``)
     kind: str
     time: float
     node: str = ""

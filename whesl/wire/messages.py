@@ -34,7 +34,7 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     count); of two claims for one task the coordinator lets the newer run and fences the older. ``run`` is
     what the task's tokens begin with. Job ids may come again, in a cluster that was set up anew: the same
     claim with another run is that of another job. ``cluster`` has the variables that say which cluster the
-    job runs on (``whesl.rjms.clusters``).
+    job runs on (``whesl.rjms.clusters``). ``exceptions`` are those that its rules have for the task.
     """
 
     task: str
@@ -47,6 +47,7 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     claim: str
     run: str = ""
     nodes: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
     attempt: int = 0
     state: TaskState = TaskState.REGISTERED
     configuration_version: int = 0
@@ -188,6 +189,23 @@ class Control(Message, frozen=True, kw_only=True, tag="control"):
     action: str
 
 
+class RaiseException(Message, frozen=True, kw_only=True, tag="raise"):
+    """Raise an exception of the rules from outside: a person, a monitoring tool, a predictor.
+
+    A client names one of ``task`` (as the command line takes it), ``node`` and ``job`` (the scheduler's id),
+    or none of them where only one task is possible; the coordinator sends it on to each of those tasks with
+    the task's own name. ``id`` is new for each raise: told again, it is one exception. ``evidence`` is one
+    line for the report.
+    """
+
+    id: str
+    exception: str
+    task: str = ""
+    node: str = ""
+    job: str = ""
+    evidence: str = ""
+
+
 # Command line to coordinator -----------------------------------------------------------------------
 
 
@@ -251,6 +269,7 @@ AnyMessage = (
     | EscalationDecision
     | Reconfigure
     | Control
+    | RaiseException
     | RegisterWorkflow
     | Query
     | Command

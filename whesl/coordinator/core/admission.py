@@ -16,7 +16,7 @@ from whesl.coordinator.core.hierarchy import identify
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.model.states import TaskState
-from whesl.wire.messages import Control, Register, Welcome
+from whesl.wire.messages import Register, Welcome
 
 NAME = "coordinator"
 
@@ -110,6 +110,7 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
         claim=message.claim,
         run=message.run,
         nodes=message.nodes,
+        declared=() if flow is not None else message.exceptions,
         peer=peer,
         attempt=message.attempt,
         state=message.state,
@@ -150,8 +151,7 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
             escalation.send_decision(transition, known, entry.peer)
     for control in transition.state.controls.values():
         if control.task == entry.id:
-            name = entry.alias or entry.id
-            transition.send(entry.peer, Control(task=name, id=control.id, action=control.action))
+            transition.send(entry.peer, control.message(entry.alias or entry.id))
 
 
 def heard(transition: Transition, tasks: Sequence[str]) -> None:

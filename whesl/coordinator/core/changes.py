@@ -6,6 +6,7 @@ coordinator-stopped.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from whesl.coordinator.core.hierarchy import added
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import (
     KEPT_COMMANDS,
+    Answer,
     ControlEntry,
     Outcome,
     OwnStep,
@@ -149,6 +151,8 @@ def _registered(state: State, data: Data, time: float) -> State:
         job_id=data["job_id"],
         cluster=data.get("cluster", {}),
         nodes=tuple(data["nodes"]),
+        uses=() if another else before.uses,
+        declared=tuple(map(sys.intern, data.get("declared", ()))),
         quiet=0.0,
         over=0.0,
         trouble=before.trouble if data["peer"] == before.peer else "",
@@ -220,6 +224,7 @@ def _report(state: State, data: Data, time: float) -> State:
     changes: Data = {"reason": str(inner.get("reason", ""))} if new in (TaskState.PAUSED,) else {}
     if data["kind"] == "attempt":
         changes["attempt"] = max(entry.attempt, _whole(inner.get("attempt")))
+        changes["uses"] = _names(inner.get("nodes"))
     return _moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
 
 
@@ -233,6 +238,12 @@ def _recovered(state: State, entry: TaskEntry, inner: Data) -> State:
         outcomes[ordinal] = Outcome("recovered", before.raised if before else 0.0)
     recovered = sum(outcome.word == "recovered" for outcome in outcomes.values())
     return _task(state, entry.id, outcomes=outcomes, recovered=recovered)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the names in a report, none for anything else."""
+    names = value if isinstance(value, list) else []
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def _whole(value: Any) -> int:
@@ -440,7 +451,7 @@ def _node_forgotten(state: State, data: Data, _time: float) -> State:
 
 
 def _control(state: State, data: Data, time: float) -> State:
-    entry = ControlEntry(id=data["id"], task=data["task"], action=data["action"])
+    entry = msgspec.convert(data, ControlEntry)
     state = msgspec.structs.replace(state, controls={**state.controls, entry.id: entry})
     if data["action"] == "cancel":
         state = _task(state, data["task"], cancelled=True)
@@ -454,7 +465,8 @@ def _control_done(state: State, data: Data, _time: float) -> State:
 
 def _command(state: State, data: Data, _time: float) -> State:
     commands = dict(list(state.commands.items())[-KEPT_COMMANDS:])
-    return msgspec.structs.replace(state, commands={**commands, data["id"]: data["error"]})
+    answer = Answer(data["error"], data.get("body", {}))
+    return msgspec.structs.replace(state, commands={**commands, data["id"]: answer})
 
 
 def _parted(state: State, data: Data, _time: float) -> State:
@@ -468,6 +480,12 @@ def _finished(state: State, data: Data, time: float) -> State:
         # Nobody is left who waits for it, whoever it was that told of the end.
         if not recovery.closed:
             state = _recovery(state, recovery.id, closed=new.value)
+    left = {
+        key: control
+        for key, control in state.controls.items()
+        if control.task != entry.id or control.action != "raise"
+    }
+    state = msgspec.structs.replace(state, controls=left)
     return _moved(
         state,
         entry.id,

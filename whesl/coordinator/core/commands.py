@@ -5,32 +5,28 @@ Every command has an id: told twice, it is done once and answered twice.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
-from whesl.coordinator.core import escalation
+from whesl.coordinator.core import escalation, raising
 from whesl.coordinator.core.events import Stop
 from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
+from whesl.coordinator.core.raising import RefusalError
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode
-from whesl.wire.messages import Command, Control, RegisterWorkflow, Reply
+from whesl.wire.messages import Command, RaiseException, RegisterWorkflow, Reply
+
+T = TypeVar("T", Command, RaiseException)
 
 DEFAULT_HOURS = 24.0
 MOST_HOURS = 24.0 * 365
 _PAUSABLE = frozenset({TaskState.RUNNING, TaskState.UNOBSERVED})
-
-
-class _RefusalError(Exception):
-    """A command cannot be carried out; the text says why, ``candidates`` what was perhaps meant."""
-
-    def __init__(self, message: str, candidates: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.candidates = candidates
 
 
 def on_register_workflow(transition: Transition, peer: str, message: RegisterWorkflow) -> None:
@@ -63,19 +59,37 @@ def on_register_workflow(transition: Transition, peer: str, message: RegisterWor
 
 def on_command(transition: Transition, peer: str, message: Command) -> None:
     """Carry a person's command out, once for its id, and answer."""
-    if message.id in transition.state.commands:
-        error = transition.state.commands[message.id]
-        transition.send(peer, Reply(ok=not error, error=error))
-        return
-    body: dict[str, Any] = {}
-    error = ""
-    try:
-        body = _carry_out(transition, message)
-    except _RefusalError as refused:
-        error = str(refused)
-        body = {"candidates": refused.candidates}
-    transition.record("command", id=message.id, action=message.action, target=message.target, error=error)
-    transition.send(peer, Reply(ok=not error, error=error, body=msgspec.json.encode(body)))
+    _answered(transition, peer, message.id, message.action, message.target, _carry_out, message)
+
+
+def on_raise(transition: Transition, peer: str, message: RaiseException) -> None:
+    """Have an exception raised on tasks, once for its id, and answer."""
+    target = message.task or message.node or message.job
+    _answered(transition, peer, message.id, "raise", target, raising.raise_on_tasks, message)
+
+
+def _answered(
+    transition: Transition,
+    peer: str,
+    command: str,
+    action: str,
+    target: str,
+    carry_out: Callable[[Transition, T], dict[str, Any]],
+    message: T,
+) -> None:
+    answer = transition.state.commands.get(command)
+    if answer is None:
+        body: dict[str, Any] = {}
+        error = ""
+        try:
+            body = carry_out(transition, message)
+        except RefusalError as refused:
+            error = str(refused)
+            body = {"candidates": refused.candidates, "hint": refused.hint}
+        transition.record("command", id=command, action=action, target=target, error=error, body=body)
+        answer = transition.state.commands[command]
+    reply = Reply(ok=not answer.error, error=answer.error, body=msgspec.json.encode(answer.body))
+    transition.send(peer, reply)
 
 
 def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:
@@ -86,7 +100,7 @@ def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:
     if message.action == "forget-node":
         if message.target not in transition.state.bad_nodes:
             known = tuple(sorted(transition.state.bad_nodes))
-            raise _RefusalError(f"node {message.target!r} is not in the memory of bad nodes", known)
+            raise RefusalError(f"node {message.target!r} is not in the memory of bad nodes", known)
         transition.record("node-forgotten", node=message.target)
         return {"node": message.target}
     if message.action == "job-ended":
@@ -94,24 +108,24 @@ def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:
     if message.action == "stop":
         transition.do(Stop())
         return {}
-    raise _RefusalError(f"there is no command {message.action!r}")
+    raise RefusalError(f"there is no command {message.action!r}")
 
 
 def _control(transition: Transition, message: Command) -> dict[str, Any]:
     try:
         entry = transition.state.tasks[resolve(transition.state.tasks, message.target)]
     except AmbiguityError as error:
-        raise _RefusalError(str(error), error.candidates) from None
+        raise RefusalError(str(error), error.candidates) from None
     action = message.action
     if entry.state.final:
-        raise _RefusalError(f"{entry.id} has ended: it is {entry.state.value}")
+        raise RefusalError(f"{entry.id} has ended: it is {entry.state.value}")
     if action == "resume" and entry.state is not TaskState.PAUSED:
-        raise _RefusalError(f"{entry.id} is {entry.state.value}, not paused")
+        raise RefusalError(f"{entry.id} is {entry.state.value}, not paused")
     if action == "pause" and entry.state not in _PAUSABLE:
-        raise _RefusalError(f"{entry.id} is {entry.state.value}; only a running task can be paused")
+        raise RefusalError(f"{entry.id} is {entry.state.value}; only a running task can be paused")
     transition.record("control", id=message.id, task=entry.id, action=action)
     if entry.claim:
-        transition.send(entry.peer, Control(task=entry.alias or entry.id, id=message.id, action=action))
+        transition.send(entry.peer, transition.state.controls[message.id].message(entry.alias or entry.id))
     if action == "cancel" and not (entry.claim and entry.state is not TaskState.UNOBSERVED):
         _cancel_alone(transition, entry, message.id)
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}
@@ -136,16 +150,16 @@ def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
     """Take what the scheduler said of a job whose isolator was never heard; others are asked about here."""
     entry = transition.state.tasks.get(message.target)
     if entry is None:
-        raise _RefusalError(f"there is no task {message.target!r}")
+        raise RefusalError(f"there is no task {message.target!r}")
     if entry.claim or entry.state.final:
         return {"task": entry.id, "state": entry.state.value}
     given = message.arguments
     try:
         state, code = JobState(given.get("state", "")), int(given.get("exit_code", "-1"))
     except ValueError as error:
-        raise _RefusalError(f"the end of a job could not be read: {error}") from None
+        raise RefusalError(f"the end of a job could not be read: {error}") from None
     if not state.ended:
-        raise _RefusalError(f"a job that is {state.value} has not ended")
+        raise RefusalError(f"a job that is {state.value} has not ended")
     escalation.ended_unheard(
         transition, entry, given.get("job", ""), state, given.get("word", state.value), code
     )
@@ -158,9 +172,9 @@ def _add_node(transition: Transition, message: Command) -> dict[str, Any]:
     except ValueError:
         hours = 0.0
     if not 0.0 < hours <= MOST_HOURS:
-        raise _RefusalError(f"hours have to be between 0 and {MOST_HOURS:g}")
+        raise RefusalError(f"hours have to be between 0 and {MOST_HOURS:g}")
     if not message.target:
-        raise _RefusalError("no node was named")
+        raise RefusalError("no node was named")
     bad = BadNode(
         node=message.target,
         reason=message.arguments.get("reason", "") or "no reason given",

@@ -40,6 +40,7 @@ from whesl.wire.messages import (
     Finished,
     Heartbeat,
     NodeSuspect,
+    RaiseException,
     RecoveryDone,
     RecoveryRequest,
     Register,
@@ -231,6 +232,7 @@ _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
     NodeSuspect: _on_node,
     RegisterWorkflow: commands.on_register_workflow,
     PersonsCommand: commands.on_command,
+    RaiseException: commands.on_raise,
 }
 _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Started: _on_started,

@@ -6,6 +6,8 @@ applies it, a restarted coordinator applies the same records in the same order. 
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from whesl.coordinator.core.persistent_map import Map
@@ -14,6 +16,7 @@ from whesl.esl.spec import RecoveryStep, Spec
 from whesl.model.evidence import Raised
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration, Workflow
+from whesl.wire.messages import Control, RaiseException
 
 KEPT_COMMANDS = 1000
 
@@ -67,8 +70,9 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls it, where that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is
     when, by its isolator's clock, its state was last told of; ``behind``: how far that clock is behind the
     coordinator's. ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says
-    of the silent task that its job has ended; 0: no such thing. ``cluster`` says where its job runs, where no
-    registered workflow does.
+    of the silent task that its job has ended; 0: no such thing. ``cluster`` says where its job runs,
+    ``declared`` which exceptions its rules have, where no registered workflow does. ``uses`` are the nodes of
+    its newest attempt.
     """
 
     id: str
@@ -94,6 +98,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     job_id: str = ""
     cluster: dict[str, str] = {}
     nodes: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
     configuration: Configuration = Configuration()
     signal: int = 0  # to be sent with the present configuration
     parted: str = ""  # its isolator has left while the job is to run again: how it said it ended
@@ -200,13 +206,33 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.0
 
 
-class ControlEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's word to a task, until its isolator has taken it."""
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a command was answered. ``error``: '' for done; ``body``: as in ``Reply``, as a value."""
+
+    error: str = ""
+    body: dict[str, Any] = {}
+
+
+class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person, or a program, tells a task, until its isolator has taken it.
+
+    ``action`` is resume, pause, cancel or raise; the last three fields are those of what is raised.
+    """
 
     id: str
     task: str
     action: str
-    done: bool = False
+    exception: str = ""
+    node: str = ""
+    evidence: str = ""
+
+    def message(self, name: str) -> Control | RaiseException:
+        """Return it as its isolator is told, which calls the task ``name``."""
+        if self.action == "raise":
+            return RaiseException(
+                id=self.id, exception=self.exception, task=name, node=self.node, evidence=self.evidence
+            )
+        return Control(task=name, id=self.id, action=self.action)
 
 
 class Contest(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,7 +275,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     requeues: Map[str, RequeueEntry] = Map()
     cancels: dict[str, str] = {}  # the tasks of the jobs that are to be cancelled, by job id
     controls: dict[str, ControlEntry] = {}
-    commands: dict[str, str] = {}  # answers already given, by command id: '' for done, else the error
+    commands: dict[str, Answer] = {}  # already given, by command id
     bad_nodes: dict[str, BadNode] = {}
     volatile: Volatile = Volatile()
 

@@ -15,6 +15,7 @@ import msgspec
 
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import (
+    Answer,
     ControlEntry,
     Recovery,
     RequeueEntry,
@@ -80,7 +81,7 @@ class _Small(msgspec.Struct, frozen=True, kw_only=True):
 
     cancels: dict[str, str]
     controls: dict[str, ControlEntry]
-    commands: dict[str, str]
+    commands: dict[str, Answer]
     bad_nodes: dict[str, BadNode]
 
 

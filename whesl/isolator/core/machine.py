@@ -12,6 +12,7 @@ from typing import Any
 
 from whesl.isolator.core import (
     escalation,
+    external,
     job_exceptions,
     node_selection,
     recovered,
@@ -62,6 +63,7 @@ from whesl.wire.messages import (
     Control,
     EscalationDecision,
     Heartbeat,
+    RaiseException,
     Reconfigure,
     RecoveryGrant,
     Report,
@@ -173,7 +175,7 @@ def _begin(transition: Transition) -> None:
         transition.finish(0, TaskState.SKIPPED, "skipped by the workflow's configuration")
         return
     node_selection.choose_first(transition)
-    if not recovery.raise_lost(transition):
+    if not recovery.raise_lost(transition) and not recovery.raise_queued(transition):
         recovery.start_attempt(transition, transition.state.attempt + 1)
 
 
@@ -189,6 +191,8 @@ def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
         _reconfigure(transition, message)
     elif isinstance(message, Control):
         _on_control(transition, message)
+    elif isinstance(message, RaiseException):
+        external.on_raise(transition, message)
 
 
 def _on_welcome(transition: Transition, welcome: Welcome) -> None:

@@ -32,17 +32,20 @@ from whesl.wire.messages import RecoveryGrant, RecoveryRequest
 LAST_WORDS = 1.0
 FENCE_RETRY = 5.0
 FENCE_LIMIT = 120.0
-_ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception"})
+_ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "external"})
 _TIMERS = frozenset({"hang", "silence", "progress"})
-_WAITS = (Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Phase.PAUSED, Phase.ESCALATED)
+_WAITS = (Phase.NEW, Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Phase.PAUSED, Phase.ESCALATED)
 
 
-def consider(transition: Transition, found: tuple[Found, ...], *, node: str = "") -> None:
+def consider(
+    transition: Transition, found: tuple[Found, ...], *, node: str = "", waits: bool = False
+) -> None:
     """Raise the first of what was found; the others are its cascade, or wait for the present recovery.
 
     Args:
         found: detectors' words about the present attempt, in order.
         node: set when they are about a node and not about the attempt's output.
+        waits: they are nothing that the present recovery's cause brings about, unless they are it.
     """
     for item in found:
         state = transition.state
@@ -50,7 +53,7 @@ def consider(transition: Transition, found: tuple[Found, ...], *, node: str = ""
             _observe(transition, item)
         elif state.phase in (Phase.RUNNING, Phase.LAUNCHING):
             _raise(transition, item)
-        elif node and state.phase in _WAITS and not _same_cause(state.recovery, node):
+        elif (node or waits) and state.phase in _WAITS and not _same_cause(state.recovery, item, node):
             transition.record("queued", found=item, node=node)
         else:
             ordinal = state.recovery.ordinal if state.recovery else state.ordinal
@@ -59,8 +62,12 @@ def consider(transition: Transition, found: tuple[Found, ...], *, node: str = ""
         launch_when_due(transition)
 
 
-def _same_cause(recovery: Recovery | None, node: str) -> bool:
-    return recovery is not None and node in nodes_of(recovery.raised.evidence)
+def _same_cause(recovery: Recovery | None, found: Found, node: str) -> bool:
+    if recovery is None:
+        return False
+    if node:
+        return node in nodes_of(recovery.raised.evidence)
+    return found.exception in (recovery.raised.exception, *recovery.raised.transformed_from)
 
 
 def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
@@ -461,15 +468,8 @@ def _escalate(transition: Transition, recovery: Recovery) -> None:
 
 def launch_when_due(transition: Transition) -> None:
     """Start the next attempt, once nothing waits to be handled first and the back-off is over."""
-    while transition.state.queued and transition.state.phase is Phase.BACKOFF:
-        found = transition.state.queued[0]
-        if not set(nodes_of(found.evidence)) & set(transition.state.nodes.active):
-            transition.record(
-                "dropped", exception=found.exception, of=transition.state.ordinal, evidence=found.evidence
-            )
-        else:
-            _raise(transition, found, queued=True)
-            return
+    if raise_queued(transition):
+        return
     state = transition.state
     not_before = max((item.not_before for item in state.pending), default=0.0)
     if state.phase is Phase.BACKOFF and transition.now < not_before:
@@ -481,6 +481,20 @@ def launch_when_due(transition: Transition) -> None:
             give_up(transition, evidence, f"spares-exhausted: {evidence.detail}")
         return
     start_attempt(transition, state.attempt + 1)
+
+
+def raise_queued(transition: Transition) -> bool:
+    """Raise the first that waits; what is about nodes that are in use no more is dropped."""
+    while transition.state.queued:
+        found = transition.state.queued[0]
+        about = set(nodes_of(found.evidence))
+        if not about or about & set(transition.state.nodes.active):
+            _raise(transition, found, queued=True)
+            return True
+        transition.record(
+            "dropped", exception=found.exception, of=transition.state.ordinal, evidence=found.evidence
+        )
+    return False
 
 
 def start_attempt(transition: Transition, number: int) -> None:

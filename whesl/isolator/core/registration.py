@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whesl.isolator.core import rules
 from whesl.isolator.core.setup import token_prefix
 from whesl.isolator.core.transition import Transition
 from whesl.wire.messages import Register, Welcome
@@ -26,6 +27,7 @@ def registration(transition: Transition) -> Register:
         claim=setup.claim,
         run=token_prefix(setup),
         nodes=setup.nodes,
+        exceptions=rules.names(transition.state),
         attempt=transition.state.attempt,
         state=transition.state.task_state,
         configuration_version=transition.state.coordinator_version,

@@ -37,12 +37,13 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 def covers(state: State, name: str) -> bool:
     """Whether the specification has this exception for this task."""
+    return name in names(state)
+
+
+def names(state: State) -> tuple[str, ...]:
+    """Return the exceptions that the specification has for this task."""
     spec = state.setup.spec
-    task = state.setup.task
-    return spec is not None and any(
-        exception.name == name and job_matches(exception.jobs, task.step, task.name)
-        for exception in spec.exceptions
-    )
+    return spec.covering(state.setup.task) if spec is not None else ()
 
 
 def of_lost_nodes(state: State) -> str:
