@@ -1,15 +1,20 @@
-"""A real headless Chromium for tests of pages."""
+"""A real headless Chromium for tests of pages, and what is asked on every page."""
 
 from __future__ import annotations
 
 import base64
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from selenium import webdriver
+
+from tests.conftest import in_ci
+from whesl.testing.slurminstall import SlurmBedError, install
 
 _FLAGS = (
     "--headless=new",
@@ -22,6 +27,39 @@ _FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
 )
+
+# Text whose contrast with what is behind it is below what WCAG 2.1 asks for (level AA, 4.5).
+FAINT = """
+const number = text => text.match(/[\\d.]+/g).map(Number);
+const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+  .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const behind = element => {
+  for (let e = element; e; e = e.parentElement) {
+    const colour = number(getComputedStyle(e).backgroundColor);
+    if (colour.length === 3 || colour[3] === 1) return colour;
+  }
+  return [255, 255, 255];
+};
+const faint = [];
+for (const element of document.querySelectorAll('body *')) {
+  const own = [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  if (!own || element.tagName === 'title') continue;
+  const style = getComputedStyle(element);
+  const front = number(element instanceof SVGElement ? style.fill : style.color);
+  const [a, b] = [light(front), light(behind(element))].sort((x, y) => y - x);
+  const ratio = (a + 0.05) / (b + 0.05);
+  if (ratio < 4.5) faint.push(`${element.tagName} ${element.className} ${ratio.toFixed(2)}`);
+}
+return [...new Set(faint)];
+"""
+TOO_WIDE = """
+const width = document.documentElement.clientWidth;
+if (document.documentElement.scrollWidth > width) return ['the page'];
+return [...document.querySelectorAll('body *')]
+  .filter(e => !e.closest('.wide') && !e.closest('svg') && e.getBoundingClientRect().right > width + 1)
+  .map(e => e.tagName + ' ' + e.className);
+"""
 
 
 class Browser:
@@ -70,3 +108,16 @@ def chromium(profile: Path) -> Iterator[Browser]:
         yield Browser(driver)
     finally:
         driver.quit()
+
+
+@pytest.fixture(scope="module", name="browser")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    try:
+        install(("browser",))
+    except SlurmBedError as error:
+        # A distribution may have no package of it; where CI could install one it has to run.
+        if in_ci() and os.geteuid() == 0:
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    with chromium(tmp_path_factory.mktemp("profile")) as found:
+        yield found

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from importlib import resources
 from xml.etree.ElementTree import Element, tostring
 
+from whesl import __version__
 from whesl.model.printable import visible
 
 Child = str | Element | None
@@ -36,6 +40,26 @@ def _attribute(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
-def document(html: Element) -> str:
-    """Return a page's text."""
+def page(title: str, *body: Child, style: str = "") -> str:
+    """Return a page's text: one file that needs nothing else, and forbids all but its one style sheet.
+
+    Args:
+        title: in the browser's tab.
+        body: the page.
+        style: rules that are put behind those of all pages.
+    """
+    sheet = resources.files("whesl.report").joinpath("page.css").read_text(encoding="utf-8") + style
+    digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="generator", content=f"WHESL {__version__}"),
+        el("title", title),
+        el("style", sheet),
+    )
+    html = el("html", head, el("body", *body), lang="en")
     return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n"

@@ -6,19 +6,16 @@ digest. All that comes from logs is put in as text, never as markup; see ``whesl
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import time
 from collections.abc import Iterable, Sequence
-from importlib import resources
 from xml.etree.ElementTree import Element
 
 from whesl import __version__
 from whesl.model.evidence import LastLines
 from whesl.model.states import TaskState
-from whesl.report import render
+from whesl.report import markup, render
 from whesl.report.exceptions import ExceptionRow
-from whesl.report.markup import Child, document, el
+from whesl.report.markup import Child, el
 from whesl.report.records import Report, TaskRow
 from whesl.report.render import seconds, stamp
 from whesl.report.timeline import FOLD, timeline
@@ -44,21 +41,7 @@ def html(report: Report) -> str:
     Args:
         report: as summed up; its texts may hold anything.
     """
-    style = resources.files("whesl.report").joinpath("page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    head = el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=policy),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="color-scheme", content="light dark"),
-        el("meta", name="generator", content=f"WHESL {__version__}"),
-        el("title", f"{report.workflow}: report"),
-        el("style", style),
-    )
-    body = el("body", el("main", *_parts(report)), _footer(report))
-    return document(el("html", head, body, lang="en"))
+    return markup.page(f"{report.workflow}: report", el("main", *_parts(report)), _footer(report))
 
 
 def _parts(report: Report) -> Iterable[Child]:

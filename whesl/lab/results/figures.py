@@ -1,0 +1,173 @@
+"""Figures as SVG and PNG, in colours that can be told apart on light and on dark ground.
+
+An SVG has its text and axes in the colour of the text around it, so that one file serves both; a PNG has a
+ground of its own. Nothing in a file depends on the day, so the same numbers give the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from whesl.lab.results.files import write_bytes, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from whesl.lab.results.records import Figure, Series
+
+# Each has a contrast of 3 and more to white and to the dark page's #181f28 (WCAG 2.1, graphical objects).
+COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")
+_MARKERS = "osD^vPX*"
+_INK = "#010203"  # stands for the text's colour until the file is written
+_SVG = "http://www.w3.org/2000/svg"
+_STANDALONE = "svg{color:#17202b}@media (prefers-color-scheme:dark){svg{color:#e7ecf3}}"
+_INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "grid.color", "xtick.color", "ytick.color")
+_SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "whesl",
+    "font.family": "sans-serif",
+    "font.size": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.facecolor": "none",
+    "legend.frameon": False,
+    "text.parse_math": False,
+}
+
+
+def write_figure(out: Path, figure: Figure) -> tuple[Path, Path]:
+    """Write DIR/NAME.svg and DIR/NAME.png.
+
+    Raises:
+        WheslError: they cannot be written.
+    """
+    vector, raster = out / f"{figure.name}.svg", out / f"{figure.name}.png"
+    root = inline(figure)
+    style = ElementTree.Element(f"{{{_SVG}}}style")
+    style.text = _STANDALONE
+    root.insert(0, style)
+    write_text(vector, ElementTree.tostring(root, encoding="unicode") + "\n")
+    write_bytes(raster, _drawn(figure, "png", "#17202b"))
+    return vector, raster
+
+
+def inline(figure: Figure) -> ElementTree.Element:
+    """Return a figure as an element ``svg`` for a page: no style of its own, no script, no link."""
+    ElementTree.register_namespace("", _SVG)
+    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+    root = ElementTree.fromstring(_drawn(figure, "svg", _INK))  # noqa: S314  # drawn here, not received
+    for parent in list(root.iter()):
+        for child in [*parent.findall(f"{{{_SVG}}}metadata"), *parent.findall(f"{{{_SVG}}}style")]:
+            parent.remove(child)
+    for element in root.iter():
+        for key, value in _presentation(element.attrib.pop("style", "")):
+            element.set(key, value)
+        for key in ("fill", "stroke"):
+            if element.get(key) == _INK:
+                element.set(key, "currentColor")
+        # Identifiers are of one document; in a page there are several figures.
+        if "id" in element.attrib:
+            element.set("id", f"{figure.name}-{element.attrib['id']}")
+        for key, value in element.attrib.items():
+            if "#" in value and (key.endswith("href") or value.startswith("url(#")):
+                element.set(key, value.replace("#", f"#{figure.name}-", 1))
+    for key in ("width", "height"):
+        root.attrib.pop(key, None)
+    root.set("role", "img")
+    root.set("aria-label", figure.title)
+    root.set("stroke-linejoin", "round")
+    return root
+
+
+def _presentation(style: str) -> list[tuple[str, str]]:
+    """Return a style as attributes: a page's policy forbids styles inside elements."""
+    found = []
+    for part in filter(None, (part.strip() for part in style.split(";"))):
+        key, _, value = part.partition(":")
+        key, value = key.strip(), value.strip()
+        if key == "font":
+            size = re.search(r"([\d.]+)px", value)
+            found += [("font-size", size.group(1) if size else "11"), ("font-family", "inherit")]
+            if "bold" in value:
+                found.append(("font-weight", "bold"))
+        else:
+            found.append((key, value))
+    return found
+
+
+def _drawn(figure: Figure, form: str, ink: str) -> bytes:
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    settings: Any = {**_SETTINGS, **dict.fromkeys(_INKED, ink), "grid.alpha": 0.15}
+    with mpl.rc_context(settings):
+        canvas = Canvas(figsize=(5.8, 3.5), layout="constrained")
+        FigureCanvasAgg(canvas)
+        axes: Any = canvas.add_subplot()
+        axes.grid(visible=True, axis="y" if figure.kind == "bars" else "both", linewidth=0.7)
+        if figure.kind == "bars":
+            _bars(axes, figure.series)
+        else:
+            for number, series in enumerate(figure.series):
+                _line(axes, figure.kind, series, number)
+        for place, label in figure.marks:
+            axes.axvline(place, color=ink, linewidth=1, linestyle=":")
+            axes.annotate(
+                label, (place, 1), xycoords=("data", "axes fraction"), rotation=90, va="top", fontsize=9
+            )
+        if "x" in figure.log:
+            axes.set_xscale("log")
+        if "y" in figure.log:
+            axes.set_yscale("log")
+        axes.set_xlabel(figure.x)
+        axes.set_ylabel(figure.y)
+        if len(figure.series) > 1 or (figure.series and figure.series[0].label):
+            columns = min(len(figure.series), 4)
+            canvas.legend(loc="outside upper left", ncols=columns, fontsize=10)
+        file = io.BytesIO()
+        if form == "svg":
+            canvas.savefig(file, format=form, facecolor="none", metadata={"Date": None})
+        else:
+            canvas.savefig(file, format=form, facecolor="#ffffff", dpi=160, metadata={"Software": None})
+    return file.getvalue()
+
+
+def _line(axes: Any, kind: str, series: Series, number: int) -> None:
+    colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
+    dash = "--" if series.dashed else "-"
+    if kind == "steps":
+        axes.step(series.x, series.y, where="post", color=colour, linestyle=dash, label=series.label)
+    else:
+        style = "" if kind == "points" else dash
+        few = marker if kind == "points" or len(series.x) <= 40 else ""
+        axes.plot(series.x, series.y, few, linestyle=style, color=colour, markersize=5, label=series.label)
+    if series.low:
+        axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.18, linewidth=0)
+
+
+def _bars(axes: Any, all_series: Sequence[Series]) -> None:
+    groups = list(dict.fromkeys(str(name) for series in all_series for name in series.x))
+    width = 0.8 / max(1, len(all_series))
+    for number, series in enumerate(all_series):
+        places = [groups.index(str(name)) + width * (number + 0.5) - 0.4 for name in series.x]
+        colour = COLOURS[number % len(COLOURS)]
+        hatch = "//" if series.dashed else None
+        axes.bar(places, series.y, width * 0.92, color=colour, label=series.label, hatch=hatch)
+        if series.low:
+            below = [max(0.0, y - low) for y, low in zip(series.y, series.low, strict=True)]
+            above = [max(0.0, high - y) for y, high in zip(series.y, series.high, strict=True)]
+            ink = axes.xaxis.label.get_color()
+            axes.errorbar(
+                places, series.y, yerr=[below, above], fmt="none", ecolor=ink, elinewidth=1, capsize=3
+            )
+    axes.set_xticks(range(len(groups)), groups)
+    if sum(map(len, groups)) > 70:
+        axes.tick_params(axis="x", rotation=30)
+        for label in axes.get_xticklabels():
+            label.set_ha("right")

@@ -1,0 +1,132 @@
+"""Results as one HTML file that needs nothing else: no network, no script, no font of its own."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Literal
+
+from whesl import __version__
+from whesl.lab.results.files import write_text
+from whesl.lab.results.records import Figure, Table
+from whesl.lab.results.tables import shown
+from whesl.report import markup
+from whesl.report.markup import el
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+    from xml.etree.ElementTree import Element
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A list of short texts."""
+
+    lines: Sequence[str]
+
+
+Part = str | Lines | Table | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page: paragraphs, lists, tables and figures below a heading."""
+
+    title: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page says.
+
+    Attributes:
+        kind: above the title, in small letters: "WHESL lab: replay".
+        title: the heading.
+        verdict: the finding in one or two sentences.
+        tone: its colour.
+        facts: short texts below it.
+        tiles: (name, figure, more) each.
+        sections: the rest.
+    """
+
+    kind: str
+    title: str
+    verdict: str
+    tone: Literal["good", "warn", "bad", "calm"]
+    facts: Sequence[str]
+    tiles: Sequence[tuple[str, str, str]]
+    sections: Sequence[Section]
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Write a page.
+
+    Raises:
+        WheslError: it cannot be written.
+    """
+    write_text(path, html(page))
+
+
+def html(page: Page) -> str:
+    """Return a page's text; its texts may hold anything."""
+    header = el(
+        "header",
+        el("p", page.kind, class_="kicker"),
+        el("h1", page.title),
+        el("p", page.verdict, class_=f"verdict {page.tone}"),
+        el("p", " · ".join(page.facts), class_="facts") if page.facts else None,
+    )
+    cells = (el("div", el("dt", n), el("dd", el("strong", v), el("span", m))) for n, v, m in page.tiles)
+    tiles = el("dl", *cells, class_="tiles") if page.tiles else None
+    main = el("main", header, tiles, *map(_section, page.sections))
+    made = f"Made by WHESL {__version__} at {time.strftime('%Y-%m-%d %H:%M:%S')}."
+    style = resources.files("whesl.lab.results").joinpath("page.css").read_text(encoding="utf-8")
+    return markup.page(page.title, main, el("footer", el("p", made)), style=style)
+
+
+def _section(section: Section) -> Element:
+    return el("section", el("h2", section.title), *(child for part in section.parts for child in _part(part)))
+
+
+def _part(part: Part) -> Iterable[Element]:
+    if isinstance(part, str):
+        yield el("p", part)
+    elif isinstance(part, Lines):
+        yield el("ul", *(el("li", line) for line in part.lines), class_="plain")
+    elif isinstance(part, Table):
+        yield from _table(part)
+    else:
+        from whesl.lab.results.figures import inline
+
+        drawn = inline(part)
+        for element in drawn.iter():
+            # HTML knows these elements by their names alone.
+            element.tag = element.tag.rpartition("}")[2]
+            for key in [key for key in element.attrib if key.startswith("{")]:
+                element.set(key.rpartition("}")[2], element.attrib.pop(key))
+        yield el("figure", el("figcaption", part.title), drawn)
+
+
+def _table(table: Table) -> Iterable[Element]:
+    """Yield a table that scrolls by itself where it is wider than the page; numbers stand to the right."""
+    numbers = [
+        all(
+            isinstance(row[i], (int, float, type(None))) and not isinstance(row[i], bool)
+            for row in table.rows
+        )
+        and any(row[i] is not None for row in table.rows)
+        for i in range(len(table.columns))
+    ]
+    marked = [{"class_": "number"} if number else {} for number in numbers]
+    head = el("tr", *(el("th", c, scope="col", **m) for c, m in zip(table.columns, marked, strict=True)))
+    rows = (
+        el("tr", *(el("td", shown(cell), **m) for cell, m in zip(row, marked, strict=True)))
+        for row in table.rows
+    )
+    if table.title:
+        yield el("h3", table.title)
+    body = el("table", el("thead", head), el("tbody", *rows))
+    yield el("div", body, class_="wide", role="region", aria_label=table.title or table.name, tabindex="0")
