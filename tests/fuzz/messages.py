@@ -155,6 +155,7 @@ _WORDS = (
     'w/a {"type":"heartbeat","task":"w/a","state":"running","attempt":1}\n',
     'w/a {"type":"finished","task":"w/a","state":"completed","exit_code":0,"attempts":1}\n',
     'cli {"type":"command","id":"1","action":"add-node","target":"n1","arguments":{"hours":"1"}}\n',
+    'cli {"type":"raise","id":"r1","exception":"DISK","task":"w/a","node":"","job":"","evidence":"x"}\n',
     '"attempt":',
     '"ordinal":1,',
     '"nan"',
@@ -169,6 +170,7 @@ HARNESSES = (
         (
             'c {"type":"welcome","task":"wf/app","admitted":true}\n',
             'started {"type":"control","task":"wf/app","id":"1","action":"pause"}\n',
+            'started {"type":"raise","task":"wf/app","id":"1","exception":"CRASH","node":"n1"}\n',
             'c {"type":"reconfigure","task":"wf/app","configuration":{"version":2},"signal":10}\n',
             'c {"type":"recovery-grant","task":"wf/app","ordinal":1}\n',
             'c {"type":"escalation-decision","task":"wf/app","ordinal":1,"action":"fail"}\n',

@@ -465,7 +465,7 @@ def _control_done(state: State, data: Data, _time: float) -> State:
 
 def _command(state: State, data: Data, _time: float) -> State:
     commands = dict(list(state.commands.items())[-KEPT_COMMANDS:])
-    answer = Answer(data["error"], data.get("body", {}))
+    answer = Answer(data["error"], data.get("body", ""))
     return msgspec.structs.replace(state, commands={**commands, data["id"]: answer})
 
 

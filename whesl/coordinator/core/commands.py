@@ -86,10 +86,10 @@ def _answered(
         except RefusalError as refused:
             error = str(refused)
             body = {"candidates": refused.candidates, "hint": refused.hint}
-        transition.record("command", id=command, action=action, target=target, error=error, body=body)
+        text = msgspec.json.encode(body).decode()
+        transition.record("command", id=command, action=action, target=target, error=error, body=text)
         answer = transition.state.commands[command]
-    reply = Reply(ok=not answer.error, error=answer.error, body=msgspec.json.encode(answer.body))
-    transition.send(peer, reply)
+    transition.send(peer, Reply(ok=not answer.error, error=answer.error, body=answer.body.encode()))
 
 
 def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:

@@ -6,8 +6,6 @@ applies it, a restarted coordinator applies the same records in the same order. 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from whesl.coordinator.core.persistent_map import Map
@@ -207,10 +205,10 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a command was answered. ``error``: '' for done; ``body``: as in ``Reply``, as a value."""
+    """What a command was answered. ``error``: '' for done; ``body``: as in ``Reply``."""
 
     error: str = ""
-    body: dict[str, Any] = {}
+    body: str = ""
 
 
 class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
