@@ -1,0 +1,145 @@
+"""One simulated run of workflows, and what it measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.lab.workflow.loop import run
+from whesl.lab.workflow.state import ASKED, ATTEMPTS, NODES_ASKED, NODES_RIGHT, RESCHEDULED, RIGHT
+from whesl.lab.workflow.workload import failures as by_node
+from whesl.model.errors import WheslError
+from whesl.placement.ranked import Ranked
+from whesl.predict.accuracy import none
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.lab.workflow.workload import Workload
+    from whesl.placement.ranked import TaskPolicy
+    from whesl.predict.history import History
+    from whesl.predict.port import Predictor
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attempts:
+    """Attempts of tasks in the order of their ends; arrays of shape (attempts,).
+
+    Attributes:
+        task: which task.
+        node: where.
+        start: when it was dispatched, in seconds; its transfers begin then.
+        end: when it ended or was killed, in seconds.
+        completed: whether it was not killed.
+    """
+
+    task: NDArray[np.int64]
+    node: NDArray[np.int64]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    completed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outcome:
+    """What a run measured.
+
+    Attributes:
+        policy: its name.
+        predictor: its name.
+        makespan: from each workflow's arrival to its last end, in seconds, shape (workflows,).
+        loss: seconds of killed attempts, transfers included.
+        reschedulings: how many attempts were killed.
+        aaa: the share of right answers, each free node asked about once in each pass with a ready task; nan where
+            nothing was asked.
+        asked: how many answers that share is of.
+        aaa_asked: the share of right answers to the questions that the policy asked itself.
+        questions: how many those were.
+        submit: when each task came into the pool for the last time, in seconds, shape (tasks,).
+        start: when it was dispatched last, in seconds.
+        end: when it ended, in seconds.
+        node: where.
+        killed: how many of its attempts were killed.
+        lost: seconds of those.
+        attempts: all attempts.
+    """
+
+    policy: str
+    predictor: str
+    makespan: NDArray[np.float64]
+    loss: float
+    reschedulings: int
+    aaa: float
+    asked: int
+    aaa_asked: float
+    questions: int
+    submit: NDArray[np.float64]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    node: NDArray[np.int64]
+    killed: NDArray[np.int64]
+    lost: NDArray[np.float64]
+    attempts: Attempts
+
+
+def simulate(
+    workload: Workload,
+    policy: TaskPolicy,
+    history: History | None = None,
+    predictor: Predictor | None = None,
+    *,
+    plain: bool = False,
+) -> Outcome:
+    """Run workflows to their end.
+
+    Args:
+        workload: the tasks on their machine.
+        policy: who starts where.
+        history: the failures that happen; None for none.
+        predictor: what a policy that asks is told; None for one that expects no failure.
+        plain: the loop in plain Python for a compiled policy too.
+
+    Raises:
+        WheslError: failures of another machine, a policy that asks without a predictor, or tasks that never end.
+    """
+    nodes = workload.cost.shape[1]
+    aware = not isinstance(policy, Ranked) or policy.aware
+    if predictor is None and isinstance(policy, Ranked) and policy.aware:
+        raise WheslError(
+            f"{policy.name} asks a predictor, and there is none", hint="name one: --predictor exact, aoa:0.7, none"
+        )
+    asked = predictor if predictor is not None and aware else none(nodes)
+    compiled = asked.compiled()
+    if len(compiled.event_offsets) != nodes + 1:
+        raise WheslError(f"the predictor knows {len(compiled.event_offsets) - 1} nodes, and the machine has {nodes}")
+    state = run(workload, by_node(history, nodes), policy, compiled, plain)
+    count = state.count
+    over = int(count[ATTEMPTS])
+    finish = np.full(len(workload.arrival), -np.inf)
+    np.maximum.at(finish, workload.workflow, state.finish)
+    return Outcome(
+        policy.name,
+        asked.name,
+        finish - workload.arrival,
+        float(state.lost.sum()),
+        int(count[RESCHEDULED]),
+        float(count[NODES_RIGHT] / count[NODES_ASKED]) if count[NODES_ASKED] else np.nan,
+        int(count[NODES_ASKED]),
+        float(count[RIGHT] / count[ASKED]) if count[ASKED] else np.nan,
+        int(count[ASKED]),
+        state.since,
+        state.start,
+        state.finish,
+        state.node,
+        state.killed,
+        state.lost,
+        Attempts(
+            state.attempt[:over, 0],
+            state.attempt[:over, 1],
+            state.span[:over, 0],
+            state.span[:over, 1],
+            state.completed[:over],
+        ),
+    )
