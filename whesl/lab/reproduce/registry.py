@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # name: the module that registers it with ``@experiment``.
 EXPERIMENTS: dict[str, str] = {
     # FLAW
+    "flaw-example": "whesl.lab.workflow.reproduce",
     # FFP
     # BlueGene/L
     # Complete data sets

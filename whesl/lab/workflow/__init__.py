@@ -1,1 +1,1 @@
-"""Workflows (DAGs) on nodes that fail: RANK_HYBD, FLAW and FIFO (document "Failure-aware workflow scheduling")."""
+"""Workflows (DAGs) on nodes that fail: RANK_HYBD, FLAW and FIFO."""

@@ -56,7 +56,9 @@ def grouped(
     return offsets, [column[order] for column in columns]
 
 
-def topological(tasks: Sequence[str], parent: NDArray[np.int64], child: NDArray[np.int64]) -> NDArray[np.int64]:
+def topological(
+    tasks: Sequence[str], parent: NDArray[np.int64], child: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the tasks in an order in which each comes after its parents.
 
     Args:
@@ -85,7 +87,9 @@ def _cycle(
     tasks: Sequence[str], parent: NDArray[np.int64], child: NDArray[np.int64], left: NDArray[np.bool_]
 ) -> list[str]:
     """Return the names along one cycle; each of the tasks left has a parent among them."""
-    above = {int(below): int(one) for one, below in zip(parent, child, strict=True) if left[one] and left[below]}
+    above = {
+        int(below): int(one) for one, below in zip(parent, child, strict=True) if left[one] and left[below]
+    }
     seen: dict[int, None] = {}
     task = next(iter(above))
     while task not in seen:
@@ -114,7 +118,9 @@ def graph(
     """
     for task, seconds in zip(tasks, runtime, strict=True):
         if not 0 <= seconds < np.inf:
-            raise WheslError(f"task {task}: its run time is {seconds} s; a number of seconds from 0 is needed")
+            raise WheslError(
+                f"task {task}: its run time is {seconds} s; a number of seconds from 0 is needed"
+            )
     parent = np.array([edge[0] for edge in edges], dtype=np.int64)
     child = np.array([edge[1] for edge in edges], dtype=np.int64)
     topological(tasks, parent, child)

@@ -73,22 +73,20 @@ def _count(
     for node in range(len(answers)):
         if answers[node] >= 0:
             right = (answers[node] == 1) == _fails(failures, node, now, duration[node])
-            state.count[ASKED] += 1
-            state.count[RIGHT] += right
+            state.counts[ASKED] += 1
+            state.counts[RIGHT] += right
             if not seen[node]:
                 seen[node] = True
-                state.count[NODES_ASKED] += 1
-                state.count[NODES_RIGHT] += right
+                state.counts[NODES_ASKED] += 1
+                state.counts[NODES_RIGHT] += right
 
 
 @jit
-def _pass(
-    workload: Workload, failures: Failures, state: State, compiled: Compiled, hybrid: bool
-) -> int:
+def _pass(workload: Workload, failures: Failures, state: State, compiled: Compiled, hybrid: bool) -> int:
     """Seek nodes for the ready tasks in their order; return how many were started.
 
-    For the accuracy that the scheduler sees (AAA), each free node counts once in a pass with a ready task: with the
-    first task that it was asked about, or, where it was not, with the first ready one.
+    For the accuracy that the scheduler sees (AAA), each free node counts once in a pass with a ready task:
+    with the first task that it was asked about, or, where it was not, with the first ready one.
     """
     nodes = len(state.task)
     free = np.zeros(nodes, dtype=np.bool_)
@@ -103,8 +101,8 @@ def _pass(
     started = 0
     found = False
     backwards = hybrid and _several(state)
-    position = state.count[POOLED] - 1 if backwards else 0
-    while left > 0 and 0 <= position < state.count[POOLED]:
+    position = state.counts[POOLED] - 1 if backwards else 0
+    while left > 0 and 0 <= position < state.counts[POOLED]:
         node = -1
         if durations(workload, state, state.pool[position], free, duration):
             if not found:
@@ -128,8 +126,8 @@ def _pass(
                 single[node] = foremost[node]
                 said = earliest_safe(single, compiled, state.clock[0], answers) < 0
                 right = said == _fails(failures, node, state.clock[0], foremost[node])
-                state.count[NODES_ASKED] += 1
-                state.count[NODES_RIGHT] += right
+                state.counts[NODES_ASKED] += 1
+                state.counts[NODES_RIGHT] += right
     return started
 
 
@@ -138,7 +136,7 @@ def _wake(state: State, compiled: Compiled) -> float:
     """Return when an answer about a free node may change although nothing happens, in seconds."""
     now = state.clock[0]
     time = np.inf
-    if state.count[POOLED] == 0:
+    if state.counts[POOLED] == 0:
         return time
     for node in range(len(state.task)):
         if state.task[node] < 0 and not state.down[node]:
@@ -147,7 +145,7 @@ def _wake(state: State, compiled: Compiled) -> float:
             index = first + np.searchsorted(compiled.events[first:last], now, side="left")
             if index < last:
                 time = min(time, np.nextafter(compiled.events[index], np.inf))
-            if len(compiled.ages) > 1:
+            if len(compiled.ages) > 0 or len(compiled.period) > 0:
                 time = min(time, now + AGAIN)
     return time
 
@@ -167,8 +165,8 @@ def _run(
     ``last`` is when something was started last; it is returned with the reason.
     """
     tasks = len(state.status)
-    while state.count[ENDED] < tasks:
-        if state.count[ATTEMPTS] + 2 * len(state.task) > len(state.completed):
+    while state.counts[ENDED] < tasks:
+        if state.counts[ATTEMPTS] + 2 * len(state.task) > len(state.completed):
             return _FULL, last
         event = upcoming(workload, failures, state)
         wake = _wake(state, compiled)
@@ -190,7 +188,7 @@ def ready(workload: Workload, state: State) -> Ready:
         workload: the tasks.
         state: of the machine.
     """
-    task = state.pool[: state.count[POOLED]].copy()
+    task = state.pool[: state.counts[POOLED]].copy()
     free = (state.task < 0) & ~state.down
     duration = np.empty((len(task), len(free)))
     for row, one in enumerate(task):
@@ -218,13 +216,15 @@ def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compi
         if not np.isfinite(duration):
             raise WheslError(f"{policy.name}: task {task} cannot start on node {node} at {state.clock[0]} s")
         taken.add(node)
-        position = int(np.flatnonzero(state.pool[: state.count[POOLED]] == task)[0])
+        position = int(np.flatnonzero(state.pool[: state.counts[POOLED]] == task)[0])
         dispatch(workload, state, position, node, duration)
         del rows[task]
     return len(chosen.task)
 
 
-def run(workload: Workload, failures: Failures, policy: TaskPolicy, compiled: Compiled, plain: bool = False) -> State:
+def run(
+    workload: Workload, failures: Failures, policy: TaskPolicy, compiled: Compiled, plain: bool = False
+) -> State:
     """Run all tasks to their end.
 
     Args:
@@ -252,8 +252,8 @@ def run(workload: Workload, failures: Failures, policy: TaskPolicy, compiled: Co
                 state = grown(state)
         return state
     in_order = isinstance(policy, Ranked) and policy.arrival
-    while state.count[ENDED] < len(state.status):
-        if state.count[ATTEMPTS] + 2 * len(state.task) > len(state.completed):
+    while state.counts[ENDED] < len(state.status):
+        if state.counts[ATTEMPTS] + 2 * len(state.task) > len(state.completed):
             state = grown(state)
         event = upcoming(workload, failures, state)
         wake = _wake(state, compiled)
@@ -267,10 +267,9 @@ def run(workload: Workload, failures: Failures, policy: TaskPolicy, compiled: Co
 
 
 def _stuck(state: State, policy: TaskPolicy) -> WheslError:
-    waiting = int(state.count[POOLED])
-    first = f", task {int(state.pool[0])} the first" if waiting else ""
+    waiting = int(state.counts[POOLED])
+    left = len(state.status) - int(state.counts[ENDED])
     return WheslError(
-        f"{policy.name}: {len(state.status) - int(state.count[ENDED])} tasks never end: {waiting} are ready{first}, and no"
-        " node is safe or comes back for them",
+        f"{policy.name}: {left} tasks never end: {waiting} are ready, and no node is safe or comes back",
         hint="take a predictor with another threshold, shorter tasks, or nodes that come back",
     )

@@ -52,8 +52,8 @@ class Outcome:
         makespan: from each workflow's arrival to its last end, in seconds, shape (workflows,).
         loss: seconds of killed attempts, transfers included.
         reschedulings: how many attempts were killed.
-        aaa: the share of right answers, each free node asked about once in each pass with a ready task; nan where
-            nothing was asked.
+        aaa: the share of right answers, each free node asked about once in each pass with a ready task; nan
+            where nothing was asked.
         asked: how many answers that share is of.
         aaa_asked: the share of right answers to the questions that the policy asked itself.
         questions: how many those were.
@@ -102,21 +102,25 @@ def simulate(
         plain: the loop in plain Python for a compiled policy too.
 
     Raises:
-        WheslError: failures of another machine, a policy that asks without a predictor, or tasks that never end.
+        WheslError: failures of another machine, a policy that asks without a predictor, or tasks that
+            never end.
     """
     nodes = workload.cost.shape[1]
     aware = not isinstance(policy, Ranked) or policy.aware
     if predictor is None and isinstance(policy, Ranked) and policy.aware:
         raise WheslError(
-            f"{policy.name} asks a predictor, and there is none", hint="name one: --predictor exact, aoa:0.7, none"
+            f"{policy.name} asks a predictor, and there is none",
+            hint="name one: --predictor exact, aoa:0.7, none",
         )
     asked = predictor if predictor is not None and aware else none(nodes)
     compiled = asked.compiled()
     if len(compiled.event_offsets) != nodes + 1:
-        raise WheslError(f"the predictor knows {len(compiled.event_offsets) - 1} nodes, and the machine has {nodes}")
+        raise WheslError(
+            f"the predictor knows {len(compiled.event_offsets) - 1} nodes, and the machine has {nodes}"
+        )
     state = run(workload, by_node(history, nodes), policy, compiled, plain)
-    count = state.count
-    over = int(count[ATTEMPTS])
+    counts = state.counts
+    over = int(counts[ATTEMPTS])
     finish = np.full(len(workload.arrival), -np.inf)
     np.maximum.at(finish, workload.workflow, state.finish)
     return Outcome(
@@ -124,11 +128,11 @@ def simulate(
         asked.name,
         finish - workload.arrival,
         float(state.lost.sum()),
-        int(count[RESCHEDULED]),
-        float(count[NODES_RIGHT] / count[NODES_ASKED]) if count[NODES_ASKED] else np.nan,
-        int(count[NODES_ASKED]),
-        float(count[RIGHT] / count[ASKED]) if count[ASKED] else np.nan,
-        int(count[ASKED]),
+        int(counts[RESCHEDULED]),
+        float(counts[NODES_RIGHT] / counts[NODES_ASKED]) if counts[NODES_ASKED] else np.nan,
+        int(counts[NODES_ASKED]),
+        float(counts[RIGHT] / counts[ASKED]) if counts[ASKED] else np.nan,
+        int(counts[ASKED]),
         state.since,
         state.start,
         state.finish,

@@ -1,8 +1,9 @@
 """The state of a simulated machine with workflows, and its transitions, as functions of arrays.
 
-The model: transfers begin when a task is dispatched, run in parallel, and count as its execution. What a task
-has written lies on its node: out of reach while that is down, and back afterwards. A node that fails kills the
-task that runs on it, and those elsewhere that still read from it; they go back into the pool and start over.
+The model: transfers begin when a task is dispatched, run in parallel, and count as its execution. What a
+task has written lies on its node: out of reach while that is down, and back afterwards. A node that fails
+kills the task that runs on it, and those elsewhere that still read from it; they go back into the pool and
+start over.
 At one instant: ends, nodes that come back, failures, arrivals; then the policy decides.
 """
 
@@ -37,15 +38,15 @@ class State(NamedTuple):
         finish: when it ends, or has ended, in seconds.
         lost: seconds of attempts that were killed.
         killed: how many attempts of it were killed.
-        pool: ready tasks in the policy's order, the first ``count[POOLED]`` of it.
+        pool: ready tasks in the policy's order, the first ``counts[POOLED]`` of it.
         waiting: ready tasks of each workflow, shape (workflows,).
         arrived: whether each workflow has arrived.
         task: what each node runs, or -1, shape (nodes,).
         down: whether it is down.
         back: when it is up again, in seconds.
         upcoming: the index of its next failure.
-        count: how many tasks are in the pool, ended, killed attempts, attempts, questions to the predictor, right
-            answers, nodes asked about once in each pass, right answers of those; shape (8,).
+        counts: how many tasks are in the pool, ended, killed attempts, attempts, questions to the predictor,
+            right answers, nodes asked about once in each pass, right answers of those; shape (8,).
         attempt: task and node of each attempt that is over, shape (room, 2).
         span: dispatch and end of each, in seconds, shape (room, 2).
         completed: whether it was not killed, shape (room,).
@@ -67,7 +68,7 @@ class State(NamedTuple):
     down: NDArray[np.bool_]
     back: NDArray[np.float64]
     upcoming: NDArray[np.int64]
-    count: NDArray[np.int64]
+    counts: NDArray[np.int64]
     attempt: NDArray[np.int64]
     span: NDArray[np.float64]
     completed: NDArray[np.bool_]
@@ -121,16 +122,13 @@ def enter(workload: Workload, state: State, task: int, arrival: bool) -> None:
     now = state.clock[0]
     state.status[task] = READY
     state.since[task] = now
-    pooled = state.count[POOLED]
+    pooled = state.counts[POOLED]
     low = 0
     high = pooled
     while low < high:
         middle = (low + high) // 2
         other = state.pool[middle]
-        if arrival:
-            key = state.since[other] - now
-        else:
-            key = workload.rank[task] - workload.rank[other]
+        key = state.since[other] - now if arrival else workload.rank[task] - workload.rank[other]
         if key < 0 or (key == 0 and other < task):
             low = middle + 1
         else:
@@ -138,7 +136,7 @@ def enter(workload: Workload, state: State, task: int, arrival: bool) -> None:
     for position in range(pooled, low, -1):
         state.pool[position] = state.pool[position - 1]
     state.pool[low] = task
-    state.count[POOLED] = pooled + 1
+    state.counts[POOLED] = pooled + 1
     state.waiting[workload.workflow[task]] += 1
 
 
@@ -146,23 +144,23 @@ def enter(workload: Workload, state: State, task: int, arrival: bool) -> None:
 def leave(workload: Workload, state: State, position: int) -> None:
     """Take the task at a position out of the pool."""
     state.waiting[workload.workflow[state.pool[position]]] -= 1
-    pooled = state.count[POOLED] - 1
+    pooled = state.counts[POOLED] - 1
     for other in range(position, pooled):
         state.pool[other] = state.pool[other + 1]
-    state.count[POOLED] = pooled
+    state.counts[POOLED] = pooled
 
 
 @jit
 def _over(state: State, task: int, completed: bool) -> None:
     """Write down an attempt, and free its node."""
-    index = state.count[ATTEMPTS]
+    index = state.counts[ATTEMPTS]
     node = state.node[task]
     state.attempt[index, 0] = task
     state.attempt[index, 1] = node
     state.span[index, 0] = state.start[task]
     state.span[index, 1] = state.clock[0]
     state.completed[index] = completed
-    state.count[ATTEMPTS] = index + 1
+    state.counts[ATTEMPTS] = index + 1
     state.task[node] = -1
 
 
@@ -171,7 +169,7 @@ def _kill(workload: Workload, state: State, task: int, arrival: bool) -> None:
     _over(state, task, False)
     state.lost[task] += state.clock[0] - state.start[task]
     state.killed[task] += 1
-    state.count[RESCHEDULED] += 1
+    state.counts[RESCHEDULED] += 1
     state.node[task] = -1
     state.finish[task] = np.nan
     enter(workload, state, task, arrival)
@@ -210,7 +208,7 @@ def upcoming(workload: Workload, failures: Failures, state: State) -> float:
     for workflow in range(len(state.arrived)):
         if not state.arrived[workflow]:
             time = min(time, workload.arrival[workflow])
-    return max(time, state.clock[0])
+    return float(max(time, state.clock[0]))
 
 
 @jit
@@ -230,7 +228,7 @@ def advance(workload: Workload, failures: Failures, state: State, now: float, ar
         if task >= 0 and state.finish[task] <= now:
             _over(state, task, True)
             state.status[task] = DONE
-            state.count[ENDED] += 1
+            state.counts[ENDED] += 1
             for edge in range(workload.child_offsets[task], workload.child_offsets[task + 1]):
                 child = workload.children[edge]
                 state.missing[child] -= 1
@@ -255,7 +253,9 @@ def advance(workload: Workload, failures: Failures, state: State, now: float, ar
 
 
 @jit
-def durations(workload: Workload, state: State, task: int, free: NDArray[np.bool_], out: NDArray[np.float64]) -> bool:
+def durations(
+    workload: Workload, state: State, task: int, free: NDArray[np.bool_], out: NDArray[np.float64]
+) -> bool:
     """Fill in what a task would take on each free node; return whether all that it reads is in reach.
 
     Args:

@@ -85,10 +85,10 @@ def ranks(
 ) -> NDArray[np.float64]:
     """Return each task's upward rank: the mean length of the longest way from its start to the last end.
 
-    ``rank(t) = mean(cost(t)) + max over children(mean(transfer) + rank(child))``, the mean transfer taken over
-    all pairs of nodes, on the same node none (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002).
+    ``rank(t) = mean(cost(t)) + max over children(mean(transfer) + rank(child))``, the mean transfer taken
+    over all pairs of nodes, on the same node none (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002).
     """
-    rank = cost.mean(axis=1)
+    rank: NDArray[np.float64] = cost.mean(axis=1)
     nodes = cost.shape[1]
     mean = transfer * (1.0 - 1.0 / nodes)
     offsets, [below, over] = grouped(parent, len(tasks), child, mean)
@@ -131,7 +131,9 @@ def workload(
         base += len(one)
     if not base:
         raise WheslError("there is no task in it")
-    cost, owner, rank, parent, child, transfer = (np.concatenate(column) for column in zip(*parts, strict=True))
+    cost, owner, rank, parent, child, transfer = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
     parent_offsets, [parents, over] = grouped(child, base, parent, transfer)
     child_offsets, [children] = grouped(parent, base, child)
     return Workload(
