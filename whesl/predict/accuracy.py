@@ -17,10 +17,9 @@ from whesl.predict.arrays import ArrayPredictor, span
 from whesl.predict.compiled import Compiled, blank, by_node
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from whesl.predict.history import History
-    from whesl.predict.port import Floats
 
 
 class Given(ArrayPredictor):
@@ -177,33 +176,17 @@ def of_accuracy(truth: History, aoa: float, mix: float, seed: int) -> Given:
     finish = np.minimum(truth.end, max(truth.finish, truth.begin))
     length = np.maximum(finish - truth.start, 0.0)
     hit_time = truth.start[chosen] + generator.random(hits) * length[chosen]
-    up_node, up_start, up_length = _up_times(truth, finish)
-    if wrong and not up_length.sum() > 0:
+    up = truth.lifetimes()
+    lengths = up.end - up.begin
+    if wrong and not len(lengths):
         raise UsageError("no node of the trace is ever up: there is no place for a false positive")
-    cumulated = np.cumsum(up_length)
+    cumulated = np.cumsum(lengths)
     at = generator.random(wrong) * (cumulated[-1] if len(cumulated) else 0.0)
     place = np.searchsorted(cumulated, at, side="right")
-    false_time = up_start[place] + (at - (cumulated[place] - up_length[place]))
+    false_time = up.begin[place] + (at - (cumulated[place] - lengths[place]))
     name = f"AOA({aoa:g}, mix {mix:g}, seed {seed})"
-    node = np.concatenate([truth.node[chosen], up_node[place]])
+    node = np.concatenate([truth.node[chosen], up.node[place]])
     return Given(name, truth.nodes, node, np.concatenate([hit_time, false_time]))
-
-
-def _up_times(truth: History, finish: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Return the node, start and length of each time between failures, within the observation."""
-    order, offsets = by_node(truth.nodes, truth.node, truth.start)
-    first = np.arange(truth.nodes)
-    entry, leave = truth.service()
-    node = np.concatenate([first, truth.node[order]])
-    start = np.concatenate([entry, finish[order]])
-    # The time of each entry ends at the node's next failure: entry i of a node is followed by its failure i.
-    follows = np.append(truth.start[order], truth.finish)
-    some = offsets[:-1] < offsets[1:]
-    heads = np.where(some, follows[offsets[:-1]], leave)
-    tails = follows[1:].copy()
-    tails[offsets[1:][some] - 1] = leave[some]
-    length = np.maximum(np.concatenate([heads, tails]) - start, 0.0)
-    return node, start, length
 
 
 def _fraction(what: str, value: float) -> None:

@@ -27,9 +27,10 @@ class Compiled(NamedTuple):
         threshold: ``will_fail`` is a probability at or above it.
         ages: ascending ages in seconds at which cumulative hazards are tabulated, shape (ages,).
         hazard: cumulative hazards at those ages, shape (curves, ages); the last slope goes on beyond them.
-        anchor_offsets: into ``anchors``, ``curve`` and ``scale``.
+        anchor_offsets: into ``anchors``, ``age``, ``curve`` and ``scale``.
         anchors: times from which a hazard counts, ascending within a node: for survival the observation's
             begin and the start and end of each failure, for a learned predictor each time it was asked.
+        age: the age that a node has at an anchor, in seconds.
         curve: the row of ``hazard`` from an anchor on.
         scale: a factor on it.
         cycle_offsets: into ``period`` and ``width``: the periodic failures of each node.
@@ -48,6 +49,7 @@ class Compiled(NamedTuple):
     hazard: Floats
     anchor_offsets: Integers
     anchors: Floats
+    age: Floats
     curve: Integers
     scale: Floats
     cycle_offsets: Integers
@@ -77,6 +79,7 @@ def blank(nodes: int, threshold: float = 0.5) -> Compiled:
         hazard=np.zeros((0, 0)),
         anchor_offsets=offsets,
         anchors=none,
+        age=none,
         curve=whole,
         scale=none,
         cycle_offsets=offsets,
@@ -149,6 +152,7 @@ def probability(compiled: Compiled, node: int, start: float, duration: float, kn
         index = first + np.searchsorted(compiled.anchors[first:last], known, side="right") - 1
         age = start - compiled.anchors[index] if index >= first else 0.0
         index = max(index, first)
+        age += compiled.age[index]
         hazard = compiled.hazard[compiled.curve[index]]
         more = cumulative(compiled.ages, hazard, age + duration) - cumulative(compiled.ages, hazard, age)
         survival = np.exp(-more * compiled.scale[index])
@@ -204,7 +208,7 @@ def probabilities(
         index = rank(compiled.anchor_offsets, compiled.anchors, node, known, inclusive=True) - 1
         there, before = last > first, index < first
         index = np.where(there, np.maximum(index, first), 0)
-        age = np.where(before, 0.0, start - compiled.anchors[index])
+        age = np.where(before, 0.0, start - compiled.anchors[index]) + compiled.age[index]
         row = compiled.curve[index]
         more = _cumulative(compiled, row, age + duration) - _cumulative(compiled, row, age)
         survival = np.where(there, np.exp(-more * compiled.scale[index]), 1.0)

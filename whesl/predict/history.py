@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+
+class Lifetimes(NamedTuple):
+    """Times in which nodes were up, each array of shape (lifetimes,).
+
+    Attributes:
+        node: the node of each.
+        begin: when it came into service or was back from a failure, in seconds.
+        end: when it failed, or the observation ended, in seconds.
+        failed: whether it ended by a failure.
+    """
+
+    node: NDArray[np.int32]
+    begin: NDArray[np.float64]
+    end: NDArray[np.float64]
+    failed: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,6 +94,26 @@ class History:
         entry = self.entry if len(self.entry) else np.full(self.nodes, self.begin)
         leave = self.exit if len(self.exit) else np.full(self.nodes, self.finish)
         return np.minimum(entry, leave), leave
+
+    def lifetimes(self) -> Lifetimes:
+        """Return each time that a node was up, within its service."""
+        first = np.arange(self.nodes, dtype=np.int32)
+        entry, leave = self.service()
+        order = np.lexsort((self.start, self.node))
+        offsets = np.searchsorted(self.node[order], np.arange(self.nodes + 1))
+        some = offsets[:-1] < offsets[1:]
+        # A node's first time begins with its service; the one after a failure ends at the node's next.
+        follows = np.append(self.start[order], np.inf)
+        heads = np.where(some, follows[offsets[:-1]], np.inf)
+        tails = follows[1:].copy()
+        tails[offsets[1:][some] - 1] = np.inf
+        node = np.concatenate([first, self.node[order]])
+        begin = np.concatenate([entry, self.end[order]])
+        end = np.concatenate([heads, tails])
+        failed = end <= leave[node]
+        end = np.where(failed, end, leave[node])
+        real = end > begin
+        return Lifetimes(node[real], begin[real], end[real], failed[real])
 
     def called(self, node: int) -> str:
         """Return a node's name, or ``node 7`` where it has none."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
 _LANL = "System,machine type,nodes"
 _FTA = "# event_id"
 _MIRA = "event_id,msg_id"
@@ -52,6 +54,7 @@ class Loaded:
         history: the failures.
         format: ``lanl``, ``fta``, ``mira`` or ``csv``.
         lines: how many lines hold a record, readable or not.
+        starts: when each record starts, in seconds, ascending, before overlapping ones of a node became one.
         malformed: those that could not be read.
         elsewhere: how many records concern nothing that is a node here, by what they concern.
     """
@@ -59,6 +62,7 @@ class Loaded:
     history: History
     format: str
     lines: int
+    starts: NDArray[np.float64]
     malformed: tuple[Malformed, ...] = ()
     elsewhere: dict[str, int] = field(default_factory=dict)
 
@@ -133,7 +137,8 @@ def read(
     if not len(history):
         more = f"; line {malformed[0].line}: {malformed[0].why}" if malformed else ""
         raise WheslError(f"{path}: no failure in {found.lines} lines{more}")
-    return Loaded(history, told, found.lines, malformed, found.elsewhere)
+    starts = np.sort(np.array([row.start for row in found.rows]))
+    return Loaded(history, told, found.lines, starts, malformed, found.elsewhere)
 
 
 def periods(path: Path) -> History:

@@ -1,0 +1,48 @@
+"""No predictor sees the future: fed an event at a time it answers as it does with the whole history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.predict.histories import DAY, weibull_machine
+from whesl.predict import survival
+from whesl.predict.history import History
+from whesl.predict.port import Predictor
+
+MACHINE = weibull_machine(nodes=12, days=200)
+SPLIT = 100 * DAY
+FITTED: dict[str, Callable[[History], Predictor]] = {
+    "survival": lambda past: survival.fit(past, ("weibull",)),
+    "by node": lambda past: survival.fit(past, ("weibull",), by="node"),
+    "frailty": lambda past: survival.fit(past, ("kaplan-meier",), frailty=True),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_events_one_at_a_time_and_all_at_once(name: str) -> None:
+    """The last of these histories contains the future of all earlier questions, and does not use it."""
+    early = FITTED[name](MACHINE.until(SPLIT))
+    late = early.observe(MACHINE)
+    everyone = np.arange(MACHINE.nodes)
+    times = np.concatenate([MACHINE.start, MACHINE.end, np.linspace(SPLIT, 200 * DAY, 20)])
+    compared = set()
+    for time in np.unique(times[(times >= SPLIT) & (times < 200 * DAY)]):
+        step = early.observe(MACHINE.until(time))
+        for ahead in (0.0, 3 * DAY):
+            question = (everyone, np.array([time + ahead]), np.array([2 * DAY]), np.array([time]))
+            now, then = step.probability(*question), late.probability(*question)
+            assert now == pytest.approx(then, rel=1e-9), f"{name} at {time}"
+            compared.update(now.tolist())
+    assert len(compared) > 20
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_what_is_fitted_is_of_the_past(name: str) -> None:
+    """A fit to a history that was cut is one to the same history that never went on."""
+    one = FITTED[name](MACHINE.until(SPLIT))
+    other = FITTED[name](weibull_machine(nodes=12, days=200).until(SPLIT))
+    question = (np.arange(12), np.array([SPLIT]), np.array([DAY]))
+    assert one.probability(*question).tolist() == other.probability(*question).tolist()
