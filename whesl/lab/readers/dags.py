@@ -1,0 +1,33 @@
+"""Workflows by the names of their files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.lab.readers import stg, wfcommons
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whesl.lab.workflow.graph import Graph
+
+
+def read(path: Path) -> Graph:
+    """Read a workflow: ``.json`` as WfCommons, ``.stg`` as Standard Task Graph, compressed or not.
+
+    Args:
+        path: the file.
+
+    Raises:
+        UsageError: it is named neither way, or its content is not what its name says.
+        WheslError: it cannot be read.
+    """
+    name = path.with_suffix("") if path.suffix in {".xz", ".gz"} else path
+    if name.suffix == ".json":
+        return wfcommons.read(path)
+    if name.suffix == ".stg":
+        return stg.read(path)
+    raise UsageError(
+        f"{path}: no workflow", hint="accepted are WfCommons .json and .stg files, also with .xz or .gz"
+    )
