@@ -19,7 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "operations": {"esl", "model", "detect"},
     "scheduling": {"model"},
     "predict": {"model"},
-    "placement": {"predict"},
+    "placement": {"model", "predict"},
     "lab": {"model", "placement", "predict", "report"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},
