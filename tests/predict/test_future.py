@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 from tests.predict.histories import DAY, weibull_machine
-from whesl.predict import survival
+from tests.predict.test_ffp import daily_machine
+from whesl.predict import ffp, survival
 from whesl.predict.history import History
 from whesl.predict.port import Predictor
 
 MACHINE = weibull_machine(nodes=12, days=200)
+DAILY = daily_machine(nodes=4, days=200)
 SPLIT = 100 * DAY
 FITTED: dict[str, Callable[[History], Predictor]] = {
     "survival": lambda past: survival.fit(past, ("weibull",)),
     "by node": lambda past: survival.fit(past, ("weibull",), by="node"),
+    "ffp": lambda past: ffp.fit(past, ("weibull",)),
     "frailty": lambda past: survival.fit(past, ("kaplan-meier",), frailty=True),
 }
 
@@ -24,15 +27,16 @@ FITTED: dict[str, Callable[[History], Predictor]] = {
 @pytest.mark.parametrize("name", FITTED)
 def test_events_one_at_a_time_and_all_at_once(name: str) -> None:
     """The last of these histories contains the future of all earlier questions, and does not use it."""
-    early = FITTED[name](MACHINE.until(SPLIT))
-    late = early.observe(MACHINE)
-    everyone = np.arange(MACHINE.nodes)
-    times = np.concatenate([MACHINE.start, MACHINE.end, np.linspace(SPLIT, 200 * DAY, 20)])
+    machine = DAILY if name == "ffp" else MACHINE
+    early = FITTED[name](machine.until(SPLIT))
+    late = early.observe(machine)
+    everyone = np.arange(machine.nodes)
+    times = np.concatenate([machine.start, machine.end, np.linspace(SPLIT, 200 * DAY, 20)])
     compared = set()
     for time in np.unique(times[(times >= SPLIT) & (times < 200 * DAY)]):
-        step = early.observe(MACHINE.until(time))
+        step = early.observe(machine.until(time))
         for ahead in (0.0, 3 * DAY):
-            question = (everyone, np.array([time + ahead]), np.array([2 * DAY]), np.array([time]))
+            question = (everyone, np.array([time + ahead]), np.array([DAY / 3]), np.array([time]))
             now, then = step.probability(*question), late.probability(*question)
             assert now == pytest.approx(then, rel=1e-9), f"{name} at {time}"
             compared.update(now.tolist())

@@ -144,3 +144,12 @@ def test_any_times_give_a_distribution_or_a_reason(times: list[float], seen: lis
     survived = law.survival(laws.AGES)
     assert ((survived >= 0) & (survived <= 1)).all()
     assert (np.diff(survived) <= 1e-12).all()
+
+
+def test_a_machine_without_failures_has_an_answer() -> None:
+    """A new site: half a failure in all the uptime that was seen, and nothing is certain."""
+    model = survival.fit(merged(10, 0.0, 10 * DAY, []))
+    answer = model.probability(np.array([3]), np.array([10 * DAY]), np.array([DAY]))[0]
+    assert answer == pytest.approx(1 - np.exp(-0.5 / 100))
+    with pytest.raises(UsageError, match="no node of the history was ever up"):
+        survival.fit(merged(10, 0.0, 0.0, []))

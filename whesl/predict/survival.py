@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 By = Literal["machine", "kind", "node"]
 _LEAST = 5  # failures of a node, or a type, below which the whole machine's distribution is taken
+_FEWEST = 2  # different times to failure below which no distribution can be fitted
 _LOOK = 30 * 86400.0  # a node's frailty is looked at again after so long without a failure
 
 
@@ -113,6 +114,8 @@ def fit(
 ) -> Survival:
     """Fit a survival model to a history.
 
+    With less than two failures it is exponential, at half a failure more than were seen.
+
     Args:
         history: what is known.
         among: distributions; of several, the one with the highest held-out likelihood is taken.
@@ -122,25 +125,30 @@ def fit(
         threshold: ``will_fail`` is a probability at or above it.
 
     Raises:
-        UsageError: an unknown distribution, or too few failures.
+        UsageError: an unknown distribution, or a history in which no node was ever up.
     """
     lives = history.lifetimes()
     name, held_out = _choose(history, among) if len(among) > 1 else (among[0], {})
-    whole = laws.fit(name, lives.end - lives.begin, lives.failed)
+    duration = lives.end - lives.begin
+    if len(np.unique(duration[lives.failed])) >= _FEWEST:
+        whole = laws.fit(name, duration, lives.failed)
+    elif duration.sum() > 0:
+        name = "exponential"
+        whole = Law(name, (float(duration.sum() / (lives.failed.sum() + 0.5)),))
+    else:
+        raise UsageError("no node of the history was ever up: there is nothing to fit to")
     found, law = [whole], np.zeros(history.nodes, dtype=np.int64)
     if by != "machine":
         kind = history.kind if by == "kind" else np.arange(history.nodes, dtype=np.int32)
         if len(kind) != history.nodes:
             raise UsageError("the history tells no types of nodes", hint="fit by machine or by node")
-        found += _by_class(name, kind, lives.node, lives.end - lives.begin, lives.failed, law)
+        found += _by_class(name, kind, lives.node, duration, lives.failed, law)
     weight = float("inf")
     if frailty:
-        hazard = np.array([0.0])
         expected = np.zeros(history.nodes)
         for number, one in enumerate(found):
             mine = law[lives.node] == number
-            hazard = one.cumulative((lives.end - lives.begin)[mine])
-            expected += np.bincount(lives.node[mine], hazard, history.nodes)
+            expected += np.bincount(lives.node[mine], one.cumulative(duration[mine]), history.nodes)
         weight = _weight(np.bincount(lives.node[lives.failed], minlength=history.nodes), expected)
     title = f"{'frailty' if frailty else 'survival'}({name}{'' if by == 'machine' else f' by {by}'})"
     return Survival(title, Fitted(tuple(found), law, weight, held_out), history, threshold)
@@ -154,7 +162,9 @@ def _choose(history: History, among: Sequence[str]) -> tuple[str, dict[str, floa
     leave = (lives.end - lives.begin)[after]
     entry = np.maximum(split - lives.begin[after], 0.0)
     failed = lives.failed[after]
-    held_out = {}
+    held_out: dict[str, float] = {}
+    if len(np.unique((past.end - past.begin)[past.failed])) < _FEWEST:
+        return among[0], held_out
     for name in among:
         law = laws.fit(name, past.end - past.begin, past.failed)
         held_out[name] = laws.likelihood(law, entry, leave, failed) / max(int(failed.sum()), 1)
