@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EXPERIMENTS: dict[str, str] = {
     # FLAW
     "flaw-example": "whesl.lab.workflow.reproduce",
+    "flaw": "whesl.lab.workflow.reproduce",
     # FFP
     # BlueGene/L
     # Complete data sets

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.lab.reproduce.registry import Finding, Report, experiment
+from whesl.lab.readers.failures import read
+from whesl.lab.reproduce.registry import Finding, Report, experiment, needed
 from whesl.lab.results.records import Table
 from whesl.lab.workflow.audit import audit
+from whesl.lab.workflow.evaluation import Plan, Row, one_window, windows
 from whesl.lab.workflow.example import example
+from whesl.lab.workflow.figures import report
+from whesl.lab.workflow.generate import Shape
 from whesl.lab.workflow.simulate import simulate
 from whesl.placement.ranked import FLAW, RANK_HYBD
 
@@ -78,3 +82,22 @@ def flaw_example(progress: Progress, data: Path | None, quick: bool) -> Report:
         rows,
     )
     return Report(findings, [trace], values=values)
+
+
+_RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
+_QUICK = Plan(
+    windows=3, traces=1, mixes=3, concurrent=(1, 3), shape=Shape(tasks=(40, 60), layers=(4, 8)), seed=1
+)
+
+
+@experiment("flaw", _DOCUMENT, "Figures 9 to 15: makespan, loss and AAA against the accuracy of predictions")
+def flaw(progress: Progress, data: Path | None, quick: bool) -> Report:
+    """Run the evaluation on LANL's cluster 2 with generated workflows."""
+    plan = _QUICK if quick else Plan()
+    loaded = read(needed(data, _RECORDS), "lanl", system="2")
+    rows: list[Row] = []
+    with progress.stage("windows of failures", plan.windows) as advance:
+        for number, (truth, graphs, seed) in enumerate(windows(loaded.history, plan)):
+            rows += one_window(number, truth, graphs, seed, plan)
+            advance(1)
+    return report(rows, plan, f"LANL cluster 2, {plan.nodes} of {loaded.history.nodes} nodes")
