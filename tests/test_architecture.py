@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
         "wire",
         "journal",
     },
+    "client": {"coordinator", "isolator", "model", "report", "wire"},
 }
 EVERYTHING = {"cli", "testing"}
 

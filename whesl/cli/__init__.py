@@ -26,6 +26,7 @@ COMMANDS = {
     "resume": ("manage.control", "Let a paused task go on."),
     "pause": ("manage.control", "Stop a task and keep its allocation."),
     "cancel": ("manage.control", "End a task for good."),
+    "raise": ("manage.raising", "Raise an exception of the rules on running tasks."),
     "clean": ("manage.clean", "Remove the files of tasks that are over."),
     "nodes": ("site.nodes", "Show or change the memory of bad nodes."),
     "coordinator": ("site.coordinator", "Start, stop or look at the coordinator."),

@@ -22,6 +22,7 @@ _FIT: dict[str, Callable[[TaskState], bool]] = {
     "resume": lambda state: state is TaskState.PAUSED,
     "pause": lambda state: not state.final and state is not TaskState.PAUSED,
     "cancel": lambda state: not state.final,
+    "raise": lambda state: not state.final,
 }
 
 
@@ -52,6 +53,37 @@ def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: 
         return _beginning(_state().bad_nodes, incomplete)
     except (WheslError, OSError):
         return []
+
+
+def exceptions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the exceptions of running tasks' rules that begin so."""
+    from whesl.coordinator.core.raising import declared
+
+    try:
+        state = _state()
+    except (WheslError, OSError):
+        return []
+    names = {name for task in state.live for name in declared(state, state.tasks[task])}
+    return _beginning(names, incomplete)
+
+
+def nodes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the nodes of running tasks that begin so."""
+    found = (node for task in _running() for node in (task.uses or task.nodes))
+    return _beginning(found, incomplete)
+
+
+def jobs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the jobs of running tasks that begin so."""
+    return _beginning((task.job_id for task in _running() if task.job_id), incomplete)
+
+
+def _running() -> list[TaskEntry]:
+    try:
+        state = _state()
+    except (WheslError, OSError):
+        return []
+    return [state.tasks[task] for task in state.live]
 
 
 def _known() -> Mapping[str, TaskEntry]:

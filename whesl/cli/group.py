@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+# Commands that are words of Python, or functions of it.
+_NAMES_OF_PYTHON = frozenset({"compile", "exec", "raise"})
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
@@ -34,7 +38,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.table:
             return None
         module = importlib.import_module(f"{self.package}.{self.table[cmd_name][0]}")
-        command = getattr(module, cmd_name.replace("exec", "exec_").replace("compile", "compile_"))
+        command = getattr(module, f"{cmd_name}_" if cmd_name in _NAMES_OF_PYTHON else cmd_name)
         assert isinstance(command, click.Command)
         return command
 

@@ -71,6 +71,7 @@ from whesl.isolator.recovery_steps import Steps
 from whesl.isolator.task import disk_reserve, job_ownership, lock_guard, output_links, taskdir
 from whesl.isolator.task.job_release import Release
 from whesl.isolator.task.journal_writer import Records
+from whesl.isolator.task.raised import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.journal import Clock
@@ -82,7 +83,6 @@ from whesl.model.evidence import LastLines
 from whesl.model.printable import visible
 from whesl.model.stoppage import Stoppage
 from whesl.rjms.port import Allocation
-from whesl.wire.messages import Control
 
 if TYPE_CHECKING:
     from whesl.wire.client import CoordinatorClient
@@ -93,7 +93,6 @@ KEEPER_LOADS = 2.0
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
-HEAR_PERSON = 1.0  # between two looks for a word on a paused task that has no coordinator
 # Within this many seconds a runner has become the task's command.
 SETTLED = 0.2
 # For a runner whose end cannot be polled for, since it is gone already, and for what may explain an end.
@@ -161,6 +160,7 @@ class Daemon:
         self._snapshot_due = 0.0
         self._finish: Finish | None = None
         self._pending: deque[Event] = deque()
+        self._left = Left(directory)
         self._stoppage = Stoppage(time.monotonic())
         self._doubted = Doubted(self._nodes.suspension, self._outlook)
         self._poller = zmq.Poller()
@@ -219,8 +219,8 @@ class Daemon:
         times += [time for time in deadlines if time is not None]
         if self._client is not None:
             times.append(self._client.next_deadline())
-        elif self._state.phase is Phase.PAUSED:
-            times.append(now + HEAR_PERSON)
+        else:
+            times.append(self._left.next_deadline(now, paused=self._state.phase is Phase.PAUSED))
         if self._outlook.changed:
             times.append(self._snapshot_due)
         times += [time for time in (self._doubted.deadline,) if time is not None]
@@ -284,7 +284,9 @@ class Daemon:
 
     def _hear_coordinator(self) -> None:
         if self._client is None:
-            self._hear_person()
+            paused = self._state.phase is Phase.PAUSED
+            for left in self._left.taken(time.monotonic(), paused=paused):
+                self._feed(CoordinatorMessage(message=left))
             return
         for message in self._client.receive():
             self._feed(CoordinatorMessage(message=message))
@@ -297,16 +299,6 @@ class Daemon:
                 self._feed(CoordinatorLost())
             elif self._state.attempt:
                 self._feed(CoordinatorFound())
-
-    def _hear_person(self) -> None:
-        """Take the word on a paused task that has no coordinator: it lies in the task's directory."""
-        if self._state.phase is not Phase.PAUSED:
-            return
-        with contextlib.suppress(OSError):  # looked for again in a second
-            control = taskdir.load(self._directory.control, Control)
-            if control is not None:
-                self._feed(CoordinatorMessage(message=control))
-                retry.remove(self._directory.control)
 
     def _look(self) -> None:
         """Read what the task has written; judge its end only after its last line."""

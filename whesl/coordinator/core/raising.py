@@ -19,12 +19,18 @@ _NAMED = 8
 
 
 class RefusalError(Exception):
-    """A command cannot be carried out; the text says why, ``candidates`` what was perhaps meant."""
+    """A command cannot be carried out; the text says why, ``candidates`` what was perhaps meant.
 
-    def __init__(self, message: str, candidates: tuple[str, ...] = (), hint: str = "") -> None:
+    ``unknown``: there is no task of that name.
+    """
+
+    def __init__(
+        self, message: str, candidates: tuple[str, ...] = (), hint: str = "", *, unknown: bool = False
+    ) -> None:
         super().__init__(message)
         self.candidates = candidates
         self.hint = hint
+        self.unknown = unknown
 
 
 def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str, Any]:
@@ -33,13 +39,7 @@ def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str,
     Returns ``{"id", "exception", "tasks": [...], "uncovered": [...]}``: the tasks, and those that the node or
     the job has as well, whose rules do not have the exception. Raises RefusalError.
     """
-    state = transition.state
-    entries = selected(state, message)
-    covered = [entry for entry in entries if message.exception in declared(state, entry)]
-    if not covered:
-        raise _undeclared(state, entries, message.exception)
-    for entry in covered:
-        _check(state, entry)
+    covered, uncovered = targets(transition.state, message)
     for number, entry in enumerate(covered):
         control = f"{message.id}.{number}"
         transition.record(
@@ -48,7 +48,7 @@ def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str,
             task=entry.id,
             action="raise",
             exception=message.exception,
-            node=match_node(message.node, _nodes(entry)) if message.node else "",
+            node=node_of(entry, message),
             evidence=message.evidence,
         )
         transition.send(entry.peer, transition.state.controls[control].message(entry.alias or entry.id))
@@ -58,11 +58,25 @@ def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str,
         "id": message.id,
         "exception": message.exception,
         "tasks": tasks,
-        "uncovered": [entry.id for entry in entries if entry not in covered],
+        "uncovered": [entry.id for entry in uncovered],
     }
 
 
-def selected(state: State, message: RaiseException) -> list[TaskEntry]:
+def targets(state: State, message: RaiseException) -> tuple[list[TaskEntry], list[TaskEntry]]:
+    """Return the tasks that an exception is raised on, and those that are meant and do not have it.
+
+    Raises RefusalError when it cannot be raised on any.
+    """
+    entries = _selected(state, message)
+    covered = [entry for entry in entries if message.exception in declared(state, entry)]
+    if not covered:
+        raise _undeclared(state, entries, message.exception)
+    for entry in covered:
+        _check(state, entry)
+    return covered, [entry for entry in entries if entry not in covered]
+
+
+def _selected(state: State, message: RaiseException) -> list[TaskEntry]:
     """Return the tasks that a message means. Raises RefusalError when there is none, or not one."""
     if sum(map(bool, (message.task, message.node, message.job))) > 1:
         raise RefusalError("name a task, a node or a job, not several of them")
@@ -70,7 +84,7 @@ def selected(state: State, message: RaiseException) -> list[TaskEntry]:
         try:
             return [state.tasks[resolve(state.tasks, message.task)]]
         except AmbiguityError as error:
-            raise RefusalError(str(error), error.candidates) from None
+            raise RefusalError(str(error), error.candidates, unknown=True) from None
     live = [state.tasks[task] for task in state.live]
     if message.node:
         return _on_node(live, message.node)
@@ -112,6 +126,11 @@ def _of_job(state: State, live: Iterable[TaskEntry], job: str) -> list[TaskEntry
         candidates = tuple(entry.id for entry in found[:_NAMED])
         raise RefusalError(f"there is a job {job} on {len(clusters)} clusters", candidates)
     return found
+
+
+def node_of(entry: TaskEntry, message: RaiseException) -> str:
+    """Return the node that a message names, as the task knows it."""
+    return match_node(message.node, _nodes(entry)) if message.node else ""
 
 
 def _nodes(entry: TaskEntry) -> tuple[str, ...]:

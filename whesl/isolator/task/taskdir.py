@@ -93,6 +93,7 @@ class TaskDir:
         self.reconfigure = path / "reconfigure.json"
         self.hosts = path / "hosts"
         self.control = path / "control.json"
+        self.raised = path / "raised"
         self.log = path / "log"
         self.job_file = path / "job.json"
         self.result_file = path / "result.json"

@@ -1,0 +1,92 @@
+"""What people and programs leave in the directory of a task that has no coordinator.
+
+Each exception that is raised from outside is a file named by its id, removed when the isolator's journal has
+it: an isolator that is killed between the two reads it again and knows the id.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from whesl.isolator.task import taskdir
+from whesl.isolator.task.taskdir import TaskDir
+from whesl.model import retry
+from whesl.model.digest import hexdigest
+from whesl.model.errors import RefusedError
+from whesl.wire.keys import private_directory
+from whesl.wire.messages import Control, RaiseException
+
+LOG = logging.getLogger(__name__)
+# Fewer than the isolator remembers the ids of.
+MOST_WAITING = 32
+# Seconds between two looks: at a paused task's control, and for what is raised.
+LOOK_PAUSED = 1.0
+LOOK = 2.0
+
+
+def leave(directory: Path, message: RaiseException) -> None:
+    """Leave an exception, once for its id. Raises RefusedError when too many wait, HomeError, OSError."""
+    private_directory(directory)
+    path = _path(directory, message.id)
+    if len(retry.names(directory)) >= MOST_WAITING and not path.exists():
+        raise RefusedError(
+            f"{message.task} has not taken {MOST_WAITING} exceptions that were raised before",
+            hint=f"does its isolator live? its log is {TaskDir(directory.parent).log}",
+        )
+    taskdir.replace(path, msgspec.json.encode(message))
+
+
+def waits(directory: Path, identity: str) -> bool:
+    """Whether the exception of an id has not been taken. Raises OSError."""
+    return retry.exists(_path(directory, identity))
+
+
+def _path(directory: Path, identity: str) -> Path:
+    return directory / f"{hexdigest(identity.encode(), 16)}.json"
+
+
+class Left:
+    """Looks for what was left, at times.
+
+    Args:
+        directory: the task's.
+    """
+
+    def __init__(self, directory: TaskDir) -> None:
+        self._directory = directory
+        self._due = 0.0
+
+    def next_deadline(self, now: float, *, paused: bool) -> float:
+        """Return when to look again, by the same clock as ``now``."""
+        return min(self._due, now + LOOK_PAUSED) if paused else self._due
+
+    def taken(self, now: float, *, paused: bool) -> Iterator[Control | RaiseException]:
+        """Yield what is there; a file is removed when its message has been dealt with."""
+        if paused:
+            yield from self._one(self._directory.control, Control)
+        if now < self._due:
+            return
+        self._due = now + LOOK
+        found: list[Path] = []
+        with contextlib.suppress(OSError):  # it is not there, or looked for again soon
+            found = sorted(self._directory.raised.glob("*.json"))
+        for path in found:
+            yield from self._one(path, RaiseException)
+
+    def _one(
+        self, path: Path, kind: type[Control] | type[RaiseException]
+    ) -> Iterator[Control | RaiseException]:
+        with contextlib.suppress(OSError):
+            message = taskdir.load(path, kind)
+            if message is not None:
+                yield message
+            elif not path.exists():
+                return
+            else:
+                LOG.error("what was left in %s could not be understood", path)
+            retry.remove(path)
