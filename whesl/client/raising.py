@@ -74,7 +74,12 @@ def raise_exception(
         raise UsageError("no exception was named")
     place = home or keys.home()
     told = RaiseException(
-        id=id or uuid.uuid4().hex, exception=exception, task=task, node=node, job=job, evidence=evidence
+        id=id or uuid.uuid4().hex,
+        exception=exception,
+        task=task,
+        node=node,
+        job=job.replace("ƒ", "f"),  # Flux shows the one, and the other is plain
+        evidence=evidence,
     )
     alone = standalone.state(place)
     mine, why = _targets(alone, told)
