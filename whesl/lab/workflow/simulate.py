@@ -57,7 +57,7 @@ class Outcome:
         asked: how many answers that share is of.
         aaa_asked: the share of right answers to the questions that the policy asked itself.
         questions: how many those were.
-        submit: when each task came into the pool for the last time, in seconds, shape (tasks,).
+        submit: when each task became ready, in seconds, shape (tasks,).
         start: when it was dispatched last, in seconds.
         end: when it ended, in seconds.
         node: where.
@@ -121,6 +121,9 @@ def simulate(
     state = run(workload, by_node(history, nodes), policy, compiled, plain)
     counts = state.counts
     over = int(counts[ATTEMPTS])
+    submit = workload.arrival[workload.workflow]
+    children = np.repeat(np.arange(len(submit)), np.diff(workload.parent_offsets))
+    np.maximum.at(submit, children, state.finish[workload.parents])
     finish = np.full(len(workload.arrival), -np.inf)
     np.maximum.at(finish, workload.workflow, state.finish)
     return Outcome(
@@ -133,7 +136,7 @@ def simulate(
         int(counts[NODES_ASKED]),
         float(counts[RIGHT] / counts[ASKED]) if counts[ASKED] else np.nan,
         int(counts[ASKED]),
-        state.since,
+        submit,
         state.start,
         state.finish,
         state.node,

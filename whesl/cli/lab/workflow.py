@@ -1,0 +1,232 @@
+"""``whesl lab workflow``: workflows on nodes that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from whesl.lab.workflow.graph import Graph
+    from whesl.lab.workflow.simulate import Outcome
+    from whesl.lab.workflow.workload import Workload
+    from whesl.predict.history import History
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo")
+
+
+@click.command()
+@click.option(
+    "--workflow",
+    "workflows",
+    type=_FILE,
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="WfCommons .json or Standard Task Graph .stg, also .xz or .gz; again for several at once.",
+)
+@click.option(
+    "--resources", type=_FILE, metavar="TOML", help="The machine: bandwidth, [[nodes]] count, speed."
+)
+@click.option("--nodes", type=click.IntRange(1), metavar="N", help="So many nodes of speed 1.")
+@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of the nodes.")
+@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
+@click.option("--strict", is_flag=True, help="Refuse failure records with a malformed line.")
+@click.option(
+    "--at",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="SECONDS",
+    help="When the first workflow arrives, after the records' begin [0].",
+)
+@click.option(
+    "--every", type=click.FloatRange(0), default=0.0, metavar="SECONDS", help="Time between arrivals [0]."
+)
+@click.option(
+    "--policy",
+    "policies",
+    type=click.Choice(_POLICIES),
+    multiple=True,
+    default=("flaw",),
+    help="Who starts where; again for several, side by side [flaw].",
+)
+@click.option("--ascending", is_flag=True, help="By ascending rank while the pool holds several workflows.")
+@click.option(
+    "--predictor",
+    default="none",
+    metavar="NAME",
+    help="none, exact, or aoa:A[:MIX], predictions of accuracy A [none].",
+)
+@click.option("--seed", type=int, default=0, metavar="N", help="Of the predictions [0].")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
+@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@quiet_option
+def workflow(
+    workflows: tuple[Path, ...],
+    resources: Path | None,
+    nodes: int | None,
+    failures: Path | None,
+    system: str | None,
+    strict: bool,
+    at: float,
+    every: float,
+    policies: tuple[str, ...],
+    ascending: bool,
+    predictor: str,
+    seed: int,
+    out: Path | None,
+    in_json: bool,
+    quiet: bool,
+) -> None:
+    """Simulate workflows on nodes that fail, under one policy or several.
+
+    With --out DIR and one policy: DIR/jobs.parquet, DIR/attempts.parquet and DIR/summary.json; with several,
+    one directory for each below DIR. Times are seconds after the begin of the failure records. Each run is
+    audited before it is written.
+    """
+    from dataclasses import replace
+
+    from whesl.lab.readers.dags import read
+    from whesl.lab.results.records import Table
+    from whesl.lab.results.tables import as_json, markdown
+    from whesl.lab.workflow import machine
+    from whesl.lab.workflow.audit import audit
+    from whesl.lab.workflow.simulate import simulate
+    from whesl.lab.workflow.workload import workload
+    from whesl.placement.ranked import POLICIES
+    from whesl.predict.history import merged
+
+    if resources is not None and nodes is not None:
+        raise UsageError("--resources and --nodes both say what the machine is", hint="give one of them")
+    progress = shown(quiet=quiet)
+    graphs = [read(path) for path in workflows]
+    truth = _records(failures, nodes, system, strict=strict, note=progress.note)
+    if resources is not None:
+        where = machine.read(resources)
+    elif nodes is not None or truth is not None:
+        where = machine.uniform(nodes or (truth.nodes if truth is not None else 1))
+    else:
+        raise UsageError("no machine", hint="--nodes N or --resources R.toml says what it is")
+    if truth is None:
+        truth = merged(len(where.speed), 0.0, 0.0, [])
+    if truth.nodes != len(where.speed):
+        raise UsageError(
+            f"{failures}: failures of {truth.nodes} nodes, and the machine has {len(where.speed)}",
+            hint=f"--nodes {truth.nodes}, or the records of another machine (--system)",
+        )
+    arrival = [truth.begin + at + every * number for number in range(len(graphs))]
+    tasks = workload(graphs, where.speed, where.bandwidth, arrival)
+    given = machine.predictor(predictor, truth, seed)
+    summaries = []
+    with progress.stage("policies", len(policies)) as advance:
+        for name in dict.fromkeys(policies):
+            policy = POLICIES[name]
+            if ascending:
+                if policy.arrival:
+                    raise UsageError(f"--ascending does not fit {name}, which takes jobs by arrival")
+                policy = replace(policy, hybrid=True)
+            outcome = simulate(tasks, policy, truth, given)
+            audit(tasks, truth, outcome)
+            summary = _summary(name, outcome, graphs, truth) | {
+                "ascending": ascending,
+                "predictor": outcome.predictor,
+                "seed": seed,
+                "nodes": truth.nodes,
+                "failures": None if failures is None else str(failures),
+            }
+            if out is not None:
+                _write(
+                    out if len(policies) == 1 else out / name, tasks, graphs, outcome, summary, truth.begin
+                )
+            summaries.append(summary)
+            advance(1)
+    if in_json:
+        click.echo(as_json(summaries[0] if len(summaries) == 1 else summaries), nl=False)
+        return
+    columns = ("policy", "mean_makespan", "end", "loss", "reschedulings", "aaa")
+    rows = [[summary[column] for column in columns] for summary in summaries]
+    titles = ("policy", "mean makespan, s", "last end, s", "loss, s", "rescheduled", "AAA")
+    click.echo(markdown(Table("policies", "", titles, rows)), nl=False)
+
+
+def _records(
+    path: Path | None, nodes: int | None, system: str | None, *, strict: bool, note: Any
+) -> History | None:
+    from whesl.lab.readers import failures
+
+    if path is None:
+        if system is not None or strict:
+            raise UsageError("--system and --strict say how --failures is read, which is not given")
+        return None
+    loaded = failures.read(path, system=system, strict=strict)
+    if loaded.format == "csv" and nodes is not None:
+        loaded = failures.read(path, nodes=nodes, system=system, strict=strict)
+    if loaded.malformed:
+        shown = ", ".join(str(row.line) for row in loaded.malformed[:5])
+        more = ", ..." if len(loaded.malformed) > 5 else ""
+        note(f"{path}: {len(loaded.malformed)} of {loaded.lines} lines cannot be read: {shown}{more}")
+    return loaded.history
+
+
+def _summary(name: str, outcome: Outcome, graphs: list[Graph], truth: History) -> dict[str, Any]:
+    """Return what a run measured; times in seconds after the begin of the records."""
+    return {
+        "policy": name,
+        "workflows": [graph.name for graph in graphs],
+        "tasks": sum(map(len, graphs)),
+        "makespan": outcome.makespan.tolist(),
+        "mean_makespan": float(outcome.makespan.mean()),
+        "end": float(outcome.end.max() - truth.begin),
+        "loss": outcome.loss,
+        "reschedulings": outcome.reschedulings,
+        "aaa": outcome.aaa,
+        "queries": outcome.asked,
+        "aaa_asked": outcome.aaa_asked,
+        "questions": outcome.questions,
+    }
+
+
+def _write(
+    out: Path, tasks: Workload, graphs: list[Graph], outcome: Outcome, summary: dict[str, Any], begin: float
+) -> None:
+    """Write a run's files; the summary is the last one."""
+    import numpy as np
+
+    from whesl.lab.results.tables import write_jobs, write_parquet, write_summary
+
+    metadata = {"policy": outcome.policy, "predictor": outcome.predictor}
+    attempts = outcome.attempts
+    write_parquet(
+        out / "attempts.parquet",
+        {
+            "job": attempts.task,
+            "node": attempts.node,
+            "start": attempts.start - begin,
+            "end": attempts.end - begin,
+            "completed": attempts.completed,
+        },
+        metadata,
+    )
+    write_jobs(
+        out,
+        {
+            "job": np.arange(len(outcome.end)),
+            "name": np.array([name for graph in graphs for name in graph.tasks]),
+            "workflow": tasks.workflow,
+            "submit": outcome.submit - begin,
+            "start": outcome.start - begin,
+            "end": outcome.end - begin,
+            "processors": np.ones(len(outcome.end), dtype=np.int64),
+            "node": outcome.node,
+            "attempts": outcome.killed + 1,
+            "killed": outcome.killed,
+            "lost": outcome.lost,
+        },
+        metadata,
+    )
+    write_summary(out, summary)
