@@ -1,0 +1,54 @@
+"""``whesl lab campaign``: many simulations, resumable."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.lab.campaign import plan, run, summary
+from whesl.lab.results.tables import as_json
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "--out", type=_FOLDER, required=True, metavar="DIR", help="Where results go; what finished stays."
+)
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; default: one per core.")
+@click.option(
+    "--dask", default="", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler instead."
+)
+@click.option("--list", "only_list", is_flag=True, help="List the simulations, and run none.")
+@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@quiet_option
+def campaign(
+    file: Path, out: Path, jobs: int | None, dask: str, only_list: bool, in_json: bool, quiet: bool
+) -> None:
+    """Run the simulations of FILE (TOML): all combinations of parameters, each with several seeds.
+
+    A simulation that has finished in DIR is not run again, so a campaign that was killed goes on where it
+    was. Results are the same on any number of processes.
+    """
+    given, cells = plan.read(file)
+    if only_list:
+        listed = [{"key": c.key, "kind": c.kind, "seed": c.seed, **c.parameters} for c in cells]
+        click.echo(as_json(listed), nl=False)
+        return
+    workers = jobs or len(os.sched_getaffinity(0))
+    results, errors = run.run(cells, out, shown(quiet=quiet), jobs=workers, dask=dask)
+    said = [f"{cell.kind} {cell.parameters}: {errors[cell.key]}" for cell in cells if cell.key in errors]
+    summary.write(out, given, cells, results, said)
+    for line in said:
+        click.echo(f"whesl: {line}", err=True)
+    if in_json:
+        click.echo((out / "summary.json").read_text(encoding="utf-8"), nl=False)
+    else:
+        click.echo(f"{len(results)} of {len(cells)} simulations finished: {out / 'index.html'}")
+    if errors:
+        raise click.exceptions.Exit(1)

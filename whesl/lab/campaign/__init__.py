@@ -1,0 +1,1 @@
+"""Many simulations: over policies, seeds and parameters, on all cores or a cluster, resumable."""

@@ -1,0 +1,138 @@
+"""Runs a campaign's cells that have not finished: in this process, in others, or on a Dask cluster.
+
+What a cell gives depends on its parameters and its seed alone, so results are the same wherever and in
+whatever order cells are run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whesl.lab.campaign import store
+from whesl.lab.campaign.plan import KINDS, Cell
+from whesl.model.errors import UsageError, WheslError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from whesl.lab.campaign.store import Result
+    from whesl.lab.progress import Progress
+
+
+class Done(NamedTuple):
+    """What a cell gave: measures, or why there are none."""
+
+    measures: dict[str, Any]
+    seconds: float
+    error: str
+
+
+def simulate(cell: Cell) -> Done:
+    """Run one cell."""
+    begun = time.monotonic()
+    try:
+        measures = importlib.import_module(KINDS.get(cell.kind, cell.kind)).cell(cell.parameters, cell.seed)
+    except WheslError as error:
+        return Done({}, time.monotonic() - begun, str(error))
+    return Done(measures, time.monotonic() - begun, "")
+
+
+def run(
+    cells: Sequence[Cell], out: Path, progress: Progress, *, jobs: int = 1, dask: str = ""
+) -> tuple[dict[str, Result], dict[str, str]]:
+    """Run the cells that have not finished in ``out``; keep each as it finishes.
+
+    Args:
+        cells: of the campaign.
+        out: the directory of results.
+        progress: told how far they are.
+        jobs: processes on this machine.
+        dask: the address of a Dask scheduler; empty for this machine.
+
+    Returns:
+        Results by key, and errors by key.
+
+    Raises:
+        WheslError: a cell cannot be kept, or the workers died; what has finished stays.
+    """
+    results = {cell.key: found for cell in cells if (found := store.load(out, cell)) is not None}
+    rest = [cell for cell in cells if cell.key not in results]
+    if results:
+        progress.note(f"{len(results)} of {len(cells)} cells finished before")
+    errors: dict[str, str] = {}
+    with progress.stage("cells", len(rest)) as advance:
+        for cell, done in _done(rest, jobs, dask):
+            advance(1)
+            if done.error:
+                errors[cell.key] = done.error
+            else:
+                results[cell.key] = store.keep(out, cell, done.measures, done.seconds)
+    return results, errors
+
+
+def _done(cells: Sequence[Cell], jobs: int, dask: str) -> Iterator[tuple[Cell, Done]]:
+    if dask:
+        return _on_dask(cells, dask)
+    if jobs == 1 or len(cells) < 2:
+        return ((cell, simulate(cell)) for cell in cells)
+    return _in_processes(cells, jobs)
+
+
+def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Done]]:
+    # Spawned: a fork would carry the threads of numerical libraries into the children.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(cells)), mp_context=context, initializer=_end_with_parent) as pool:
+        waiting = {pool.submit(simulate, cell): cell for cell in cells}
+        try:
+            for future in as_completed(waiting):
+                yield waiting[future], future.result()
+        except BrokenProcessPool as error:
+            raise WheslError(
+                "a process of the campaign was killed",
+                hint="was there too little memory? Finished cells are kept; call again, with fewer --jobs",
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has: one that was killed ends nobody."""
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+def _on_dask(cells: Sequence[Cell], address: str) -> Iterator[tuple[Cell, Done]]:
+    from distributed import Client
+    from distributed import as_completed as completed
+
+    try:
+        client = Client(address, timeout=30)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"no Dask scheduler at {address}: {error}") from error
+    with client:
+        waiting = {client.submit(simulate, cell, key=f"whesl-{cell.key}", pure=False): cell for cell in cells}
+        for future in completed(list(waiting)):
+            cell = waiting.pop(future)
+            try:
+                done = future.result()
+            except Exception as error:  # whatever a worker's loss is called by this version
+                raise WheslError(
+                    f"a Dask worker could not run a cell: {type(error).__name__}: {error}",
+                    hint="workers need the same version of whesl[lab]; finished cells are kept: call again",
+                ) from error
+            future.release()
+            yield cell, done
