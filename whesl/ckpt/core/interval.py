@@ -1,8 +1,8 @@
 """How long to compute between two checkpoints.
 
-Sources: J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006; document 003, equations (2.1) and (2.2). The
-interval with the predictor's errors in it (``with_errors``) is WHESL's own; ``docs/checkpoint-interval.md`` derives
-it.
+Sources: J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006; document 003, equations (2.1) and
+(2.2). The interval with the predictor's errors in it (``with_errors``) is WHESL's own;
+``docs/checkpoint-interval.md`` derives it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from whesl.model.errors import UsageError
 
 
 def _positive(**values: float) -> None:
-    wrong = [f"{name.replace('_', ' ')} is {value}" for name, value in values.items() if not 0 < value < math.inf]
+    wrong = [
+        f"{name.replace('_', ' ')} is {value}" for name, value in values.items() if not 0 < value < math.inf
+    ]
     if wrong:
         raise UsageError("; ".join(wrong), hint="each has to be a positive, finite number")
 
@@ -69,7 +71,9 @@ def with_migration(cost: float, between_failures: float, sigma: float) -> float:
     """
     _share(share_of_migrations=sigma)
     if sigma == 1.0:
-        raise UsageError("the share of migrations is 1: no failure is left", hint="no checkpoint is needed then")
+        raise UsageError(
+            "the share of migrations is 1: no failure is left", hint="no checkpoint is needed then"
+        )
     return young(cost, between_failures) / math.sqrt(1.0 - sigma)
 
 
@@ -81,8 +85,8 @@ class Accuracy:
         recall: share of failures that are predicted at all, 1 - false negatives.
         precision: share of predictions that a failure follows, 1 - false positives.
         migrated: share of the predictions whose lead time is enough for a migration.
-        committed: share of the predictions whose lead time is enough for the node's own checkpoint, and not for a
-            migration.
+        committed: share of the predictions whose lead time is enough for the node's own checkpoint, and not
+            for a migration.
     """
 
     recall: float
@@ -94,7 +98,7 @@ class Accuracy:
         _share(recall=self.recall, precision=self.precision, migrated=self.migrated, committed=self.committed)
         if self.migrated + self.committed > 1.0 + 1e-9:
             raise UsageError(
-                f"{self.migrated:g} of the predictions end in migrations and {self.committed:g} in checkpoints",
+                f"{self.migrated:g} of the predictions end in migrations, {self.committed:g} in checkpoints",
                 hint="together they are at most 1",
             )
         if self.recall > 0 and self.precision == 0:
@@ -105,10 +109,10 @@ def with_errors(cost: float, between_failures: float, accuracy: Accuracy) -> flo
     """Return the interval that weighs false negatives and false positives, too.
 
     A failure costs what was computed since the last checkpoint only where no action met it, at rate
-    u = (1 - recall (migrated + committed)) / M. Every prediction that ends in a checkpoint, true or false, at rate
-    m = recall committed / (precision M), writes one and starts the interval anew. The cost of periodic
-    checkpoints and of lost work per unit of time is least where x - 1 + exp(-x) = C m^2 / u with x = m t; for m = 0
-    that is Young's interval at rate u.
+    u = (1 - recall (migrated + committed)) / M. Every prediction that ends in a checkpoint, true or false,
+    at rate m = recall committed / (precision M), writes one and starts the interval anew. The cost of
+    periodic checkpoints and of lost work per unit of time is least where x - 1 + exp(-x) = C m^2 / u with x
+    = m t; for m = 0 that is Young's interval at rate u.
 
     Args:
         cost: time to write one periodic checkpoint, in seconds.
@@ -121,7 +125,9 @@ def with_errors(cost: float, between_failures: float, accuracy: Accuracy) -> flo
     _positive(cost=cost, time_between_failures=between_failures)
     unmet = (1.0 - accuracy.recall * (accuracy.migrated + accuracy.committed)) / between_failures
     if unmet <= 0.0:
-        raise UsageError("every failure is met in time: no work is lost", hint="no periodic checkpoint is needed")
+        raise UsageError(
+            "every failure is met in time: no work is lost", hint="no periodic checkpoint is needed"
+        )
     proactive = accuracy.recall * accuracy.committed / between_failures
     proactive = proactive / accuracy.precision if proactive else 0.0
     goal = cost * proactive * proactive / unmet

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.ckpt.core import interval as formula
 from whesl.lab.ckpt import leads, model
 from whesl.lab.ckpt.printed import MODELS
 from whesl.model.errors import UsageError, WheslError
@@ -33,9 +32,12 @@ class Setting:
         failures: the distribution of times between failures.
         model: one of ``MODELS``, or ``P2+`` and ``M2+``: with the predictor's errors in the interval.
         change: of lead times, as a share.
-        whole: whether the distribution is put on the machine as it is; else it is scaled by the number of nodes.
+        whole: whether the distribution is put on the machine as it is; else it is scaled by the number of
+            nodes.
         recall: share of failures that are predicted; None for the machine's.
         factor: data moved by a migration, in checkpoints; None for the machine's.
+        recorded: times between failures anywhere in the machine of ``failures``, in seconds, in place of its
+            distribution; empty for the distribution.
     """
 
     application: Application
@@ -45,6 +47,7 @@ class Setting:
     whole: bool = False
     recall: float | None = None
     factor: float | None = None
+    recorded: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,13 @@ def times(machine: Machine, application: Application, factor: float | None = Non
 
 
 def plan(machine: Machine, setting: Setting) -> tuple[model.Plan, float, float]:
-    """Return a setting as numbers: the plan, the scale of the failures in seconds, and the share that hit the job."""
+    """Return a setting as numbers: the plan, the scale of the failures in seconds, and the share that hit
+    the job."""
     name = setting.model.rstrip("+")
     if name not in MODELS:
-        raise UsageError(f"{setting.model!r} is no model", hint=f"models are {', '.join(MODELS)}, M2+ and P2+")
+        raise UsageError(
+            f"{setting.model!r} is no model", hint=f"models are {', '.join(MODELS)}, M2+ and P2+"
+        )
     application, failures = setting.application, setting.failures
     took = times(machine, application, setting.factor)
     migrates, prioritizes = name in ("M2", "P2"), name in ("P1", "P2")
@@ -153,9 +159,7 @@ class Summary:
     interval_hours: float
 
 
-def runs(
-    machine: Machine, setting: Setting, seed: int, count: int, trace: model.Incidents | None = None
-) -> NDArray[np.float64]:
+def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[np.float64]:
     """Run a setting many times; run i of all models of an application meets the same failures.
 
     Args:
@@ -163,7 +167,6 @@ def runs(
         setting: what runs.
         seed: of all draws.
         count: how many runs.
-        trace: failures that were recorded, instead of drawn ones; then all runs are alike but for their lead times.
 
     Returns:
         Shape (runs, fields of ``Outcome``).
@@ -174,13 +177,14 @@ def runs(
         recall = 0.0
     seconds = np.array(machine.leads.seconds)
     share = np.array(machine.leads.share)
+    recorded = np.array(setting.recorded) * (scale / (setting.failures.scale_hours * HOUR))
     found = np.empty((count, len(model.Outcome._fields)))
     place = sum(ord(letter) << (8 * index % 48) for index, letter in enumerate(setting.application.name))
     for index in range(count):
         horizon = 2.0 * numbers.work
         while True:
             rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, place, index))))
-            incidents = trace or model.draw(
+            incidents = model.draw(
                 rng,
                 horizon,
                 setting.failures.shape,
@@ -191,15 +195,16 @@ def runs(
                 seconds,
                 share,
                 setting.change,
+                recorded,
             )
             outcome = model.run(numbers, incidents)
             if not np.isnan(outcome.makespan):
                 break
             horizon *= 2.0
-            if trace is not None or horizon > 1000.0 * numbers.work:
+            if horizon > 1000.0 * numbers.work:
                 raise WheslError(
-                    f"{setting.application.name} under {setting.model} does not end: failures come faster than "
-                    f"{numbers.work / HOUR:g} hours of work can be done",
+                    f"{setting.application.name} under {setting.model} does not end: failures come faster "
+                    f"than {numbers.work / HOUR:g} hours of work can be done",
                     hint="a smaller checkpoint, fewer nodes or a more reliable machine",
                 )
         found[index] = outcome
@@ -262,8 +267,3 @@ def evaluate(
 def reduction(base: Summary, other: Summary) -> float:
     """Return by how much a model's overhead is below that of model B, as a share of the latter."""
     return 1.0 - other.overhead_hours[0] / base.overhead_hours[0]
-
-
-def with_failures(setting: Setting, **changes: object) -> Setting:
-    """Return a setting with some fields changed."""
-    return replace(setting, **changes)  # type: ignore[arg-type] # dataclasses.replace checks the names

@@ -1,7 +1,8 @@
 """Lead times: how long before its failure a node's prediction comes.
 
-The document shows their distribution as a picture only. Its tables hold it: a failure is met when it is predicted
-at all (recall) and its lead time is longer than the action takes, so each ratio of met failures is one point.
+The document shows their distribution as a picture only. Its tables hold it: a failure is met when it is
+predicted at all (recall) and its lead time is longer than the action takes, so each ratio of met failures is
+one point.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def share_above(leads: Leads, seconds: float) -> float:
 def calibrate(recall: float, met: Iterable[tuple[float, float]]) -> Leads:
     """Return the distribution that printed ratios of met failures ask for.
 
-    Points at nearly the same time (within 1 %) are averaged; where a later point is above an earlier one both become
-    their mean (pool adjacent violators); before the first the curve is level, beyond the last it falls on.
+    Points at nearly the same time (within 1 %) are averaged; where a later point is above an earlier one
+    both become their mean (pool adjacent violators); before the first the curve is level, beyond the last it
+    falls on.
 
     Args:
         recall: share of failures that are predicted at all.
@@ -51,7 +53,9 @@ def calibrate(recall: float, met: Iterable[tuple[float, float]]) -> Leads:
         else:
             pools.append([seconds, share, 1.0])
     if len(pools) < 2:
-        raise UsageError("lead times cannot be calibrated", hint="two printed ratios at different times are needed")
+        raise UsageError(
+            "lead times cannot be calibrated", hint="two printed ratios at different times are needed"
+        )
     shares = _falling([(share, weight) for _, share, weight in pools])
     points = [(0.0, shares[0])]
     for (seconds, _, _), share in zip(pools, shares, strict=True):

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import resources
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from whesl.model.errors import UsageError
@@ -66,7 +67,8 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """The distribution of lead times: ``share`` of them is longer than ``seconds``, linear between the points."""
+    """The distribution of lead times: ``share`` of them is longer than ``seconds``, linear between the
+    points."""
 
     seconds: tuple[float, ...]
     share: tuple[float, ...]
@@ -104,16 +106,15 @@ class Machine:
         """
         row, high = _between(self.matrix_nodes, nodes)
         column, wide = _between(self.matrix_gb, node_gb)
-        corner = [
-            [math.log(self.matrix[row + down][column + right]) for right in (0, 1)] for down in (0, 1)
-        ]
+        corner = [[math.log(self.matrix[row + down][column + right]) for right in (0, 1)] for down in (0, 1)]
         upper = corner[0][0] * (1 - wide) + corner[0][1] * wide
         lower = corner[1][0] * (1 - wide) + corner[1][1] * wide
         return math.exp(upper * (1 - high) + lower * high)
 
 
 def _between(axis: tuple[float, ...], value: float) -> tuple[int, float]:
-    """Return the interval of an axis that a value is in, and how far in it lies; beyond the ends, the ends."""
+    """Return the interval of an axis that a value is in, and how far in it lies; beyond the ends, the
+    ends."""
     bounded = min(max(value, axis[0]), axis[-1])
     index = next((i for i in range(len(axis) - 2) if bounded < axis[i + 1]), len(axis) - 2)
     low, high = math.log(axis[index]), math.log(axis[index + 1])
@@ -188,7 +189,7 @@ class _Reader:
 
 
 def _ascending(reader: _Reader, place: str, key: str, values: tuple[float, ...]) -> None:
-    if any(after <= before for before, after in zip(values, values[1:], strict=False)):
+    if any(after <= before for before, after in pairwise(values)):
         reader.wrong.append(f"{place}: {key} has to rise from item to item")
 
 
@@ -242,7 +243,7 @@ def parse_machine(text: str, where: str) -> Machine:
     if len(leads.seconds) != len(leads.share):
         reader.wrong.append("[lead_times]: seconds and share have to be of one length")
     _ascending(reader, "[lead_times]", "seconds", leads.seconds)
-    if any(after > before for before, after in zip(leads.share, leads.share[1:], strict=False)):
+    if any(after > before for before, after in pairwise(leads.share)):
         reader.wrong.append("[lead_times]: share must not rise from item to item")
     if leads.seconds[0] != 0 or leads.share[0] > 1 or leads.share[-1] != 0:
         reader.wrong.append("[lead_times]: seconds begin with 0, share is at most 1 and ends with 0")
@@ -291,7 +292,8 @@ def parse_applications(text: str, where: str, machine: Machine) -> tuple[Applica
         machine: that they run on.
 
     Raises:
-        UsageError: with everything that is wrong in the file, and with every code that does not fit the machine.
+        UsageError: with everything that is wrong in the file, and with every code that does not fit the
+            machine.
     """
     reader = _Reader(text, where)
     reader.known(reader.data, "the file", {"application"})

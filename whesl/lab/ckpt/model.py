@@ -1,9 +1,9 @@
 """The five models of document 003, chapter 2, as one compiled loop over a run's events.
 
-B writes periodic checkpoints to burst buffers, which drain to the parallel file system. M1 adds safeguard checkpoints
-(all nodes write at once when a failure is predicted), M2 live migration, P1 prioritized checkpoints (the nodes about to
-fail write first, one after the other, then all others), P2 migration where the lead time allows it and a prioritized
-checkpoint elsewhere. All times in seconds.
+B writes periodic checkpoints to burst buffers, which drain to the parallel file system. M1 adds safeguard
+checkpoints (all nodes write at once when a failure is predicted), M2 live migration, P1 prioritized
+checkpoints (the nodes about to fail write first, one after the other, then all others), P2 migration where
+the lead time allows it and a prioritized checkpoint elsewhere. All times in seconds.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class Outcome(NamedTuple):
 
 @jit
 def interval(plan: Plan, rate: float) -> float:
-    """Return the interval for a rate of failures (``whesl.ckpt.core.interval.with_errors`` as compiled code)."""
+    """Return the interval for a rate of failures (``whesl.ckpt.core.interval.with_errors`` as compiled
+    code)."""
     unmet = plan.unmet * rate
     proactive = plan.proactive * rate
     if unmet <= 0.0:
@@ -138,7 +139,9 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
     second_left = 0.0
     writing = -1  # the incident whose node writes in the first phase
     dead = False  # a node died after its own commit, while the others still write
-    buffered = drained_at = drained = shared = 0.0  # work in the buffers; when it is drained; drained before; on PFS
+    buffered = drained_at = drained = shared = (
+        0.0  # work in the buffers; when it is drained; drained before; on PFS
+    )
     blocked = lost = recovering = 0.0
     failures = migrations = commits = checkpoints = 0
     gap = interval(plan, plan.rate)
@@ -265,13 +268,13 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
                 if status[other] == QUEUED and seen[other]:
                     following = other
                     break
-            if following >= 0 and phase != FIRST and phase != SECOND:
+            if following >= 0 and phase not in (FIRST, SECOND):
                 second_left = plan.all_write
             if following >= 0 and plan.prioritize:
                 phase = FIRST
                 writing = following
                 phase_end = now + plan.one_write
-            elif following >= 0 or phase == FIRST or phase == SECOND:
+            elif following >= 0 or phase in (FIRST, SECOND):
                 writing = -1
                 phase = SECOND
                 phase_end = now + second_left
@@ -279,7 +282,8 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
 
 @jit
 def _reload(plan: Plan) -> float:
-    """Return the time of a recovery from the buffers: the new node alone reads from the parallel file system."""
+    """Return the time of a recovery from the buffers: the new node alone reads from the parallel file
+    system."""
     return max(plan.buffer_read, plan.one_write)
 
 
@@ -295,6 +299,7 @@ def draw(
     seconds: NDArray[np.float64],
     share: NDArray[np.float64],
     change: float,
+    recorded: NDArray[np.float64],
 ) -> Incidents:
     """Draw the incidents of one run.
 
@@ -309,7 +314,10 @@ def draw(
         seconds: points of the distribution of lead times, in seconds, ascending.
         share: of lead times that are longer, falling from 1 to 0.
         change: of lead times, as a share; 0.5 makes them longer by half.
+        recorded: times between failures that were recorded, in seconds, taken in turn from a random one on,
+            in place of drawn ones; empty to draw them.
     """
+    following = int(rng.random() * len(recorded))
     extra = recall * false_share / (1.0 - false_share)  # false predictions for each failure
     predicted = []
     failed = []
@@ -318,7 +326,11 @@ def draw(
     falling = share[::-1].copy()
     rising = seconds[::-1].copy()
     while True:
-        now += scale * (-np.log(1.0 - rng.random())) ** (1.0 / shape)
+        if len(recorded):
+            now += recorded[following % len(recorded)]
+            following += 1
+        else:
+            now += scale * (-np.log(1.0 - rng.random())) ** (1.0 / shape)
         if now > horizon:
             predicted.append(np.inf)
             failed.append(now)
