@@ -17,6 +17,7 @@ COMMANDS = {
     "torus": ("torus", "Simulate a job log on a 3-D torus with contiguous partitions."),
     "grid": ("grid", "Simulate a job log on several clusters with requirements."),
     "predict": ("predict", "Fit failure predictors to a history and score them."),
+    "ckpt": ("ckpt", "Compare checkpoint models: periodic, safeguard, migration, prioritized."),
     "replay": ("replay", "What other policies would have saved on this site."),
     "campaign": ("campaign", "Run many simulations on all cores, or on a cluster."),
     "reproduce": ("reproduce", "Reproduce published results, and say what holds."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,6 +146,7 @@ class Summary:
         met: share of all failures that an action met in time (the FT ratio), with its half width.
         migrated: share of all failures that a migration avoided.
         interval_hours: mean interval between periodic checkpoints.
+        each: overhead of every run in hours, shape (runs,); run i of all models meets the same failures.
     """
 
     runs: int
@@ -157,6 +158,7 @@ class Summary:
     met: tuple[float, float]
     migrated: float
     interval_hours: float
+    each: NDArray[np.float64] = field(repr=False, compare=False)
 
 
 def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[np.float64]:
@@ -213,26 +215,27 @@ def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[n
 
 def summarize(found: NDArray[np.float64]) -> Summary:
     """Sum up a setting's runs, shape (runs, fields of ``Outcome``)."""
-    field = {name: found[:, index] for index, name in enumerate(model.Outcome._fields)}
-    overhead = (field["checkpoint"] + field["recomputation"] + field["recovery"]) / HOUR
+    column = {name: found[:, index] for index, name in enumerate(model.Outcome._fields)}
+    overhead = (column["checkpoint"] + column["recomputation"] + column["recovery"]) / HOUR
     count = len(found)
-    failures = float(field["failures"].sum())
-    met = float((field["migrated"] + field["committed"]).sum())
+    failures = float(column["failures"].sum())
+    met = float((column["migrated"] + column["committed"]).sum())
     ratio = met / failures if failures else 0.0
     # of a ratio of sums over runs (linearized)
-    residual = field["migrated"] + field["committed"] - ratio * field["failures"]
+    residual = column["migrated"] + column["committed"] - ratio * column["failures"]
     spread = float(residual.std()) * np.sqrt(count) / failures if failures else 0.0
     half = 1.96 * float(overhead.std(ddof=1)) / np.sqrt(count) if count > 1 else float("inf")
     return Summary(
         count,
         (float(overhead.mean()), float(half)),
-        float(field["checkpoint"].mean()) / HOUR,
-        float(field["recomputation"].mean()) / HOUR,
-        float(field["recovery"].mean()) / HOUR,
+        float(column["checkpoint"].mean()) / HOUR,
+        float(column["recomputation"].mean()) / HOUR,
+        float(column["recovery"].mean()) / HOUR,
         failures / count,
         (ratio, float(1.96 * spread)),
-        float(field["migrated"].sum()) / failures if failures else 0.0,
-        float(field["interval"].mean()) / HOUR,
+        float(column["migrated"].sum()) / failures if failures else 0.0,
+        float(column["interval"].mean()) / HOUR,
+        overhead,
     )
 
 

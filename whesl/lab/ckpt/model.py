@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # Phases of the application.
 COMPUTE, BUFFER, FIRST, SECOND, RECOVER = range(5)
-# What was done about a predicted failure.
-NOTHING, MIGRATING, QUEUED, COMMITTED = range(4)
+# What was done about a predicted failure; covered: by a checkpoint of all nodes that is whole.
+NOTHING, MIGRATING, QUEUED, COMMITTED, COVERED = range(5)
 
 
 class Plan(NamedTuple):
@@ -190,8 +190,8 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
                 shared = done
                 since = 0.0
                 for other in range(count):
-                    if status[other] == QUEUED:
-                        status[other] = COMMITTED
+                    if status[other] == QUEUED or status[other] == COMMITTED:
+                        status[other] = COVERED
                 phase = COMPUTE
                 if dead:
                     dead = False
@@ -237,10 +237,10 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
                 migrations += 1
             elif status[index] == COMMITTED:
                 commits += 1
-                if phase in (FIRST, SECOND):
-                    dead = True
-                else:
-                    restart = True
+                dead = True
+            elif status[index] == COVERED:
+                commits += 1
+                restart = True
             else:
                 restart = True
             status[index] = NOTHING
@@ -343,9 +343,11 @@ def draw(
         predicted.append(max(now - lead, 0.0) if known else np.inf)
         failed.append(now)
         real.append(True)
-        if rng.random() < extra:
-            at = rng.random() * horizon
-            lead = np.interp(rng.random(), falling, rising) * (1.0 + change)
+        # Drawn whether it is used or not: all models of a run meet the same failures.
+        false = rng.random() < extra
+        at = rng.random() * horizon
+        lead = np.interp(rng.random(), falling, rising) * (1.0 + change)
+        if false:
             predicted.append(at)
             failed.append(at + lead)
             real.append(False)

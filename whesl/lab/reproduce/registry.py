@@ -27,6 +27,12 @@ EXPERIMENTS: dict[str, str] = {
     # Complete data sets
     # Clusters and traces
     # Predictors
+    # Checkpoints
+    "ckpt-ratios": "whesl.lab.ckpt.reproduce",
+    "ckpt-overheads": "whesl.lab.ckpt.reproduce",
+    "ckpt-observations": "whesl.lab.ckpt.observations",
+    "ckpt-alpha": "whesl.lab.ckpt.reproduce",
+    "ckpt-lanl": "whesl.lab.ckpt.traces",
 }
 
 

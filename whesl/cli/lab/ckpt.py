@@ -1,0 +1,150 @@
+"""``whesl lab ckpt``: which checkpoint model suits a code on a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.lab.ckpt import studies
+from whesl.lab.ckpt.evaluate import Summary, reduction
+from whesl.lab.ckpt.machine import Failures, Machine, load, shipped
+from whesl.lab.results.figures import write_figure
+from whesl.lab.results.page import Page, Section, write_page
+from whesl.lab.results.tables import as_json, markdown, write_summary, write_table
+from whesl.model.errors import UsageError
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_CHANGES = (-0.5, -0.25, 0.0, 0.25, 0.5)
+_MEANING = {
+    "B": "periodic checkpoints alone",
+    "M1": "safeguard checkpoints when a failure is predicted",
+    "M2": "live migration when a failure is predicted",
+    "P1": "prioritized checkpoints",
+    "P2": "live migration, and prioritized checkpoints where there is no time for it",
+    "P2+": "P2 with the predictor's errors in the checkpoint interval",
+}
+
+
+@click.command()
+@click.option("--system", type=_FILE, metavar="FILE", help="The machine, as TOML [Summit].")
+@click.option("--apps", type=_FILE, metavar="FILE", help="The codes, as TOML [six of document 003].")
+@click.option(
+    "--example", type=click.Choice(["system", "apps"]), help="Print the shipped file, to be edited."
+)
+@click.option("--failures", metavar="NAME", help="Which of the machine's [[failures]] [the first].")
+@click.option("--whole", is_flag=True, help="Put them on the machine as they are, not scaled by its nodes.")
+@click.option("--runs", type=click.IntRange(2), default=1000, show_default=True, help="Runs of each setting.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all draws.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads [one for each core].")
+@click.option("--out", type=_FOLDER, metavar="DIR", help="Write tables, figures, summary.json and a page.")
+@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@quiet_option
+def ckpt(
+    system: Path | None,
+    apps: Path | None,
+    example: str | None,
+    failures: str | None,
+    whole: bool,
+    runs: int,
+    seed: int,
+    jobs: int | None,
+    out: Path | None,
+    in_json: bool,
+    quiet: bool,
+) -> None:
+    """Find the checkpoint model that costs a code least: periodic, safeguard, migration, prioritized, or
+    both.
+
+    Results do not depend on the number of threads.
+    """
+    if example:
+        click.echo(shipped("summit.toml" if example == "system" else "apps.toml"), nl=False)
+        return
+    machine, applications = load(system, apps)
+    distribution = _failures(machine, failures)
+    progress = shown(quiet=quiet)
+    bench = studies.Bench(machine, seed, runs, progress, jobs)
+    found = studies.overheads(bench, applications, distribution, whole=whole)
+    best = studies.best(found)
+    table = studies.overhead_table(found, "overheads", f"Overheads on {machine.name}, {distribution.name}")
+    summary = {
+        "system": machine.name,
+        "failures": distribution.name,
+        "runs": runs,
+        "seed": seed,
+        "best": {
+            name: {"model": model, "lead": lead, "sure": sure} for name, (model, lead, sure) in best.items()
+        },
+        "overheads": {
+            name: {model: _values(found, name, model) for one, model in found if one == name} for name in best
+        },
+    }
+    if out is not None:
+        changed = studies.lead_changes(bench, applications, distribution, _CHANGES, studies.ALL[1:])
+        lead_table = studies.lead_table(found, changed)
+        figures = [
+            studies.overhead_figure(found, "overheads", "Overhead of each model"),
+            studies.lead_figure(found, changed),
+        ]
+        for each in (table, lead_table):
+            write_table(out, each)
+        for figure in figures:
+            write_figure(out, figure)
+        sections = (
+            Section("Overheads", [table, figures[0]]),
+            Section("Longer and shorter lead times", [lead_table, figures[1]]),
+        )
+        facts = (f"failures of {distribution.name}", f"{runs} runs of each setting", f"seed {seed}")
+        tiles = [(name, model, _lead(lead, sure)) for name, (model, lead, sure) in best.items()]
+        verdict = "; ".join(f"{name}: {model}" for name, (model, _, _) in best.items())
+        write_page(
+            out / "index.html",
+            Page(
+                "WHESL lab: checkpoints",
+                machine.name,
+                f"Least overhead: {verdict}.",
+                "calm",
+                facts,
+                tiles,
+                sections,
+            ),
+        )
+        write_summary(out, summary)
+    if in_json:
+        click.echo(as_json(summary), nl=False)
+        return
+    click.echo(markdown(table))
+    for name, (model, lead, sure) in best.items():
+        click.echo(f"{name}: {model} ({_MEANING[model]}), {_lead(lead, sure)}")
+
+
+def _failures(machine: Machine, name: str | None) -> Failures:
+    if name is None:
+        return machine.failures[0]
+    for one in machine.failures:
+        if one.name.casefold() == name.casefold():
+            return one
+    known = ", ".join(one.name for one in machine.failures)
+    raise UsageError(f"no failures of the name {name!r}", hint=f"the machine's file has {known}")
+
+
+def _values(found: dict[tuple[str, str], Summary], name: str, model: str) -> dict[str, object]:
+    summary = found[name, model]
+    return {
+        "hours": summary.overhead_hours[0],
+        "half_width": summary.overhead_hours[1],
+        "checkpoint_hours": summary.checkpoint_hours,
+        "recomputation_hours": summary.recomputation_hours,
+        "recovery_hours": summary.recovery_hours,
+        "reduction": reduction(found[name, "B"], summary),
+        "failures_met": summary.met[0],
+        "interval_hours": summary.interval_hours,
+    }
+
+
+def _lead(lead: float, sure: bool) -> str:
+    said = f"{100 * lead:.0f} points of B's overhead before the next"
+    return said if sure else f"{said}, not sure: more runs would tell"
