@@ -66,7 +66,7 @@ def test_what_is_impossible_is_said() -> None:
         interval.young(-1, math.nan)
     with pytest.raises(UsageError, match="no failure is left"):
         interval.with_migration(1, 1, 1.0)
-    with pytest.raises(UsageError, match="recall is 1.5"):
+    with pytest.raises(UsageError, match=r"recall is 1\.5"):
         interval.Accuracy(1.5, 1, 0, 0)
     with pytest.raises(UsageError, match="end in migrations"):
         interval.Accuracy(1, 1, 0.8, 0.4)

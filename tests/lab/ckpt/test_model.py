@@ -15,25 +15,23 @@ from whesl.lab.ckpt import evaluate, machine, model
 
 
 def plan(name: str, **changes: float) -> model.Plan:
-    values = {
-        "work": 2000.0,
-        "buffer_write": 4.0,
-        "drain": 6.0,
-        "all_write": 20.0,
-        "one_write": 3.0,
-        "buffer_read": 2.0,
-        "migration": 9.0,
-        "migration_cost": 0.0,
-        "rate": 1 / 250,
-        "unmet": 1.0,
-        "proactive": 0.0,
-    } | changes
-    return model.Plan(
-        *values.values(),
+    base = model.Plan(
+        work=2000.0,
+        buffer_write=4.0,
+        drain=6.0,
+        all_write=20.0,
+        one_write=3.0,
+        buffer_read=2.0,
+        migration=9.0,
+        migration_cost=0.0,
+        rate=1 / 250,
+        unmet=1.0,
+        proactive=0.0,
         safeguard=name == "M1",
         migrate=name in ("M2", "P2"),
         prioritize=name in ("P1", "P2"),
     )
+    return base._replace(**changes)
 
 
 def incidents(rows: list[tuple[float, float, bool]]) -> model.Incidents:

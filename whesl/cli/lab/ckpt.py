@@ -36,8 +36,10 @@ _MEANING = {
 )
 @click.option("--failures", metavar="NAME", help="Which of the machine's [[failures]] [the first].")
 @click.option("--whole", is_flag=True, help="Put them on the machine as they are, not scaled by its nodes.")
-@click.option("--runs", type=click.IntRange(2), default=1000, show_default=True, help="Runs of each setting.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all draws.")
+@click.option(
+    "--runs", type=click.IntRange(2), default=1000, metavar="N", help="Runs of each setting [1000]."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of all draws [1].")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads [one for each core].")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Write tables, figures, summary.json and a page.")
 @click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")

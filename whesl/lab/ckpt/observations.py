@@ -281,6 +281,7 @@ def _accuracy_findings(
             f"for {lost} of {len(applications)}, by "
             f"{100 * min(better.values()):.0f} to {100 * max(better.values()):.0f} points of B's overhead",
             lost == len(applications),
+            why="what is left is chance: more runs would tell" if lost < len(applications) else "",
         )
     )
     return found
