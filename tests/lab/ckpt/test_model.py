@@ -31,7 +31,7 @@ def plan(name: str, **changes: float) -> model.Plan:
         migrate=name in ("M2", "P2"),
         prioritize=name in ("P1", "P2"),
     )
-    return base._replace(**changes)
+    return base._replace(**changes)  # type: ignore[arg-type]  # only times and rates are changed
 
 
 def incidents(rows: list[tuple[float, float, bool]]) -> model.Incidents:

@@ -6,33 +6,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from whesl.lab.ckpt import studies
 from whesl.lab.ckpt.evaluate import HOUR, reduction
 from whesl.lab.ckpt.reproduce import SOURCE, bench_of
 from whesl.lab.readers import failures as readers
 from whesl.lab.reproduce.registry import Finding, Report, experiment, needed
+from whesl.predict import laws
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.lab.progress import Progress
-    from whesl.predict.history import History
 
 RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
-
-
-def gaps(history: History) -> tuple[float, ...]:
-    """Return the positive times between failures anywhere in a machine, in seconds."""
-    between = np.diff(history.start)
-    return tuple(float(gap) for gap in between[between > 0])
-
-
-def fitted(times: tuple[float, ...]) -> tuple[float, float]:
-    """Return shape and scale (in the unit of the times) of the Weibull distribution of maximum likelihood."""
-    shape, _, scale = stats.weibull_min.fit(np.array(times), floc=0)
-    return float(shape), float(scale)
 
 
 @experiment("ckpt-lanl", SOURCE, "Checkpoint models on LANL's own records, and the fits of Table 2.3")
@@ -46,9 +33,9 @@ def lanl(progress: Progress, data: Path | None, quick: bool) -> Report:
         if not failures.name.startswith("LANL"):
             continue
         system = failures.name.split()[1]
-        recorded = gaps(readers.read(path, system=system).history)
-        shape, scale = fitted(recorded)
-        scale /= HOUR
+        between = np.diff(readers.read(path, system=system).starts)
+        recorded = tuple(float(gap) for gap in between[between > 0])
+        shape, scale = laws.fit("weibull", np.array(recorded) / HOUR).parameters
         apart = max(abs(shape / failures.shape - 1), abs(scale / failures.scale_hours - 1))
         values[f"system {system}"] = {"shape": shape, "scale_hours": scale, "gaps": len(recorded)}
         findings.append(
