@@ -10,29 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.placement.draws import draw
 from whesl.predict.compiled import Compiled, probability
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-@jit
-def mix(state: int, value: int) -> int:
-    """Return a number of 32 bits that depends on both, each bit on all bits of them (a finite hash)."""
-    h = (state * 48271 + value + 1) & 0xFFFFFFFF
-    h ^= h >> 15
-    h = (h * 0x2C1B3C6D) & 0xFFFFFFFF
-    h ^= h >> 12
-    h = (h * 0x297A2D39) & 0xFFFFFFFF
-    return int(h ^ (h >> 15))
-
-
-@jit
-def draw(seed: int, time: float, duration: float, event: int) -> float:
-    """Return a number in [0, 1) for one question about one event, the same whenever it is asked again."""
-    h = mix(mix(seed & 0xFFFFFFFF, int(time) & 0xFFFFFFFF), int(duration) & 0xFFFFFFFF)
-    return mix(h, event) / 4294967296.0
 
 
 @jit
@@ -60,7 +43,7 @@ def forecast(
             first, last = predictor.event_offsets[node], predictor.event_offsets[node + 1]
             event = first + np.searchsorted(predictor.events[first:last], start, side="left")
             while event < last and predictor.events[event] < now + duration and p == 0.0:
-                if draw(seed, now, duration, event) < predictor.event_probability[event]:
+                if draw(seed, int(now), int(duration), event) < predictor.event_probability[event]:
                     p = 1.0
                 event += 1
         if decided:
