@@ -144,6 +144,14 @@ KINDS: dict[str, Kind] = {
     "slurmctld stopped": Kind(4, 1, 4, _daemon("controller")),
 }
 
+# Kinds that touch no program: of these alone no exception may come.
+HARMLESS = frozenset(
+    {
+        *("isolator killed", "isolator stopped", "responder killed", "responder stopped", "job suspended"),
+        *("coordinator killed", "coordinator stopped", "home failing", "home stalled"),
+    }
+)
+
 # What is asked for by name alone: the home is another file system then.
 OF_HOMES = ("home failing", "home stalled")
 USUAL = tuple(name for name in KINDS if name not in OF_HOMES)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tests.chaos.cluster import WHESL
-from tests.chaos.director import KINDS, Fault
+from tests.chaos.director import HARMLESS, KINDS, Fault
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places, expected
 from whesl.journal import Journal, JournalError
@@ -136,6 +136,8 @@ def judge(
         return verdict
     rows = {row["step"]: row for row in report["tasks"]}
     verdict.exceptions = dict(Counter(row["exception"] for row in report["exceptions"]))
+    if hit and verdict.exceptions and all(fault.kind in HARMLESS for fault, _ in hit):
+        wrong.append(f"exceptions of healthy tasks: {verdict.exceptions}")
     outcomes = expected(jobs)
     nodes_lost = Counter(
         task for fault, tasks in hit for task in tasks if fault.kind in ("node killed", "node cut off")

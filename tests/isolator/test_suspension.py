@@ -9,7 +9,14 @@ import pytest
 from tests.detect.test_core import A, Bench, hang
 from whesl.isolator.core.events import Found
 from whesl.isolator.nodes.liveness import Silence
-from whesl.isolator.nodes.suspension import ANSWER_LIMIT, RESUMING, Doubted, Suspension, Unjudged
+from whesl.isolator.nodes.suspension import (
+    ANSWER_LIMIT,
+    LAUNCHING,
+    RESUMING,
+    Doubted,
+    Suspension,
+    Unjudged,
+)
 from whesl.isolator.observe.observer import words
 from whesl.rjms.port import Suspended
 
@@ -51,9 +58,10 @@ class Run:
         outlook: Any = self
         self.doubted = Doubted(self.asked, outlook)
 
-    def suspended(self, seconds: float, found: list[Found]) -> None:
+    def suspended(self, seconds: float, found: list[Found], launching: float) -> None:
         """Play the outlook."""
-        self.bench.detectors.suspended(seconds, {item.exception for item in found}, self.bench.now)
+        exceptions = {item.exception for item in found}
+        self.bench.detectors.suspended(seconds, exceptions, self.bench.now, launching)
 
     def passes(self, seconds: float, tick: float = 0.5) -> None:
         for _ in range(round(seconds / tick)):
@@ -84,16 +92,20 @@ def test_a_hang_that_is_found_after_the_job_was_resumed_does_not_count_its_suspe
 
 def test_a_hang_is_still_found_in_a_job_that_was_suspended() -> None:
     run = Run()
+    run.bench.line(A)
     run.passes(TIMEOUT - 4)
     run.asked.truth = Suspended(False, 3.5)
     run.passes(4 + 3.5 + RESUMING + 2)
     assert [found.exception for found in run.raised] == ["E0"]
 
 
-def test_a_gang_scheduled_job_that_hangs_is_found() -> None:
+@pytest.mark.parametrize(("begun", "most"), [(True, 8), (False, 18)])
+def test_a_gang_scheduled_job_that_hangs_is_found(begun: bool, most: int) -> None:
     """Suspended for as long as it runs, and the isolator with it."""
     run = Run()
-    for slices in range(1, 8):
+    if begun:
+        run.bench.line(A)
+    for slices in range(1, most):
         run.passes(10)
         run.asked.truth = Suspended(False, slices * 10.0)
         run.stops(10)
@@ -120,6 +132,35 @@ def test_no_hang_is_raised_while_the_job_is_suspended() -> None:
     run = Run()
     run.asked.truth = Suspended(True)
     run.passes(10 * TIMEOUT)
+    assert not run.raised
+
+
+def test_a_launcher_that_met_the_suspended_job_may_ask_again_before_its_program_hangs() -> None:
+    """Slurm's srun waits for a minute then; seen in chaos with three suspensions of a task that started."""
+    run = Run()
+    for slices in range(1, 4):
+        run.passes(2)
+        run.asked.truth = Suspended(False, slices * 4.0)
+        run.stops(4)
+    run.passes(LAUNCHING)
+    assert not run.raised
+    run.bench.line(A)
+    run.passes(TIMEOUT - 1)
+    assert not run.raised
+    run.passes(2 + ANSWER_LIMIT)
+    assert run.raised, "the program has begun, and hangs"
+
+
+def test_a_stop_of_the_isolator_alone_before_a_suspension_takes_nothing_from_it() -> None:
+    """What was stopped before it is known that the job is suspended is over with that answer."""
+    run = Run()
+    run.bench.line(A)
+    run.stops(12)
+    run.asked.truth = Suspended(True)
+    run.passes(1)
+    run.passes(TIMEOUT - 4)  # of which the job was suspended for ten seconds, and the isolator was not
+    run.asked.truth = Suspended(False, 10.0)
+    run.passes(10)
     assert not run.raised
 
 

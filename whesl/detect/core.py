@@ -75,22 +75,28 @@ class _Timer:
         self.left_at: float | None = None
         self.best = -math.inf
         self.last: Evidence | None = None
+        self.waited = False  # for a launcher, in this attempt
 
     def start(self, observed: float) -> None:
         self.warm = observed + max(self.detection.warmup, 0.0)
         self.left_at = self.warm + self.timeout
         self.best = -math.inf
         self.last = None
+        self.waited = False
 
     def alive(self, observed: float) -> None:
         self.left_at = max(observed, self.warm) + self.timeout
 
-    def put_off(self, seconds: float, observed: float) -> None:
+    def put_off(self, seconds: float, observed: float, launching: float) -> None:
         if self.left_at is None:
             return
         if self.last is None:  # it may have been starting still
             self.warm = min(self.warm + seconds, observed + max(self.detection.warmup, 0.0))
-        self.left_at = min(self.left_at + seconds, max(observed, self.warm) + self.timeout)
+        whole = max(observed, self.warm) + self.timeout
+        put_off = min(self.left_at + seconds, whole)
+        if launching and not self.waited:
+            self.waited, put_off = True, whole + launching
+        self.left_at = max(self.left_at, put_off)
 
 
 class Detectors:
@@ -219,16 +225,26 @@ class Detectors:
             return None
         return min(self._last + max(0.0, min(armed) - self._observed), now + TICK)
 
-    def suspended(self, seconds: float, exceptions: Collection[str], now: float) -> None:
+    def suspended(
+        self, seconds: float, exceptions: Collection[str], now: float, launching: float = 0.0
+    ) -> None:
         """Take out of all timers that the program was stopped for so long while this process ran.
 
-        None of them gets more than its whole time. ``exceptions``: of timers that ran out meanwhile.
+        None of them gets more than its whole time, except one that waits for a first sign of life.
+
+        Args:
+            seconds: at most; infinite for a whole time.
+            exceptions: of timers that ran out meanwhile.
+            now: seconds since the epoch.
+            launching: seconds more, once in an attempt, where the program may not have begun.
         """
         self._advance(now)
         for timer in self._timers.values():
             if timer.left_at is None and timer.exception in exceptions:
                 timer.left_at = self._observed
-            timer.put_off(seconds, self._observed)
+            any_output = isinstance(timer.detection, SilenceDetection) and self._bytes > self._bytes_before
+            begun = timer.last is not None or any_output
+            timer.put_off(seconds, self._observed, 0.0 if begun else launching)
 
     def exited(self, code: int, now: float, last_line: str = "") -> list[Detected]:
         """Take the end of an attempt and return what covers it; timers stop.

@@ -208,9 +208,9 @@ class Watch:
         """Take the use of a file system; return what it raises."""
         return self._detectors.disk(usage, now)
 
-    def suspended(self, seconds: float, exceptions: Collection[str], now: float) -> None:
+    def suspended(self, seconds: float, exceptions: Collection[str], now: float, launching: float) -> None:
         """Take time in which the job was suspended out of the timers; as ``Detectors.suspended``."""
-        self._detectors.suspended(seconds, exceptions, now)
+        self._detectors.suspended(seconds, exceptions, now, launching)
 
     def pause(self, now: float) -> None:
         """Stop the timers while the task is stopped on purpose."""

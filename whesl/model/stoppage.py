@@ -30,3 +30,22 @@ class Stoppage:
         """Return for how many seconds the process did not run before this waking, 0 for none."""
         late, self._due = now - self._due, now
         return late if late > self._slack else 0.0
+
+
+class RunTime:
+    """For how long a loop that looks at the clock many times a second has run.
+
+    Args:
+        now: seconds, on a monotonic clock.
+    """
+
+    def __init__(self, now: float) -> None:
+        self._last = now
+        self._ran = 0.0
+
+    def at(self, now: float) -> float:
+        """Return for how many seconds it has run until now; a longer step than ``SLACK`` counts nothing."""
+        step, self._last = now - self._last, now
+        if step <= SLACK:
+            self._ran += step
+        return self._ran

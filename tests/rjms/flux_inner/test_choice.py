@@ -7,6 +7,7 @@ import select
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -271,3 +272,28 @@ def test_a_wrapped_script_says_what_runs_its_steps() -> None:
     assert "--inner" not in wrap.wrap(call("auto"), text, interpreter="/bin/bash")
     once = wrap.wrap(call("slurm"), text, interpreter="/bin/bash")
     assert " --inner slurm --script -" in once
+
+
+def test_time_in_which_the_job_was_suspended_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three suspensions of ten seconds, and an instance that needs six of running."""
+    now = [100.0]
+    suspended = [102.0, 114.0, 126.0]
+    starts = True
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        if suspended and now[0] >= suspended[0]:
+            suspended.pop(0)
+            now[0] += 10.0
+        if now[0] >= 136.0 and starts:
+            (tmp_path / "uri").write_text("local:///x\n")
+
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    monkeypatch.setattr("whesl.rjms.flux.instance.time", clock)
+    monkeypatch.setattr(Instance, "_running", lambda _self: True)
+    assert Instance(tmp_path, Outer(), "7.0", {}).wait_ready() == ""
+    starts = False
+    (tmp_path / "uri").unlink()
+    assert "was not there within 15 s" in Instance(tmp_path, Outer(), "7.0", {}).wait_ready()

@@ -193,14 +193,17 @@ def _inner_pid(process: psutil.Process) -> int:
     return next((int(line.split()[-1]) for line in lines if line.startswith("NSpid:")), 0)
 
 
-def test_a_flux_that_does_not_start_costs_little(cluster: SlurmBed, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["everywhere", "with its leader alone"])
+def test_a_flux_that_does_not_start_costs_little(cluster: SlurmBed, tmp_path: Path, where: str) -> None:
+    """Brokers that wait for a leader that has ended keep the step alive."""
     (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "flux").write_text("#!/bin/sh\necho no licence today >&2\nexit 3\n")
+    others = "" if where == "everywhere" else '[ "$SLURM_PROCID" = 0 ] || exec sleep 60\n'
+    (tmp_path / "broken" / "flux").write_text(f"#!/bin/sh\n{others}echo no licence today >&2\nexit 3\n")
     (tmp_path / "broken" / "flux").chmod(0o755)
     task = Task(cluster, tmp_path, RANK, path=f"{tmp_path / 'broken'}:")
     task.wait(lambda: task.ranks(0) == 2, "both ranks")
     assert task.text().count("under Slurm") == 2
-    assert task.log().count("no Flux inside this job: its step ended: no licence today") == 1
+    assert task.log().count("no Flux inside this job: it ended: no licence today") == 1
     task.end()
 
 

@@ -23,6 +23,8 @@ AGAIN = 1.0  # seconds between two questions
 ANSWER_LIMIT = 3.0  # seconds for which a hang, or a silence that is over its limit, waits for the answer
 # Seconds, added to each suspension: nodes go on one after the other, and its length is known in whole ones.
 RESUMING = 3.0
+# Seconds after which an srun has asked again that found the job suspended (Slurm 22.05: 60 to 69).
+LAUNCHING = 70.0
 _TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence: that nothing was printed
 
 
@@ -172,16 +174,17 @@ class Doubted:
             self._suspension.ask(now)
             return []
         found, self._found, self.deadline = self._found, [], None
-        seconds = self._suspended() if answered else 0.0
-        if seconds:
-            self._outlook.suspended(seconds, found)
-            return []
-        return found
+        seconds = self._suspended() if answered else None
+        if seconds is None:
+            return found
+        # Timers that have no time left all the same raise it again.
+        self._outlook.suspended(seconds, found, LAUNCHING)
+        return []
 
-    def _suspended(self) -> float:
-        """Return for how many seconds the timers ran on although the job was suspended."""
-        if self._suspension.present:
-            return math.inf
+    def _suspended(self) -> float | None:
+        """Return for how many seconds the timers ran on although the job was suspended; None: it was not."""
         more, self._known = self._suspension.seconds - self._known, self._suspension.seconds
         stopped, self._stopped = self._stopped, 0.0
-        return max(more + RESUMING - stopped, 0.0) if more > 0 else 0.0
+        if self._suspension.present:
+            return math.inf
+        return max(more + RESUMING - stopped, 0.0) if more > 0 else None

@@ -157,10 +157,17 @@ class Outlook:
         self.changed = True
         return True
 
-    def suspended(self, seconds: float, found: list[Found]) -> None:
-        """Take time in which the job was suspended out of all timers, and of those that raised this."""
+    def suspended(self, seconds: float, found: list[Found], launching: float) -> None:
+        """Take time in which the job was suspended out of all timers, and of those that raised this.
+
+        Args:
+            seconds: for how long it was.
+            found: what the timers raised.
+            launching: seconds that a launcher may need yet to start the program.
+        """
         if self._watch is not None:
-            self._watch.suspended(seconds, {item.exception for item in found}, self._clock())
+            exceptions = {item.exception for item in found}
+            self._watch.suspended(seconds, exceptions, self._clock(), launching)
 
     def drain(self) -> list[Found]:
         """Read to the end of the output, and return what it means."""

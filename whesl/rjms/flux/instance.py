@@ -26,15 +26,18 @@ import psutil
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, WheslError
+from whesl.model.stoppage import RunTime
 from whesl.rjms.port import Allocation, Step, StepRequest
 
 LOG = logging.getLogger(__name__)
-# Seconds from the step's start to a usable instance; one of 4 brokers takes about one.
+# Seconds of running from the step's start to a usable instance; one of 4 brokers takes about one.
 START_LIMIT = 15.0
 # Seconds for an orderly end; then the step is killed.
 END_LIMIT = 4.0
 # Seconds for the step's own end after its brokers were told; with a lost node it does not come.
 KILL_LIMIT = 1.0
+# Seconds for a reason to arrive.
+LAST_WORDS = 0.5
 _LOOK_EVERY = 0.01
 # A Unix socket's path has at most 107 bytes (unix(7)); the broker adds the name of its own.
 _LONGEST = 80
@@ -59,8 +62,15 @@ _BROKER = """\
 if [ "$SLURM_PROCID" = 0 ]; then
   (cd "$1" && timeout 10 scontrol show config | sed -n 's/^MpiDefault *= *//p' >mpi.new && mv mpi.new mpi) &
 fi
+place=$1
 shift
-exec flux start -Shostname="$SLURMD_NODENAME" "$@"
+[ "$SLURM_PROCID" = 0 ] || exec flux start -Shostname="$SLURMD_NODENAME" "$@"
+# Without its leader there is no instance, but the step goes on as long as any other broker does.
+trap : TERM
+flux start -Shostname="$SLURMD_NODENAME" "$@"
+code=$?
+: >"$place/ended"
+exit "$code"
 """
 _OPTIONS = (
     # All brokers below rank 0: a lost one takes no others with it.
@@ -99,7 +109,7 @@ class Instance:
         self._step: Step | None = None
         self._process: psutil.Process | None = None
         self._rundir = ""
-        self._began = time.monotonic()
+        self._ran = RunTime(time.monotonic())
 
     @property
     def uri(self) -> str:
@@ -179,9 +189,9 @@ class Instance:
         while not self.ready:
             if self.failed:
                 return "it was given up"
-            if not self._running():
-                return f"its step ended: {self._last_words() or 'no reason given'}"
-            if time.monotonic() > self._began + START_LIMIT:
+            if not self._running() or retry.exists(self.directory / "ended"):
+                return f"it ended: {self._last_words()}"
+            if self._ran.at(time.monotonic()) > START_LIMIT:
                 return f"it was not there within {START_LIMIT:g} s; see {self.directory / 'log'}"
             time.sleep(_LOOK_EVERY)
         return ""
@@ -279,8 +289,11 @@ class Instance:
         return int(text) if text.isascii() and text.isdigit() else 0
 
     def _last_words(self) -> str:
-        lines = self._read("log").splitlines()
-        return lines[-1] if lines else ""
+        """Return the last line of its log, which comes through the step's launcher a moment later."""
+        deadline = time.monotonic() + LAST_WORDS
+        while not (lines := self._read("log").splitlines()) and time.monotonic() < deadline:
+            time.sleep(_LOOK_EVERY)
+        return lines[-1] if lines else "no reason given"
 
 
 def find_flux(environ: Mapping[str, str]) -> str | None:

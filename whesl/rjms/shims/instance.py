@@ -16,7 +16,7 @@ from whesl.rjms.shims.flux_rewriting import idset
 from whesl.rjms.shims.translating import Facts
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"
-# The isolator gives up sooner, and says so in ``failed``.
+# Seconds of running. The isolator gives up sooner, and says so in ``failed``.
 LIMIT = 20.0
 _LOOK_EVERY = 0.02
 
@@ -25,12 +25,14 @@ def uri(directory: str) -> str:
     """Return the instance's URI, waiting while it starts; empty when there is none."""
     import time
 
-    deadline = time.monotonic() + LIMIT
+    from whesl.model.stoppage import RunTime
+
+    ran = RunTime(time.monotonic())
     while True:
         if os.path.exists(os.path.join(directory, "failed")):
             return ""
         text = read(directory, "uri")
-        if text or time.monotonic() > deadline or not os.path.isdir(directory):
+        if text or ran.at(time.monotonic()) > LIMIT or not os.path.isdir(directory):
             return text
         time.sleep(_LOOK_EVERY)
 
