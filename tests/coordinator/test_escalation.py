@@ -108,6 +108,20 @@ class TestSilence:
         assert world.task("a").state is TaskState.RUNNING
         assert task_view(world.task("a"))["reason"] == ""
 
+    def test_a_suspended_job_is_called_so_and_left_alone(self, world: World) -> None:
+        """However long it is: nothing in it runs, so nothing in it can be late."""
+        world.register("a")
+        world.ports.fake.put("job-a", suspended=True)
+        world.wait(3600)
+        assert world.task("a").state is TaskState.UNOBSERVED
+        assert task_view(world.task("a"))["reason"] == "job job-a is suspended"
+        assert len(world.kinds("unobserved")) == 2, "said once"
+        world.ports.fake.put("job-a")
+        world.wait(30)
+        assert "nothing was heard" in task_view(world.task("a"))["reason"]
+        assert not world.ports.fake.requeued
+        assert not world.ports.fake.cancelled
+
     def test_a_coordinator_that_is_restarted_all_the_time_notices_silence(self, world: World) -> None:
         world.register("a")
         b = world.register("b")

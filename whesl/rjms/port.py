@@ -52,6 +52,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...] = ()
     batch_host: str = ""
     batch_host_lost: bool = False
+    suspended: bool = False
     restarts: int = 0
     exit_code: int | None = None
     submitted: float = 0.0

@@ -214,9 +214,7 @@ def watch(transition: Transition) -> None:
             continue
         order = pending_requeue(transition, entry)
         if silent and order is None and entry.state is not TaskState.UNOBSERVED:
-            transition.record(
-                "unobserved", task=entry.id, reason=f"nothing was heard for {settings.silence:g} s"
-            )
+            transition.record("unobserved", task=entry.id, reason=_silence(settings.silence))
             prepare(transition, entry)
             transition.say(
                 f"{entry.id}: its isolator is silent; asking {entry.rjms or 'nobody: no scheduler'}"
@@ -228,6 +226,17 @@ def watch(transition: Transition) -> None:
             look(transition, transition.state.tasks[entry.id])
     if quiet:
         transition.record("quiet", tasks=quiet)
+
+
+def _silence(limit: float) -> str:
+    return f"nothing was heard for {limit:g} s"
+
+
+def _explain_silence(transition: Transition, entry: TaskEntry, *, suspended: bool) -> None:
+    """Say of an unobserved task that its job is suspended, as long as that is so."""
+    reason = f"job {entry.job_id} is suspended" if suspended else _silence(transition.state.settings.silence)
+    if entry.reason != reason:
+        transition.record("unobserved", task=entry.id, reason=reason)
 
 
 def order_is_quiet(order: RequeueEntry | None) -> bool:
@@ -276,6 +285,8 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
             transition.volatile(contests=volatile.contests.with_(entry.id, lives))
         if record is not None and record.batch_host_lost and order is None:
             _batch_host_lost(transition, entry, record)
+        elif entry.state is TaskState.UNOBSERVED:
+            _explain_silence(transition, entry, suspended=record is not None and record.suspended)
         return
     if not 0 < entry.over <= transition.now:
         # Its isolator's last words may still be on their way.

@@ -279,6 +279,7 @@ def _job(fields: list[str]) -> JobRecord:
         batch_host_lost=job_state(state) is JobState.RUNNING
         and bool(batch_host)
         and batch_host not in node_list,
+        suspended=state in ("SUSPENDED", "STOPPED"),
         restarts=int(restarts),
         exit_code=_exit_code(int(status)),
         submitted=_time(submitted),
