@@ -164,7 +164,7 @@ def test_with_a_node_lost_what_sheds_is_fenced_on_the_others(
 def test_a_lease_fences_what_sheds_its_environment(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
 ) -> None:
-    made = Shedding(slurm_bed(4, "net"), tmp_path, kind, "--heartbeat", "0.3", "--heartbeat-limit", "2")
+    made = Shedding(slurm_bed(4, "net"), tmp_path, kind, "--heartbeat", "0.3", "--heartbeat-limit", "4")
     made.begun()
     made.bed.cut("n02")
     made.nothing_lives(made.recovered())
@@ -230,7 +230,7 @@ def test_one_rank_that_kept_its_token_gives_its_whole_step_away(
         bed,
         tmp_path,
         "cleared",
-        *("--heartbeat", "0.3", "--heartbeat-limit", "2"),
+        *("--heartbeat", "0.3", "--heartbeat-limit", "4"),
         srun="--ntasks=4 --ntasks-per-node=2 --overcommit",
         launch="if [ $((SLURM_LOCALID % 2)) = 1 ]; then exec sleep 300; fi; exec",
     )
@@ -290,7 +290,7 @@ def test_a_rank_that_its_agent_killed_unseen_is_the_loss_of_its_node(
 ) -> None:
     """The isolator did not run while the node was cut off, and both are back: only the agent can tell."""
     bed = slurm_bed(4, "net")
-    made = Shedding(bed, tmp_path, "cleared", "--heartbeat", "0.3", "--heartbeat-limit", "2")
+    made = Shedding(bed, tmp_path, "cleared", "--heartbeat", "0.3", "--heartbeat-limit", "4")
     made.begun()
     owner = made.directory.owner()
     assert owner is not None

@@ -15,22 +15,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import until
-from whesl.isolator.nodes.lease import KernelWitness, Lease
+from whesl.isolator.nodes.lease import LAST_CALL, KernelWitness, Lease, lead, moment
 from whesl.isolator.nodes.lease_table import LeaseTable
 from whesl.isolator.nodes.liveness import LEASE_MARGIN, SETTLING, Silence
 from whesl.model.stoppage import SLACK, Stoppage
 
 LIMIT = 3.0
+KILLING = LEASE_MARGIN - LAST_CALL  # seconds, for the end of all processes
 
 
-def test_time_in_which_an_agent_did_not_run_is_not_in_its_lease() -> None:
+def test_an_agent_that_did_not_run_waits_a_moment_for_an_answer() -> None:
+    """Its job was suspended, or it was starved: what runs there may be wanted all the same."""
     lease = Lease(LIMIT, 100.0)
-    lease.stopped(60.0)
-    assert not lease.ran_out(162.9)
-    assert lease.ran_out(163.0)
-    lease.stopped(60.0)
-    assert not lease.ran_out(170.0), "acts once, and what has ended is not held again by that"
-    assert lease.deadline() == 163.0
+    lease.woken(160.0)
+    assert not lease.ran_out(160.0 + moment(LIMIT) - 0.01)
+    lease.answered(lease.beat(160.0))
+    assert not lease.ran_out(161.9)
+    lease.woken(171.0)
+    lease.woken(173.0)
+    assert lease.ran_out(171.0 + moment(LIMIT)), "only the first time makes it longer"
+    lease.woken(180.0)
+    assert not lease.ran_out(190.0), "acts once, and what has ended is not held again by that"
+
+
+@given(
+    limit=st.floats(1.0, 20.0),
+    heartbeat=st.floats(0.05, 1.0),
+    starved_at=st.floats(0.0, 25.0),
+    fraction=st.floats(0.0, 0.999),
+    delay=st.floats(0.0, 1.0),
+)
+def test_an_agent_that_gets_no_processor_for_a_while_has_acted_before_its_lease_counts_as_over(
+    limit: float, heartbeat: float, starved_at: float, fraction: float, delay: float
+) -> None:
+    """Its node is cut off and runs on. A starved agent once ran on past the start of the next attempt."""
+    lease, silence, stoppage = Lease(limit, 100.0), Silence(["n2"], limit), Stoppage(100.0, lead(limit))
+    lease.answered(lease.beat(100.0))
+    silence.heard("n2", 100.0 + delay)
+    now, starved = 100.0, fraction * max(lead(limit), limit - starved_at)
+    while True:
+        if stoppage.found(now):
+            lease.woken(now)
+        if lease.ran_out(now):
+            break
+        wakes = min(now + heartbeat, lease.deadline())
+        stoppage.waits(wakes)
+        if now < 100.0 + starved_at <= wakes:
+            wakes = max(wakes, 100.0 + starved_at + starved)
+        now = max(wakes, now + 1e-6)
+    assert not silence.lease_over("n2", now + KILLING - 1e-6)
 
 
 def test_a_loop_that_wakes_late_did_not_run() -> None:
@@ -72,7 +105,7 @@ def test_no_lease_counts_as_over_that_an_agent_still_holds(happens: list[tuple[s
         else:
             listened = now
         if silence.lease_over("n2", min(now, listened)):
-            assert lease.deadline() + LEASE_MARGIN <= now + 1e-6
+            assert lease.deadline() + KILLING <= now + 1e-6
 
 
 def test_silence_is_counted_as_far_as_somebody_has_listened() -> None:

@@ -30,6 +30,7 @@ from whesl.isolator.core import recovery as isolator_recovery
 from whesl.isolator.core import state as isolator_state
 from whesl.isolator.core.events import RunStep
 from whesl.isolator.nodes.fencing import Fence
+from whesl.isolator.nodes.lease import lead
 from whesl.isolator.nodes.liveness import Silence
 from whesl.journal import Clock
 from whesl.operations.budget import Budget
@@ -143,6 +144,15 @@ def grant_not_awaited() -> Any:
 def lease_ignored() -> Any:
     """A node that is cut off counts as rid of its processes at once."""
     return patch.object(Silence, "lease_over", lambda _self, _node, _now: True)
+
+
+def punctual_agents_assumed() -> Any:
+    """No agent's processor is ever late."""
+
+    def over(self: Any, node: str, now: float) -> bool:
+        return bool(now >= max(self._peers[node].heard, self._since) + self._limit - lead(self._limit))
+
+    return patch.object(Silence, "lease_over", over)
 
 
 def strange_steps_ignored() -> Any:
@@ -330,6 +340,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     request_done_twice,
     grant_not_awaited,
     lease_ignored,
+    punctual_agents_assumed,
     strange_steps_ignored,
     fence_not_awaited,
     late_dependents_forgotten,

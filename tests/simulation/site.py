@@ -13,6 +13,7 @@ from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
 from whesl.isolator.core.setup import Setup
+from whesl.isolator.nodes.lease import lead
 from whesl.model.workflow import Task
 from whesl.wire.messages import AnyMessage
 
@@ -237,7 +238,10 @@ class Site:
         """A node's agent does not hear the isolator from now on."""
         if node not in self.contact_lost:
             self.contact_lost[node] = self.world.now
-            lease = self.cluster.nodes_by_name[node].host.lasts(self.world.scenario.lease)
+            limit = self.world.scenario.lease
+            # The agent may get no processor just then.
+            late = self.world.chance(f"starved {self.name} {node} {self.world.now}").random() * lead(limit)
+            lease = self.cluster.nodes_by_name[node].host.lasts(limit - lead(limit) + late)
             self.world.after(lease, self._lease_over, node, self.world.now)
 
     def has_contact(self, node: str) -> None:

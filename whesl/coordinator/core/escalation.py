@@ -234,8 +234,9 @@ def _silence(limit: float) -> str:
 
 def _explain_silence(transition: Transition, entry: TaskEntry, *, suspended: bool) -> None:
     """Say of an unobserved task that its job is suspended, as long as that is so."""
-    reason = f"job {entry.job_id} is suspended" if suspended else _silence(transition.state.settings.silence)
-    if entry.reason != reason:
+    told = f"job {entry.job_id} is suspended"
+    if suspended is not (entry.reason == told):
+        reason = told if suspended else _silence(transition.state.settings.silence)
         transition.record("unobserved", task=entry.id, reason=reason)
 
 

@@ -31,7 +31,7 @@ import zmq
 from whesl.detect.stacks import collect
 from whesl.isolator.nodes import processes
 from whesl.isolator.nodes.attribution import attempts_of
-from whesl.isolator.nodes.lease import KernelWitness, Lease
+from whesl.isolator.nodes.lease import KernelWitness, Lease, lead
 from whesl.isolator.nodes.link import (
     TO_AGENT,
     Beat,
@@ -62,6 +62,8 @@ ORPHANED = 120.0
 # The isolator's node lives and nobody answers there; a file system may keep one from starting for long.
 UNATTENDED = 1800.0
 STACKS_TIMEOUT = 4.0
+# Between two looks at the isolator's node while an answer is overdue.
+DOUBT = 0.1
 
 
 def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
@@ -117,11 +119,12 @@ class Agent:
         poller = zmq.Poller()
         for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
             poller.register(sock, zmq.POLLIN)
-        stoppage = Stoppage(time.monotonic())
+        stoppage = Stoppage(time.monotonic(), lead(self._file.limit))
         next_beat = 0.0
         while True:
             now = time.monotonic()
-            self._lease.stopped(stoppage.found(now))
+            if stoppage.found(now):
+                self._lease.woken(now)
             if any(self._client.changes()):
                 self._client.send(Beat(number=0))
                 for end in self._ends.values():
@@ -137,7 +140,10 @@ class Agent:
             self._answer()
             if self._is_over():
                 return
-            until = max(min(next_beat, self._lease.deadline()), time.monotonic() + 0.01)
+            now = time.monotonic()
+            until = max(min(next_beat, self._lease.deadline()), now + 0.01)
+            if self._lease.doubtful(now):
+                until = min(until, now + DOUBT)
             stoppage.waits(until)
             poller.poll(int((until - time.monotonic()) * 1000) + 1)
 

@@ -4,6 +4,10 @@ A heartbeat that the responder on the isolator's node answered extends it from t
 heartbeat was *sent*, so the isolator, which sees the answer's time, never believes it to be over while it is
 not. (Gray, Cheriton: Leases, SOSP 1989.)
 
+A processor may be late to run the agent. So the agent's lease is shorter than the limit by ``lead``, and one
+that was late by more ends what runs at the limit as well, unless it is answered. Woken after the limit, its
+job was suspended, its machine paused, or it could not do anything; then it has ``moment`` to be answered.
+
 Where the responder has ended or is stopped, its node's kernel can still be asked whether that node can be
 reached: it refuses a connection to a port that nobody listens on, and it acknowledges what is sent on one
 that nobody serves (tcp(7), ``TCP_INFO``). Both extend the lease: nobody counts a lease as over meanwhile. A
@@ -23,17 +27,32 @@ _LAST_ACK = struct.Struct("@I")
 _LAST_ACK_AT = 56
 
 
+# Seconds after the limit until which an agent may hold its lease that was woken just before.
+LAST_CALL = 0.3
+
+
+def lead(limit: float) -> float:
+    """Return by how many seconds an agent may be late and end what runs within the limit."""
+    return min(limit / 4, 2.0)
+
+
+def moment(limit: float) -> float:
+    """Return how many seconds an agent that was woken late waits for an answer, also of the kernel."""
+    return limit / 6 + 0.5
+
+
 class Lease:
     """The lease, on a monotonic clock.
 
     Args:
-        limit: seconds from the sending of an answered heartbeat.
+        limit: seconds from the sending of an answered heartbeat after which nothing of the task may run.
         now: the clock.
     """
 
     def __init__(self, limit: float, now: float) -> None:
         self.limit = limit
         self.contact = now
+        self._until = 0.0  # it lasts until then at least, since the agent was woken late
         self._sent: dict[int, float] = {}
         self._number = 0
         self._acted = False
@@ -55,13 +74,19 @@ class Lease:
     def reached(self, when: float) -> None:
         """Extend the lease: the isolator's node was reached then."""
         if when > self.contact:
-            self.contact = when
+            self.contact, self._until = when, 0.0
             self._acted = False
 
-    def stopped(self, seconds: float) -> None:
-        """Take out time in which this process did not run."""
-        if not self._acted:
-            self.contact += seconds
+    def woken(self, now: float) -> None:
+        """Note that this process did not run until now, for longer than ``lead``.
+
+        The first such time after the lease was over counts: the others make it no longer.
+        """
+        if self._acted or self._until or now < self._end:
+            return
+        self._until = now + moment(self.limit)
+        if now <= self.contact + self.limit:
+            self._until = min(self._until, self.contact + self.limit + LAST_CALL)
 
     def doubtful(self, now: float) -> bool:
         """Whether an answer is overdue."""
@@ -69,14 +94,18 @@ class Lease:
 
     def ran_out(self, now: float) -> bool:
         """Whether the lease has just run out (once for each time)."""
-        if self._acted or now < self.contact + self.limit:
+        if self._acted or now < self.deadline():
             return False
         self._acted = True
         return True
 
     def deadline(self) -> float:
         """Return when it runs out."""
-        return self.contact + self.limit
+        return max(self._end, self._until)
+
+    @property
+    def _end(self) -> float:
+        return self.contact + self.limit - lead(self.limit)
 
 
 class KernelWitness:

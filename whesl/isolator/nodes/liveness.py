@@ -15,8 +15,8 @@ LOOKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 CONFIRM = 0.05
 # Connections that closed while the isolator did not run may be back so many seconds after it does again.
 SETTLING = 2.0
-# Between the end of a lease and the end of the processes that its agent then kills.
-LEASE_MARGIN = 0.3
+# Between the limit and the end of the processes that an agent kills then: LAST_CALL, and the killing.
+LEASE_MARGIN = 0.6
 
 
 class NodeUp(msgspec.Struct, frozen=True):
