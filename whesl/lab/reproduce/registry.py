@@ -23,6 +23,7 @@ EXPERIMENTS: dict[str, str] = {
     "flaw-example": "whesl.lab.workflow.reproduce",
     "flaw": "whesl.lab.workflow.reproduce",
     # FFP
+    "desktop": "whesl.lab.desktop.reproduce",
     # BlueGene/L
     # Complete data sets
     # Clusters and traces
