@@ -181,7 +181,7 @@ def test_the_audit_finds_what_is_not_possible() -> None:
         "cannot complete|is not killed": changed(outcome, completed=~outcome.completed),
         "machine-seconds": changed(outcome, used=outcome.used + 1.0),
         "attempts, and": changed(outcome, attempts=outcome.attempts + 1),
-        "two attempts|the machine is down": changed(outcome, rows=np.zeros_like(outcome.rows)),
+        "on machine 0 at 300.0 s: it cannot complete": changed(outcome, rows=np.zeros_like(outcome.rows)),
     }
     for said, run in wrong.items():
         with pytest.raises(WheslError, match=said):
