@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from pyarrow import parquet
 from tests.waiting import until
 from whesl.lab.campaign import plan, store
 from whesl.model.errors import UsageError
+from whesl.testing.slurmbed import SlurmBed
 
 SIMULATORS = Path(__file__).parent / "simulators"
 WHESL = Path(sys.executable).parent / "whesl"
@@ -35,9 +36,14 @@ def write(
     return file
 
 
-def run(file: Path, out: Path, *options: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+def run(
+    file: Path, out: Path, *options: str, check: bool = True, environment: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[str]:
     words = [str(word) for word in (WHESL, "lab", "campaign", file, "--out", out, *options)]
-    done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=100, check=False)
+    there = {**environment, "PYTHONPATH": str(SIMULATORS)}
+    done = subprocess.run(
+        words, env=there, cwd=out.parent, capture_output=True, text=True, timeout=100, check=False
+    )
     assert "Traceback" not in done.stderr, done.stderr
     assert not check or done.returncode == 0, done.stderr
     return done
@@ -227,10 +233,27 @@ def test_on_a_dask_cluster(tmp_path: Path) -> None:
         file = write(tmp_path)
         run(file, tmp_path / "there", "--dask", address)
         pids = {path.read_text() for path in (tmp_path / "marks").iterdir()}
-        assert len(pids) == 2, "both workers ran cells"
+        workers = {str(child.pid) for child in psutil.Process(processes[1].pid).children(recursive=True)}
+        assert pids <= workers
         run(file, tmp_path / "here", "--jobs", "1")
         assert files(tmp_path / "there") == files(tmp_path / "here")
     finally:
         for process in reversed(processes):
             process.terminate()
             process.wait(30)
+
+
+@pytest.mark.slurm
+def test_on_a_real_slurm(tmp_path: Path, slurm_bed: Callable[..., SlurmBed]) -> None:
+    """Workers are jobs; they are cancelled when the campaign is over."""
+    bed = slurm_bed(nodes=2)
+    own = {f"DASK_JOBQUEUE__SLURM__{key}": value for key, value in _JOBQUEUE.items()}
+    file = write(tmp_path)
+    run(file, tmp_path / "there", "--dask", "slurm:2", environment={**bed.environment, **own})
+    assert len(ran(tmp_path)) == 12
+    until(lambda: not bed.run("squeue", "-h", "-t", "running").stdout.strip(), "no worker is left", 60)
+    run(file, tmp_path / "here", "--jobs", "1")
+    assert files(tmp_path / "there") == files(tmp_path / "here")
+
+
+_JOBQUEUE = {"CORES": "1", "MEMORY": "900MB", "QUEUE": "main", "WALLTIME": "00:05:00", "NAME": "campaign"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,9 +48,9 @@ def read(path: Path, form: type[Form], hint: str) -> tuple[Form, str]:
 
 
 def line_of(text: str, message: str) -> str:
-    """Return ``:LINE`` of the first line whose key a message names, the last one that it names first."""
-    for sign in "`$.[]":
-        message = message.replace(sign, " ")
+    """Return ``:LINE`` of the first line whose key a message names: an unknown field, else its path's end."""
     keys = [line.partition("=")[0].strip(" []") for line in text.splitlines()]
-    found = next((word for word in reversed(message.split()) if word in keys), None)
+    unknown = re.findall(r"field `(\w+)`", message)
+    words = [*unknown, *reversed(re.findall(r"\w+", message))]
+    found = next((word for word in words if word in keys), None)
     return "" if found is None else f":{keys.index(found) + 1}"

@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.lab.campaign import store
@@ -55,7 +56,8 @@ def run(
         out: the directory of results.
         progress: told how far they are.
         jobs: processes on this machine.
-        dask: the address of a Dask scheduler; empty for this machine.
+        dask: the address of a Dask scheduler, or ``slurm:N`` for workers in N jobs of Slurm; empty for this
+            machine.
 
     Returns:
         Results by key, and errors by key.
@@ -119,11 +121,13 @@ def _on_dask(cells: Sequence[Cell], address: str) -> Iterator[tuple[Cell, Done]]
     from distributed import Client
     from distributed import as_completed as completed
 
-    try:
-        client = Client(address, timeout=30)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"no Dask scheduler at {address}: {error}") from error
-    with client:
+    with ExitStack() as stack:
+        if address.startswith("slurm:"):
+            address = _on_slurm(address, stack)
+        try:
+            client = stack.enter_context(Client(address, timeout=30))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no Dask scheduler at {address}: {error}") from error
         waiting = {client.submit(simulate, cell, key=f"whesl-{cell.key}", pure=False): cell for cell in cells}
         for future in completed(list(waiting)):
             cell = waiting.pop(future)
@@ -136,3 +140,21 @@ def _on_dask(cells: Sequence[Cell], address: str) -> Iterator[tuple[Cell, Done]]
                 ) from error
             future.release()
             yield cell, done
+
+
+def _on_slurm(name: str, stack: ExitStack) -> str:
+    """Submit workers as jobs of Slurm; return their scheduler's address. They are cancelled at the end."""
+    from dask_jobqueue import SLURMCluster
+
+    jobs = name.partition(":")[2]
+    if not jobs.isdigit() or int(jobs) < 1:
+        raise UsageError(f"--dask {name}: no number of jobs", hint="slurm:4 submits four jobs with workers")
+    try:
+        cluster = stack.enter_context(SLURMCluster())
+    except (ValueError, OSError) as error:
+        raise UsageError(
+            f"cannot make workers on Slurm: {error}",
+            hint="cores, memory, queue and walltime of a job stand in ~/.config/dask/jobqueue.yaml",
+        ) from error
+    cluster.scale(jobs=int(jobs))
+    return str(cluster.scheduler_address)

@@ -166,6 +166,7 @@ def _bars(axes: Any, all_series: Sequence[Series]) -> None:
             axes.errorbar(
                 places, series.y, yerr=[below, above], fmt="none", ecolor=ink, elinewidth=1, capsize=3
             )
+    axes.axhline(0, color=axes.xaxis.label.get_color(), linewidth=0.8)
     axes.set_xticks(range(len(groups)), groups)
     if sum(map(len, groups)) > 70:
         axes.tick_params(axis="x", rotation=30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import dataclass
 from importlib import resources
@@ -88,7 +89,12 @@ def html(page: Page) -> str:
 
 
 def _section(section: Section) -> Element:
-    return el("section", el("h2", section.title), *(child for part in section.parts for child in _part(part)))
+    children: list[Element] = []
+    for figures, parts in itertools.groupby(section.parts, lambda part: isinstance(part, Figure)):
+        made = [child for part in parts for child in _part(part)]
+        # Figures that follow each other stand side by side where there is room.
+        children += [el("div", *made, class_="figures")] if figures and len(made) > 1 else made
+    return el("section", el("h2", section.title), *children)
 
 
 def _part(part: Part) -> Iterable[Element]:
