@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
+    COMPILES: bool  # whether numba is installed
+
     def jit(function: Function) -> Function:
         """Compile a function when it is first called, and keep the machine code beside its module."""
         return function
@@ -17,10 +19,12 @@ else:
     try:
         import numba
     except ImportError:  # the extra `predict` alone: placement plugins decide in plain Python
+        COMPILES = False
 
         def jit(function):
             """Leave a function as it is."""
             return function
 
     else:
+        COMPILES = True
         jit = numba.njit(cache=True, nogil=True)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Ages at which cumulative hazards are tabulated: from ten seconds to 31 years, 2 % apart.
 AGES: Floats = np.concatenate([[0.0], np.geomspace(10.0, 1e9, 931)])
+_AT_RISK = 10  # nodes below which a Kaplan-Meier curve goes on as it went before
+_TAIL = 4  # segments whose mean slope it goes on with
 _KNOTS = 40  # segments of a Kaplan-Meier curve: each hazard between two rests on several failures
 
 
@@ -57,7 +59,8 @@ class Law:
             mean, deviation = self.parameters
             return np.asarray(-log_ndtr((mean - np.log(np.maximum(age, 1e-9))) / deviation))
         ages, hazard = self._knots()
-        slope = (hazard[-1] - hazard[-2]) / (ages[-1] - ages[-2])
+        tail = min(_TAIL, len(ages) - 1) + 1
+        slope = (hazard[-1] - hazard[-tail]) / (ages[-1] - ages[-tail])
         beyond = np.maximum(age - ages[-1], 0.0) * slope
         return np.asarray(np.interp(age, ages, hazard) + beyond)
 
@@ -144,7 +147,9 @@ def product_limit(duration: Floats, failed: Flags) -> tuple[Floats, Floats]:
 def kaplan_meier(duration: Floats, failed: Flags) -> Law:
     """Fit Kaplan and Meier's curve: linear in the cumulative hazard between its quantiles."""
     times, survival = product_limit(duration, failed)
-    survival = np.maximum(survival, 0.5 / len(duration))
+    at_risk = len(duration) - np.searchsorted(np.sort(duration), times, side="left")
+    enough = max(2, int((at_risk >= _AT_RISK).sum()))
+    times, survival = times[:enough], np.maximum(survival[:enough], 0.5 / len(duration))
     hazard = -np.log(survival)
     picked = np.unique(np.searchsorted(hazard, np.linspace(0.0, hazard[-1], _KNOTS + 1)[1:]))
     picked = picked[picked < len(times)]
