@@ -61,7 +61,7 @@ def test_policies_side_by_side(folder: Path) -> None:
 
 def test_a_machine_as_toml(folder: Path) -> None:
     (folder / "r.toml").write_text(
-        "bandwidth = 1e9\n[[nodes]]\ncount = 1\n[[nodes]]\ncount = 1\nspeed = 2.0\n"
+        "bandwidth = 1e9\n[[nodes]]\ncount = 1\n[[nodes]]\nnames = 'fast[1-1]'\nspeed = 2.0\n"
     )
     assert json.loads(call("--workflow", "g.stg", "--resources", "r.toml", "--json"))["makespan"] == [6.0]
 
@@ -104,12 +104,15 @@ def test_what_does_not_fit_is_refused(folder: Path, words: list[str], said: str)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("nodes = 3", "no [[nodes]]"),
-        ("[[nodes]]\ncount = 0", "nodes[0].count is 0"),
-        ("[[nodes]]\nspeed = -1", "nodes[0].speed is -1"),
-        ("[[nodes]]\nspeeds = 1", "nodes[0].speeds is not known\n  hint: known are count, speed"),
-        ("bandwidth = 'fast'\n[[nodes]]", "bandwidth is 'fast'"),
-        ("[[nodes]", "r.toml: "),
+        ("nodes = 3", "r.toml:1: Expected `array`"),
+        ("nodes = []", "r.toml: no nodes"),
+        ("[[nodes]]\ncount = -1", "r.toml:2: count is -1"),
+        ("[[nodes]]\ncount = 2\nspeed = -1", "r.toml:3: speed is -1"),
+        ("[[nodes]]\nspeeds = 1", "Object contains unknown field `speeds`"),
+        ("[[nodes]]\nspeed = 1", "nodes have names or a count"),
+        ('[[nodes]]\nnames = "n[1-"', "r.toml:2: "),
+        ("bandwidth = 'fast'\n[[nodes]]", "r.toml:1: Expected `float`"),
+        ("[[nodes]", "r.toml: no TOML"),
     ],
 )
 def test_bad_machines_are_named(folder: Path, content: str, said: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.placement.draws import mix
 from whesl.placement.port import Decisions
 from whesl.predict.compiled import blank, probability
 from whesl.predict.jit import jit
@@ -24,22 +25,11 @@ if TYPE_CHECKING:
     from whesl.predict.compiled import Compiled
     from whesl.predict.port import Predictor
 
-_MASK = 0xFFFFFFFF
-
-
-@jit
-def mixed(value: int) -> int:
-    """Return a hash of 32 bits, the same with and without compilation (C. Wellons, lowbias32)."""
-    value = (value + 0x9E3779B9) & _MASK
-    value = ((value ^ (value >> 16)) * 0x7FEB352D) & _MASK
-    value = ((value ^ (value >> 15)) * 0x846CA68B) & _MASK
-    return value ^ (value >> 16)
-
 
 @jit
 def key_of(seed: int, job: int, attempt: int) -> int:
     """Return the key of the draws for one attempt of one job, whatever was drawn before."""
-    return mixed(mixed(mixed(seed) ^ job) ^ attempt)
+    return mix(mix(mix(0, seed), job), attempt)
 
 
 @jit
@@ -74,8 +64,7 @@ def select(
     # What rounding leaves over is no reason for another machine.
     allowed = (1.0 - required) * (1.0 + 1e-12)
     for position in range(len(order)):
-        key = mixed(key)
-        other = position + key % (len(order) - position)
+        other = position + mix(key, position) % (len(order) - position)
         node = order[other]
         order[other] = order[position]
         order[position] = node

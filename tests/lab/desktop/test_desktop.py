@@ -18,7 +18,7 @@ from whesl.lab.progress import Silent
 from whesl.lab.reproduce.registry import load
 from whesl.model.errors import WheslError
 from whesl.placement.port import Nodes, Queue, Running, View
-from whesl.placement.replication import Replicated, key_of, mixed, select
+from whesl.placement.replication import Replicated, key_of, select
 from whesl.predict import ffp
 from whesl.predict.accuracy import Given, exact, none
 from whesl.predict.history import History, merged
@@ -47,12 +47,6 @@ def test_what_was_tried_before_counts() -> None:
     taken, risk = chosen_of([0.3, 0.3], 0.9, 0.3)
     assert len(taken) == 1
     assert risk == pytest.approx(0.09)
-
-
-def test_draws_are_the_same_without_compilation() -> None:
-    plain = getattr(mixed, "py_func", mixed)
-    for value in (0, 1, 77, 2**31, 2**32 - 1):
-        assert mixed(value) == plain(value)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.01, 0.999))

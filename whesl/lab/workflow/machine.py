@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
-from whesl.lab.readers.compressed import text
+from whesl.lab import toml
+from whesl.lab.toml import line_of
 from whesl.model.errors import UsageError
 from whesl.predict.accuracy import exact, none, of_accuracy
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from whesl.rjms.hostlist import expand
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
     from whesl.predict.history import History
     from whesl.predict.port import Predictor
 
+_ACCEPTED = 'bandwidth = 1.25e9; [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
+_MOST = 1_000_000
 # Bytes a second between two nodes where nothing is said: 10 Gbit/s.
 BANDWIDTH = 1.25e9
 
@@ -53,51 +52,59 @@ def uniform(nodes: int, bandwidth: float = BANDWIDTH) -> Machine:
     return Machine(np.ones(nodes), bandwidth)
 
 
+class _Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Nodes that are alike, by their names or their number."""
+
+    names: str = ""
+    count: int = 0
+    speed: float = 1.0
+    cpus: int = 1
+
+
+class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of resources; what is not about workflows may stand in it."""
+
+    nodes: list[_Group]
+    bandwidth: float = BANDWIDTH
+    name: str = ""
+    zone: str = ""
+    checkpoint: float = 0.0
+
+
 def read(path: Path) -> Machine:
-    """Read a machine: ``bandwidth`` in bytes a second, and tables ``[[nodes]]`` with ``count`` and ``speed``.
+    """Read a machine: ``bandwidth`` in bytes a second, and ``[[nodes]]`` with ``count`` or ``names``, and ``speed``.
 
     Args:
         path: the file.
 
     Raises:
-        UsageError: it is no TOML, or holds something else; the message says where.
-        WheslError: it cannot be read.
+        UsageError: it cannot be read, is no TOML, or says what is not known; with its line.
     """
-    try:
-        document = tomllib.loads(text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: {error}") from None
-    _known(path, document, {"bandwidth", "nodes"}, "")
-    groups = document.get("nodes")
-    if not isinstance(groups, list) or not groups:
-        raise UsageError(
-            f"{path}: no [[nodes]]", hint="[[nodes]] with count = 16 and speed = 1.0 is accepted"
-        )
+    found, text = toml.read(path, _Form, _ACCEPTED)
     speeds: list[float] = []
-    for position, group in enumerate(groups):
-        where = f"nodes[{position}]."
-        if not isinstance(group, dict):
-            raise UsageError(f"{path}: nodes[{position}]: a table is needed")
-        _known(path, group, {"count", "speed"}, where)
-        count = group.get("count", 1)
-        if not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= 1_000_000:
-            raise UsageError(f"{path}: {where}count is {count!r}, where a number of nodes is needed")
-        speeds += [_positive(path, group.get("speed", 1.0), f"{where}speed")] * count
-    return Machine(np.array(speeds), _positive(path, document.get("bandwidth", BANDWIDTH), "bandwidth"))
-
-
-def _known(path: Path, table: dict[str, Any], names: set[str], where: str) -> None:
-    for name in table:
-        if name not in names:
+    for group in found.nodes:
+        if bool(group.names) == bool(group.count):
+            raise UsageError(f"{path}{line_of(text, 'nodes')}: nodes have names or a count", hint=_ACCEPTED)
+        try:
+            count = len(expand(group.names)) if group.names else group.count
+        except ValueError as error:
+            raise UsageError(f"{path}{line_of(text, 'names')}: {error}") from error
+        if not 0 < count <= _MOST:
             raise UsageError(
-                f"{path}: {where}{name} is not known", hint=f"known are {', '.join(sorted(names))}"
+                f"{path}{line_of(text, 'count')}: count is {count}, where 1 to {_MOST:,} are possible"
             )
+        speeds += [_positive(path, text, group.speed, "speed")] * count
+    if not speeds:
+        raise UsageError(f"{path}: no nodes", hint=_ACCEPTED)
+    return Machine(np.array(speeds), _positive(path, text, found.bandwidth, "bandwidth"))
 
 
-def _positive(path: Path, value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise UsageError(f"{path}: {what} is {value!r}, where a number above 0 is needed")
-    return float(value)
+def _positive(path: Path, text: str, value: float, what: str) -> float:
+    if not 0 < value < math.inf:
+        raise UsageError(
+            f"{path}{line_of(text, what)}: {what} is {value:g}, where a number above 0 is needed"
+        )
+    return value
 
 
 def predictor(spec: str, truth: History, seed: int) -> Predictor:
