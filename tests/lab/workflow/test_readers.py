@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whesl.lab.progress import Silent
 from whesl.lab.readers import stg, wfcommons
 from whesl.lab.readers.dags import read
+from whesl.lab.reproduce.registry import load
 from whesl.lab.workflow.audit import audit
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
@@ -315,3 +317,10 @@ def test_optimal_makespans_are_never_beaten(tmp_path: Path) -> None:
         assert outcome.makespan[0] >= float(row["optimal_makespan"]), row
         optimal += outcome.makespan[0] == float(row["optimal_makespan"])
     assert optimal > 700
+
+
+@needs_data
+def test_the_experiment_on_optimal_makespans() -> None:
+    found = load("stg").run(Silent(), WORKFLOWS.parent, True)
+    assert [finding.holds for finding in found.findings] == [True]
+    assert found.values["RANK_HYBD"]["of"] >= 20

@@ -22,6 +22,7 @@ EXPERIMENTS: dict[str, str] = {
     # FLAW
     "flaw-example": "whesl.lab.workflow.reproduce",
     "flaw": "whesl.lab.workflow.reproduce",
+    "stg": "whesl.lab.workflow.optima",
     # FFP
     "desktop": "whesl.lab.desktop.reproduce",
     # BlueGene/L

@@ -72,7 +72,7 @@ class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(path: Path) -> Machine:
-    """Read a machine: ``bandwidth`` in bytes a second, and ``[[nodes]]`` with ``count`` or ``names``, and ``speed``.
+    """Read a machine: ``bandwidth`` in bytes a second, ``[[nodes]]`` with ``count`` or ``names``, ``speed``.
 
     Args:
         path: the file.
