@@ -24,7 +24,8 @@ declaration
     : ENTITY entity ( ',' entity )*                                                        # entities
     | EXCEPTION_TYPE level ( ',' level )*                                                  # levels
     | RESOURCE resource
-          '[' NEWLINE* offer NEWLINE* ( ',' NEWLINE* offer NEWLINE* )* ']'                 # offers
+          '[' NEWLINE* offer NEWLINE* ( ',' NEWLINE* offer NEWLINE* )* ']'
+          ( HANDLER STRING )?                                                              # offers
     | EXCEPTION exceptionName level JOB
           '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']' clause*             # declared
     ;
@@ -56,7 +57,7 @@ word
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
-    | STDOUT | STDERR | OUTPUT | FILE
+    | EXTERNAL | STDOUT | STDERR | OUTPUT | FILE
     ;
 
 // How often, and what then -------------------------------------------------------------------------
@@ -82,6 +83,7 @@ detection
     | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
     | EXCEPTION exceptionName count TIMES within?                                          # counted
     | JOB EXCEPTION STRING severity?                                                       # jobException
+    | EXTERNAL                                                                             # external
     ;
 
 pattern : ( LOG | MATCH ) STRING ;
@@ -155,6 +157,7 @@ PAUSE : 'PAUSE' ;
 ESCALATE : 'ESCALATE' ;
 RAISE : 'RAISE' ;
 SEVERITY : 'SEVERITY' ;
+EXTERNAL : 'EXTERNAL' ;
 STDOUT : 'stdout' ;
 STDERR : 'stderr' ;
 OUTPUT : 'output' ;

@@ -35,6 +35,7 @@ DETECTIONS = (
     'ANY ["a", "b"] stdout RECURRING 2 WITHIN 9',
     'LOG "cycle = " stdout TIMEOUT 120',
     'HANG MATCH "cycle = \\d" stderr TIMEOUT 120 WARMUP 0',
+    "EXTERNAL",
     "SILENCE TIMEOUT 60",
     "SILENCE TIMEOUT 60.5 WARMUP 10",
     'PROGRESS "step (\\d+)" stdout TIMEOUT 5',

@@ -16,6 +16,7 @@ from whesl.esl.spec import (
     DiskMetric,
     ExceptionSpec,
     ExitDetection,
+    ExternalDetection,
     HangDetection,
     JobExceptionDetection,
     JobExceptionRaise,
@@ -72,6 +73,7 @@ RECORDS = [
     LogDetection(patterns=(A, B), source=STDOUT, times=2, within=9, span=S),
     HangDetection(pattern=Pattern(text="cycle = "), source=STDOUT, timeout=120, span=S),
     HangDetection(pattern=Pattern(text=r"cycle = \d", regex=True), source=STDERR, timeout=120, span=S),
+    ExternalDetection(span=S),
     SilenceDetection(timeout=60, span=S),
     SilenceDetection(timeout=60.5, warmup=10, span=S),
     ProgressDetection(

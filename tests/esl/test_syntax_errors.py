@@ -17,7 +17,7 @@ def findings(text: str | bytes) -> tuple[Diagnostic, ...]:
 
 FORMS = (
     *("HANG", "LOG", "MATCH", "MULTIPLE", "ANY", "SILENCE", "PROGRESS", "EXIT", "NODE"),
-    *("DISK", "INODES", "QUOTA", "EXCEPTION", "JOB"),
+    *("DISK", "INODES", "QUOTA", "EXCEPTION", "JOB", "EXTERNAL"),
 )
 # One broken statement; code; the words under the caret; what was expected; a part of the hint.
 CASES = [

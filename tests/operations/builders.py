@@ -10,11 +10,9 @@ from whesl.esl.spec import (
     ExceptionSpec,
     ExitDetection,
     Level,
-    Operation,
     OperationDeclaration,
     RecoveryStep,
     ResourceDeclaration,
-    ResourceKind,
     Span,
     Spec,
 )
@@ -54,12 +52,13 @@ def spec(
     steps, resources = [], []
     for name, arguments in operations:
         resource, operation = name.split(".")
-        kind, done = ResourceKind(resource), Operation(operation)
         steps.append(
-            RecoveryStep(entity=entity, resource=kind, operation=done, arguments=arguments, span=SPAN)
+            RecoveryStep(
+                entity=entity, resource=resource, operation=operation, arguments=arguments, span=SPAN
+            )
         )
-        declared = OperationDeclaration(operation=done, handler=handler)
-        resources.append(ResourceDeclaration(resource=kind, operations=(declared,)))
+        declared = OperationDeclaration(operation=operation, handler=handler)
+        resources.append(ResourceDeclaration(resource=resource, operations=(declared,)))
     exception = ExceptionSpec(
         name="E",
         level=Level.JOB_LEVEL,

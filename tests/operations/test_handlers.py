@@ -244,6 +244,35 @@ def test_a_handler_that_does_not_read_a_long_request(write: Write) -> None:
     assert run(write('print(\'{"outcome": "pause"}\')'), {}, long, given=given).outcome is Outcome.PAUSE
 
 
+def test_what_it_finds_in_its_environment(write: Write, tmp_path: Path) -> None:
+    names = ("ID", "RESOURCE", "OPERATION", "TASK", "EXCEPTION")
+    path = tmp_path / "seen"
+    body = (
+        f"import os\nnames = {names}\n"
+        f"open({str(path)!r}, 'w').write(' '.join(os.environ['WHESL_STEP_' + n] for n in names))\n"
+    )
+    run(write(body + answering({"outcome": "continue"})))
+    assert path.read_text() == "w/step_1#1.0 NODE REPLACE w/step_1 E"
+
+
+def test_a_resource_of_one_s_own(write: Write) -> None:
+    """It is planned and carried out as the built-in ones are, with arguments of its own."""
+    handler = write(answering({"outcome": "continue", "configuration": {"environment": {"SEATS": "2"}}}))
+    made = step("LICENSE.RENEW", {"seats": 2, "for": "${task}"}, handler=handler)
+    assert (made.name, made.arguments) == ("LICENSE.RENEW", {"seats": 2, "for": "w/step_1"})
+    result = execute(made, context(), HostPorts(Path("/nonexistent")))
+    assert result.configuration is not None and result.configuration.environment == {"SEATS": "2"}
+
+
+def test_a_resource_of_one_s_own_without_a_handler_is_refused() -> None:
+    """No text says so: it would come from a journal, or from another program's JSON."""
+    with pytest.raises(RecoveryError, match=r"LICENSE\.RENEW is not built in, and has no handler"):
+        step("LICENSE.RENEW", {})
+    odd = msgspec.structs.replace(step("NODE.REPLACE"), resource="LICENSE")
+    with pytest.raises(RecoveryError, match="is not built in"):
+        execute(odd, context(), HostPorts(Path("/nonexistent")))
+
+
 def test_the_request_arrives_whole(write: Write, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     keep = f"import sys\nopen({str(seen)!r}, 'w').write(sys.stdin.read())\n"

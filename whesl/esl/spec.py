@@ -36,19 +36,27 @@ class Entity(str, Enum):
 
 
 class ResourceKind(str, Enum):
-    """What a recovery step acts on."""
+    """The resources that are built in; any other one has handlers for all its operations."""
 
     NODE = "NODE"
     JOB = "JOB"
     FILESYSTEM = "FILESYSTEM"
 
+    def __str__(self) -> str:
+        """Return the name: it stands where those of users' own do."""
+        return self.value
+
 
 class Operation(str, Enum):
-    """What is done to the resource."""
+    """The operations that are built in; any other one has a handler."""
 
     ADD = "ADD"
     REMOVE = "REMOVE"
     REPLACE = "REPLACE"
+
+    def __str__(self) -> str:
+        """Return the name: it stands where those of users' own do."""
+        return self.value
 
 
 class Otherwise(str, Enum):
@@ -200,6 +208,12 @@ class JobExceptionDetection(Record, frozen=True, kw_only=True, tag="job_exceptio
     span: Span
 
 
+class ExternalDetection(Record, frozen=True, kw_only=True, tag="external"):
+    """It is raised from outside (``whesl raise``), as every exception may be, and in no other way."""
+
+    span: Span
+
+
 class DiskDetection(Record, frozen=True, kw_only=True, tag="disk"):
     """Use of the file system that holds ``path`` is above ``above`` (a fraction from 0 to 1)."""
 
@@ -226,6 +240,7 @@ Detection = (
     | ExitDetection
     | NodeDetection
     | JobExceptionDetection
+    | ExternalDetection
     | DiskDetection
     | CountDetection
 )
@@ -234,12 +249,13 @@ Detection = (
 class RecoveryStep(Record, frozen=True, kw_only=True):
     """One operation on a resource, by an entity, with its arguments (any JSON object).
 
-    Argument strings may use captures of the detection as ``${name}``.
+    Argument strings may use captures of the detection as ``${name}``. ``resource`` is a ``ResourceKind`` or
+    one of the user's own, ``operation`` an ``Operation`` or one of the user's own.
     """
 
     entity: Entity
-    resource: ResourceKind
-    operation: Operation
+    resource: str
+    operation: str
     arguments: dict[str, Any] = {}
     span: Span
 
@@ -277,14 +293,14 @@ class ExceptionSpec(Record, frozen=True, kw_only=True):
 class OperationDeclaration(Record, frozen=True, kw_only=True):
     """An operation that a resource offers, with the custom handler that carries it out, if any."""
 
-    operation: Operation
+    operation: str
     handler: str | None = None
 
 
 class ResourceDeclaration(Record, frozen=True, kw_only=True):
     """A resource and its operations."""
 
-    resource: ResourceKind
+    resource: str
     operations: tuple[OperationDeclaration, ...]
 
 
@@ -313,11 +329,11 @@ class Spec(Record, frozen=True, kw_only=True):
         """Return where something stands, as ``file:line``, in whichever file that is."""
         return f"{span.file or self.file}:{span.line}"
 
-    def handler(self, resource: ResourceKind, operation: Operation) -> str | None:
+    def handler(self, resource: str, operation: str) -> str | None:
         """Return the custom handler declared for an operation, or None for the built-in one."""
         for declaration in self.resources:
-            if declaration.resource is resource:
+            if declaration.resource == resource:
                 for offered in declaration.operations:
-                    if offered.operation is operation:
+                    if offered.operation == operation:
                         return offered.handler
         return None

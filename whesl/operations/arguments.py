@@ -107,7 +107,7 @@ class JobRemove(Arguments, frozen=True, kw_only=True):
     reason: str = ""
 
 
-_TYPES: dict[tuple[ResourceKind, Operation], type[Arguments]] = {
+_TYPES: dict[tuple[str, str], type[Arguments]] = {
     (ResourceKind.FILESYSTEM, Operation.REPLACE): FilesystemReplace,
     (ResourceKind.FILESYSTEM, Operation.ADD): FilesystemChange,
     (ResourceKind.FILESYSTEM, Operation.REMOVE): FilesystemChange,
@@ -144,13 +144,16 @@ def split_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def checked(resource: ResourceKind, operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return an operation's arguments complete and of the right types, as JSON values.
 
     Raises ValueError with one sentence for whatever is wrong.
     """
+    kind = _TYPES.get((resource, operation))
+    if kind is None:
+        raise ValueError(f"{resource}.{operation} is not built in, and has no handler")
     raw = dict(arguments)
-    if operation is Operation.REPLACE and isinstance(raw.get("filesystem"), str):
+    if operation == Operation.REPLACE and isinstance(raw.get("filesystem"), str):
         raw["filesystem"] = [raw["filesystem"]]
     if isinstance(raw.get("signal"), str):
         number = signal_number(raw["signal"])
@@ -167,7 +170,7 @@ def checked(resource: ResourceKind, operation: Operation, arguments: Mapping[str
                 [absolute(name, p) for p in raw[name]] if _many(raw[name]) else absolute(name, raw[name])
             )
     try:
-        typed = msgspec.convert(raw, _TYPES[resource, operation], strict=False)
+        typed = msgspec.convert(raw, kind, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
     # Through JSON, so that a plan is the same before and after its journal (lists, not tuples).

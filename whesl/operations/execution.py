@@ -102,7 +102,10 @@ def execute(step: PlanStep, context: Context, ports: Ports) -> StepResult:
     try:
         if step.handler is not None:
             return run_handler(step, context, ports.log)
-        return _BUILT_IN[step.resource, step.operation](step, context, ports)
+        carry_out = _BUILT_IN.get((step.resource, step.operation))
+        if carry_out is None:
+            raise RecoveryError(f"{step.name} is not built in, and has no handler")
+        return carry_out(step, context, ports)
     except OSError as error:
         raise RecoveryError(f"{step.name}: {said(error)}") from None
 
@@ -115,7 +118,7 @@ def _typed(step: PlanStep, kind: type[A]) -> A:
         raise RecoveryError(f"{step.name}: {error}") from None
 
 
-_BUILT_IN: dict[tuple[ResourceKind, Operation], Callable[[PlanStep, Context, Ports], StepResult]] = {
+_BUILT_IN: dict[tuple[str, str], Callable[[PlanStep, Context, Ports], StepResult]] = {
     (ResourceKind.FILESYSTEM, Operation.REPLACE): lambda step, context, ports: filesystem.replace(
         step, _typed(step, args.FilesystemReplace), context, ports.directory, ports.checkpoint
     ),

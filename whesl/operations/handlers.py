@@ -78,8 +78,8 @@ def request(step: PlanStep, context: Context) -> dict[str, Any]:
         "version": PROTOCOL,
         "step": {
             "id": step.id,
-            "resource": step.resource.value,
-            "operation": step.operation.value,
+            "resource": step.resource,
+            "operation": step.operation,
             "arguments": step.arguments,
             "suspect": step.suspect,
         },
@@ -143,7 +143,14 @@ def run_handler(step: PlanStep, context: Context, log: IO[Any] | int) -> StepRes
     command = command_of(handler)
     try:
         given = msgspec.json.encode(request(step, context))
-        result = run_limited(command, timeout=timeout, limit=MOST_OUTPUT, given=given, errors=log)
+        result = run_limited(
+            command,
+            timeout=timeout,
+            limit=MOST_OUTPUT,
+            given=given,
+            errors=log,
+            environment={**os.environ, **_variables(step)},
+        )
     except (OSError, msgspec.EncodeError, UnicodeEncodeError) as error:
         raise RecoveryError(f"handler {handler} could not be started: {error}") from None
     if result.timed_out:
@@ -161,6 +168,17 @@ def run_handler(step: PlanStep, context: Context, log: IO[Any] | int) -> StepRes
         return _accept(answer, step, context)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise RecoveryError(f"handler {handler} gave no valid answer: {error}") from None
+
+
+def _variables(step: PlanStep) -> dict[str, str]:
+    """Return what a handler finds in its environment, for those that do not read JSON to choose by it."""
+    return {
+        "WHESL_STEP_ID": step.id,
+        "WHESL_STEP_RESOURCE": step.resource,
+        "WHESL_STEP_OPERATION": step.operation,
+        "WHESL_STEP_TASK": step.raised.task,
+        "WHESL_STEP_EXCEPTION": step.raised.exception,
+    }
 
 
 def _timeout(step: PlanStep) -> float:

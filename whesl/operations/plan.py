@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
+from whesl.esl.spec import Entity, ExceptionSpec, RecoveryStep, ResourceKind, Spec
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
@@ -86,8 +86,8 @@ class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     id: str
-    resource: ResourceKind
-    operation: Operation
+    resource: str
+    operation: str
     arguments: dict[str, Any] = {}
     handler: str | None = None
     suspect: str = ""
@@ -98,7 +98,7 @@ class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The operation as the specification spells it."""
-        return f"{self.resource.value}.{self.operation.value}"
+        return f"{self.resource}.{self.operation}"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +168,7 @@ def make_plan(spec: Spec, raised: Raised, context: Context, *, entity: Entity = 
 def _plan_step(
     spec: Spec, exception: ExceptionSpec, step: RecoveryStep, raised: Raised, context: Context, index: int
 ) -> PlanStep:
-    where = f"{spec.place(step.span)}: {step.resource.value}.{step.operation.value} of {exception.name}"
+    where = f"{spec.place(step.span)}: {step.resource}.{step.operation} of {exception.name}"
     suspect = find_suspect(raised.evidence, context.nodes, context.rank_hosts, context.silent)
     values = capture_values(raised, context, suspect.node)
     handler = spec.handler(step.resource, step.operation)
@@ -180,7 +180,7 @@ def _plan_step(
             arguments = checked(step.resource, step.operation, arguments)
     except ValueError as error:
         raise RecoveryError(f"{where}: {error}", hint="correct the step's arguments") from None
-    node_step = step.resource is ResourceKind.NODE
+    node_step = step.resource == ResourceKind.NODE
     return PlanStep(
         id=f"{raised.task}#{raised.ordinal}.{index}",
         resource=step.resource,

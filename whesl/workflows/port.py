@@ -154,7 +154,7 @@ class WorkflowManager(Protocol):
 def needs_spares(exception: ExceptionSpec) -> bool:
     """Whether an exception's recovery takes a node out of the allocation's reserve."""
     return any(
-        step.resource is ResourceKind.NODE
+        step.resource == ResourceKind.NODE
         and step.operation in (Operation.REPLACE, Operation.ADD)
         and step.entity in (Entity.JOB, Entity.SCHEDULER)
         for step in exception.steps

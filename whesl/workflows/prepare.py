@@ -159,7 +159,7 @@ def _with_spares(workflow: Workflow, spares: Mapping[str, int]) -> Workflow:
 
 def _about_disks(spec: Spec) -> bool:
     return any(
-        step.resource is ResourceKind.FILESYSTEM for exception in spec.exceptions for step in exception.steps
+        step.resource == ResourceKind.FILESYSTEM for exception in spec.exceptions for step in exception.steps
     )
 
 

@@ -82,11 +82,11 @@ def context_of(entry: TaskEntry) -> Context:
 def _own_step(
     spec: Spec, exception: ExceptionSpec, step: RecoveryStep, raised: Raised, entry: TaskEntry
 ) -> OwnStep:
-    where = f"{spec.place(step.span)}: {step.entity.value} {step.resource.value}.{step.operation.value}"
+    where = f"{spec.place(step.span)}: {step.entity.value} {step.resource}.{step.operation}"
     handler = spec.handler(step.resource, step.operation)
     offered = _OFFERED.get(step.entity)
     if handler is None and offered is not None and (step.resource, step.operation) not in offered:
-        names = ", ".join(sorted(f"{r.value}.{o.value}" for r, o in offered))
+        names = ", ".join(sorted(f"{r}.{o}" for r, o in offered))
         raise RecoveryError(f"{where}: not offered", hint=f"{step.entity.value} offers {names}")
     context = context_of(entry)
     suspect = find_suspect(raised.evidence, context.nodes, (), ())
@@ -98,7 +98,7 @@ def _own_step(
             arguments = checked(step.resource, step.operation, arguments)
     except ValueError as error:
         raise RecoveryError(f"{where}: {error}", hint="correct the step's arguments") from None
-    about_node = step.resource is ResourceKind.NODE
+    about_node = step.resource == ResourceKind.NODE
     return OwnStep(
         step=msgspec.structs.replace(step, arguments=arguments),
         handler=handler,

@@ -148,7 +148,7 @@ class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """As the specification spells it."""
         step = self.step
-        return f"{step.entity.value} {step.resource.value}.{step.operation.value}"
+        return f"{step.entity.value} {step.resource}.{step.operation}"
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):

@@ -133,12 +133,12 @@ def _by_manager(job: _Job) -> StepEnded:
 def _by_scheduler(job: _Job) -> StepEnded:
     step = job.own.step
     scheduler = job.ports.scheduler(job.entry.rjms, job.state.environment_of(job.entry.id))
-    if step.resource is ResourceKind.JOB and step.operation is Operation.REPLACE:
+    if step.resource == ResourceKind.JOB and step.operation == Operation.REPLACE:
         return _restart(job)
-    if step.resource is ResourceKind.JOB:
+    if step.resource == ResourceKind.JOB:
         scheduler.cancel(job.entry.job_id)
         return job.ended("continue", f"job {job.entry.job_id} cancelled")
-    arguments = job.arguments(args.NodeRemove if step.operation is Operation.REMOVE else args.NodeReplace)
+    arguments = job.arguments(args.NodeRemove if step.operation == Operation.REMOVE else args.NodeReplace)
     node = arguments.node or job.own.suspect
     if not node:
         how = {"restart": "continue"}.get(arguments.unknown, "fail")
@@ -146,7 +146,7 @@ def _by_scheduler(job: _Job) -> StepEnded:
     bad = _bad_node(job, node, arguments.expires)
     marked = scheduler.mark_node(node, f"whesl: {bad.reason}")
     note = f"{node} taken out of service" if marked else f"{node} noted as bad; only its owner may drain it"
-    if step.operation is Operation.REPLACE and not _job_replaces_node(job):
+    if step.operation == Operation.REPLACE and not _job_replaces_node(job):
         return job.ended("requeue", note, bad_nodes=(bad,))
     return job.ended("continue", note, bad_nodes=(bad,))
 
@@ -225,7 +225,7 @@ def _by_dependents(job: _Job) -> StepEnded:
         return job.ended("continue", "dependents run changed", dependents=change)
     if kind == (ResourceKind.JOB, Operation.REMOVE):
         return job.ended("continue", "dependents are skipped", dependents=Configuration(skip=True))
-    change_one = filesystem.add if step.operation is Operation.ADD else filesystem.remove
+    change_one = filesystem.add if step.operation == Operation.ADD else filesystem.remove
     others = {}
     for task in dependents(job.state, job.entry.id):
         result = change_one(job.arguments(args.FilesystemChange), context_of(job.state.tasks[task]))

@@ -168,6 +168,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#external.
+    def visitExternal(self, ctx:ESLParser.ExternalContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#pattern.
     def visitPattern(self, ctx:ESLParser.PatternContext):
         return self.visitChildren(ctx)

@@ -73,7 +73,7 @@ _SUSPECT = (
 )
 _ROOT = Argument("filesystem", _T.STRING, "root of the file system", required=True, path=True)
 
-ARGUMENTS: dict[tuple[ResourceKind, Operation], tuple[Argument, ...]] = {
+ARGUMENTS: dict[tuple[str, str], tuple[Argument, ...]] = {
     (ResourceKind.FILESYSTEM, Operation.REPLACE): (
         Argument(
             "filesystem",
@@ -131,7 +131,7 @@ ARGUMENTS: dict[tuple[ResourceKind, Operation], tuple[Argument, ...]] = {
 }
 
 
-def arguments_of(resource: ResourceKind, operation: Operation) -> tuple[Argument, ...]:
+def arguments_of(resource: str, operation: str) -> tuple[Argument, ...]:
     """Return the arguments of an operation, its own first and then the common ones."""
     return (*ARGUMENTS[resource, operation], *COMMON)
 

@@ -382,9 +382,9 @@ def _between(first: Word, code: int, last: Word) -> bool:
 
 def _starts_another(step: RecoveryStep) -> bool:
     """Whether a step gives the task another command, or skips it."""
-    if step.resource is not ResourceKind.JOB:
+    if step.resource != ResourceKind.JOB:
         return False
-    return step.operation is Operation.REMOVE or "command" in step.arguments
+    return step.operation == Operation.REMOVE or "command" in step.arguments
 
 
 def _captured(name: str, detections: dict[str, list[Detection]]) -> Captured:

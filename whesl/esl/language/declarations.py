@@ -16,6 +16,9 @@ from whesl.esl.spec import Entity, Level, Operation, OperationDeclaration, Resou
 
 _E = TypeVar("_E", bound=Enum)
 
+_BUILT_IN_RESOURCES = tuple(kind.value for kind in ResourceKind)
+_BUILT_IN_OPERATIONS = tuple(operation.value for operation in Operation)
+_OWN = 'one of your own has a handler: HANDLER "./program"'
 # The dissertation's listing 4.1 prints the first; its text means the second.
 _ALIASES = {"DEPENDEND_JOB": Entity.DEPENDENT_JOB.value}
 
@@ -41,8 +44,10 @@ class Declarations:
         self._undeclared_exceptions: dict[str, list[Word]] = {}
         self.entities: dict[Entity, Word] = {}
         self.levels: dict[Level, Word] = {}
-        self.resources: dict[ResourceKind, dict[Operation, str | None]] = {}
-        self._offered: dict[ResourceKind, list[Word]] = {}
+        self.resources: dict[str, dict[str, str | None]] = {}
+        # Resources and operations (``NODE.X``) that are wrong where they are declared.
+        self._refused: set[str] = set()
+        self._offered: dict[str, list[Word]] = {}
         self.exceptions: dict[str, syntax.Declared] = {}
         self._others: dict[str, syntax.Declared] = {}  # declarations that differ from the one that counts
         for statement in parsed.statements:
@@ -88,42 +93,65 @@ class Declarations:
             declared.setdefault(kind, name)
 
     def _declare_resource(self, statement: syntax.Resource) -> None:
-        kind = self._known(statement.name, ResourceKind, "resource", "ESL022")
+        kind = self._declared_resource(statement)
         named = self._offered.setdefault(kind, []) if kind is not None else []
         if kind is None:
             self._unsure.add(ResourceKind)
+            self._refused.add(statement.name.text)
         elif any(self._same_file(statement.name, other) for other in named):
             self._unsure.add(ResourceKind)
             self._findings.add(
                 "ESL026",
-                f"the resource {kind.value} is declared twice",
+                f"the resource {kind} is declared twice",
                 statement.name.start,
                 statement.name.end,
                 hint="list all its operations in one statement",
             )
         named.append(statement.name)
         offered = self.resources.setdefault(kind, {}) if kind is not None else {}
+        common = self._own_handler(statement.handler)
         seen = set()
         for offer in statement.offers:
-            operation = self._known(offer.operation, Operation, "operation", "ESL023")
+            operation = self._declared_operation(offer, statement)
             if operation is None:
                 self._unsure.add(ResourceKind)
+                self._refused.add(f"{statement.name.text}.{offer.operation.text}")
                 continue
             if operation in seen:
                 self._unsure.add(ResourceKind)
                 self._findings.add(
                     "ESL027",
-                    f"the operation {operation.value} is declared twice",
+                    f"the operation {operation} is declared twice",
                     offer.operation.start,
                     offer.operation.end,
                     hint="leave one out",
                 )
             seen.add(operation)
-            handler = None
-            if offer.handler is not None:
-                handler = self._handler(offer.handler)
-                self.not_empty(offer.handler, "handler")
-            offered.setdefault(operation, handler)
+            offered.setdefault(operation, self._own_handler(offer.handler) or common)
+
+    def _declared_resource(self, statement: syntax.Resource) -> str | None:
+        """Return what is declared: a built-in resource, or one of the user's own, which has handlers."""
+        name = statement.name
+        handled = statement.handler is not None or all(
+            offer.handler is not None for offer in statement.offers
+        )
+        if handled and name.text not in _BUILT_IN_RESOURCES and not _elsewhere(name.text):
+            return name.text
+        return self._one_of(name, _BUILT_IN_RESOURCES, "resource", "ESL022", own=_OWN)
+
+    def _declared_operation(self, offer: syntax.Offer, statement: syntax.Resource) -> str | None:
+        """Return an operation: a built-in one, or one of the user's own, which has a handler."""
+        name = offer.operation
+        handled = offer.handler is not None or statement.handler is not None
+        if handled and not _elsewhere(name.text):
+            return name.text
+        return self._one_of(name, _BUILT_IN_OPERATIONS, "operation", "ESL023", own=_OWN)
+
+    def _own_handler(self, word: Word | None) -> str | None:
+        if word is None:
+            return None
+        self.not_empty(word, "handler")
+        return self._handler(word)
 
     def _handler(self, word: Word) -> str:
         """Return a handler; a relative path in an included file starts from that file's directory."""
@@ -176,18 +204,30 @@ class Declarations:
 
     def _known(self, name: Word, kinds: type[_E], what: str, code: str) -> _E | None:
         """Return the member that a word names; say so when there is none."""
+        found = self._one_of(name, tuple(str(kind.value) for kind in kinds), what, code)
+        return kinds(found) if found is not None else None
+
+    def _one_of(self, name: Word, known: tuple[str, ...], what: str, code: str, own: str = "") -> str | None:
+        """Return what a word names of what there is; say so when there is no such thing.
+
+        Args:
+            name: the word.
+            known: what there is.
+            what: the kind of it.
+            code: of the finding.
+            own: what to do when one of the user's own is meant.
+        """
         text = _ALIASES.get(name.text, name.text)
-        known = [str(kind.value) for kind in kinds]
         if text in known:
-            return kinds(text)
+            return text
         article = "an" if what[0] in "aeiou" else "a"
         self._findings.add(
             code,
             f"{_shown(name)} is not {article} {what}",
             name.start,
             name.end,
-            hint=_elsewhere(text) or self._findings.nearest(text, known),
-            expected=tuple(known),
+            hint=_elsewhere(text) or self._findings.nearest(text, known) or own,
+            expected=known,
         )
         return None
 
@@ -230,27 +270,41 @@ class Declarations:
             self._undeclared(name, Level, f"the exception type {kind.value}", "ESL031", declare)
         return kind
 
-    def operation(self, resource: Word, operation: Word) -> tuple[ResourceKind, Operation] | None:
+    def operation(self, resource: Word, operation: Word) -> tuple[str, str] | None:
         """Return what a recovery step does to which resource."""
-        kind = self._known(resource, ResourceKind, "resource", "ESL022")
-        done = self._known(operation, Operation, "operation", "ESL023")
+        if {resource.text, f"{resource.text}.{operation.text}"} & self._refused:
+            return None
+        if self._may_be_own(resource.text):
+            return None
+        known = tuple(dict.fromkeys((*_BUILT_IN_RESOURCES, *self.resources)))
+        kind = self._one_of(resource, known, "resource", "ESL022")
+        offered = self.resources.get(kind or "", {})
+        built_in = kind is None or kind in _BUILT_IN_RESOURCES
+        operations = tuple(dict.fromkeys((*(_BUILT_IN_OPERATIONS if built_in else ()), *offered)))
+        done = self._one_of(operation, operations, "operation", "ESL023") if operations else None
         if kind is None or done is None:
             return None
         if kind not in self.resources:
-            declare = f"DECLARE RESOURCE {kind.value}[{done.value}]"
-            self._undeclared(resource, ResourceKind, f"the resource {kind.value}", "ESL032", declare)
-        elif done not in self.resources[kind]:
-            offered = ", ".join(operation.value for operation in self.resources[kind])
+            declare = f"DECLARE RESOURCE {kind}[{done}]"
+            self._undeclared(resource, ResourceKind, f"the resource {kind}", "ESL032", declare)
+        elif done not in offered:
+            listed = ", ".join(offered)
             self._undeclared(
                 operation,
                 ResourceKind,
-                f"the operation {done.value} of {kind.value}",
+                f"the operation {done} of {kind}",
                 "ESL033",
-                f"DECLARE RESOURCE {kind.value}[{offered}{', ' if offered else ''}{done.value}]",
+                f"DECLARE RESOURCE {kind}[{listed}{', ' if listed else ''}{done}]",
             )
         return kind, done
 
-    def offers(self, resource: ResourceKind, operation: Operation) -> bool:
+    def _may_be_own(self, name: str) -> bool:
+        """Whether a resource may be declared where a declaration could not be understood."""
+        unsure = ResourceKind in self._unsure or self._incomplete
+        known = (*_BUILT_IN_RESOURCES, *self.resources)
+        return unsure and name not in known and not (_elsewhere(name) or self._findings.nearest(name, known))
+
+    def offers(self, resource: str, operation: str) -> bool:
         """Whether an operation is declared."""
         return operation in self.resources.get(resource, {})
 
@@ -291,7 +345,7 @@ class Declarations:
         self._missing.add(what)
         self._findings.add(code, f"{what} is not declared", name.start, name.end, hint=f"add: {declare}")
 
-    def handler(self, resource: ResourceKind, operation: Operation) -> str | None:
+    def handler(self, resource: str, operation: str) -> str | None:
         """Return the custom handler of an operation, if it has one."""
         return self.resources.get(resource, {}).get(operation)
 

@@ -43,6 +43,8 @@ class DetectionCheck:
             return spec.NodeDetection(condition=form.condition, span=span)
         if isinstance(form, syntax.JobException):
             return self._job_exception(form, span)
+        if isinstance(form, syntax.External):
+            return spec.ExternalDetection(span=span)
         if isinstance(form, syntax.Disk):
             return self._disk(form, span)
         return self._counted(form, span)

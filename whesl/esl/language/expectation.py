@@ -45,7 +45,7 @@ _TEXTS = {
     _R.RULE_detection: "a text in double quotes",
     _R.RULE_clause: "the type of an exception in double quotes",
     _R.RULE_offer: "the name of a handler in double quotes",
-    _R.RULE_declaration: "a text in double quotes",
+    _R.RULE_declaration: "the name of a handler in double quotes",
     _R.RULE_handling: "a text in double quotes",
     _R.RULE_statement: "a library or the path of a file in double quotes",  # INCLUDE
 }

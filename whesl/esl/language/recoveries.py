@@ -10,6 +10,7 @@ from whesl.esl.diagnostics import Severity, one_of
 from whesl.esl.language import syntax
 from whesl.esl.language.arguments import (
     BUILT_IN_PLACEHOLDERS,
+    COMMON,
     Argument,
     ArgumentType,
     arguments_of,
@@ -19,7 +20,7 @@ from whesl.esl.language.arguments import (
 from whesl.esl.language.declarations import Declarations
 from whesl.esl.language.json_text import Arguments, read
 from whesl.esl.language.source import Source
-from whesl.esl.spec import Entity, Level, Operation, RecoveryStep, ResourceKind
+from whesl.esl.spec import Entity, Level, RecoveryStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,11 @@ class RecoveryCheck:
         if captured is not None:
             self._placeholders(arguments, captured)
         # A custom handler knows its own arguments; what is not declared may be no operation that was meant.
-        if (
-            what is not None
-            and self._declarations.offers(*what)
-            and self._declarations.handler(*what) is None
-        ):
-            self._arguments(statement, what, arguments)
+        if what is not None and self._declarations.offers(*what):
+            if self._declarations.handler(*what) is None:
+                self._arguments(statement, what, arguments)
+            else:
+                self._common_arguments(arguments)
         if entity is None or what is None:
             return None
         return RecoveryStep(
@@ -113,11 +113,14 @@ class RecoveryCheck:
                     " write $${",
                 )
 
-    def _arguments(
-        self, statement: syntax.Recovered, what: tuple[ResourceKind, Operation], arguments: Arguments
-    ) -> None:
+    def _common_arguments(self, arguments: Arguments) -> None:
+        for argument in COMMON:
+            if argument.name in arguments.values:
+                self._value(argument, arguments.values[argument.name], *arguments.places[argument.name])
+
+    def _arguments(self, statement: syntax.Recovered, what: tuple[str, str], arguments: Arguments) -> None:
         known = {argument.name: argument for argument in arguments_of(*what)}
-        operation = f"{what[0].value}.{what[1].value}"
+        operation = f"{what[0]}.{what[1]}"
         unknown = [name for name in arguments.values if name not in known]
         missing = [a for a in known.values() if a.required and a.name not in arguments.values]
         strange: list[str] = []  # those that resemble none

@@ -43,10 +43,11 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``DECLARE RESOURCE name[offers]``."""
+    """``DECLARE RESOURCE name[offers] [HANDLER handler]``: the handler of what has none of its own."""
 
     name: Word
     offers: tuple[Offer, ...]
+    handler: Word | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,11 @@ class JobException:
 
 
 @dataclass(frozen=True, slots=True)
+class External:
+    """``EXTERNAL``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Disk:
     """``DISK``, ``INODES`` or ``QUOTA`` of a path above a percentage."""
 
@@ -209,7 +215,7 @@ class Counted:
     within: Word | None
 
 
-Form = Log | Hang | Silence | Progress | Exit | Node | JobException | Disk | Counted
+Form = Log | Hang | Silence | Progress | Exit | Node | JobException | External | Disk | Counted
 
 
 @dataclass(frozen=True, slots=True)

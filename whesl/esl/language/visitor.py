@@ -58,6 +58,7 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
         return syntax.Resource(
             _word(ctx.resource()),
             tuple(syntax.Offer(_word(o.operation()), _terminal(o.STRING())) for o in ctx.offer()),
+            _terminal(ctx.STRING()),
         )
 
     def visitDeclared(self, ctx: Any) -> syntax.Declared:  # noqa: N802
@@ -172,6 +173,10 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
     def visitJobException(self, ctx: Any) -> syntax.JobException:  # noqa: N802
         """Return an exception of the resource manager's."""
         return syntax.JobException(_of(ctx.STRING().symbol), _severity(ctx.severity()))
+
+    def visitExternal(self, ctx: Any) -> syntax.External:  # noqa: N802 - the generated interface
+        """Return that it is raised from outside."""
+        return syntax.External()
 
     def visitDisk(self, ctx: Any) -> syntax.Disk:  # noqa: N802
         """Return the use of a file system."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from whesl.esl.spec import (
     DiskMetric,
     ExceptionSpec,
     ExitDetection,
+    ExternalDetection,
     HangDetection,
     JobExceptionDetection,
     Level,
@@ -121,6 +122,8 @@ def detected(detection: Detection) -> str:
         worst += " or worse" if detection.severity else ""
         kind = detection.exception_type
         return f"the resource manager raises an exception of type {kind!r}{worst} on the job"
+    if isinstance(detection, ExternalDetection):
+        return "somebody raises it from outside (whesl raise)"
     if isinstance(detection, DiskDetection):
         return _disk(detection)
     return _counted(detection)
@@ -197,7 +200,7 @@ def _cut(text: str) -> str:
 
 def done(spec: Spec, step: RecoveryStep) -> str:
     """Return a recovery step as a clause: who does what to which resource."""
-    operation = f"{step.resource.value}.{step.operation.value}"
+    operation = f"{step.resource}.{step.operation}"
     handler = spec.handler(step.resource, step.operation)
     if handler is not None:
         given = f" with {_cut(msgspec.json.encode(step.arguments).decode())}" if step.arguments else ""
@@ -274,7 +277,7 @@ def _words(command: str | list[str]) -> str:
     return _cut(command if isinstance(command, str) else " ".join(command))
 
 
-_CLAUSES = {
+_CLAUSES: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {
     (ResourceKind.FILESYSTEM, Operation.REPLACE): _filesystem_replace,
     (ResourceKind.FILESYSTEM, Operation.ADD): lambda a: f"the task may use {a['filesystem']} as well",
     (ResourceKind.FILESYSTEM, Operation.REMOVE): lambda a: f"the task may not use {a['filesystem']} any more",

@@ -99,8 +99,8 @@ class Batch:
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
         """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
-        if step.resource is not ResourceKind.FILESYSTEM or step.operation is not Operation.REPLACE:
-            raise RefusedError(f"batch scripts know no WMS step {step.resource.value}.{step.operation.value}")
+        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
+            raise RefusedError(f"batch scripts know no WMS step {step.resource}.{step.operation}")
         return configuration
 
 

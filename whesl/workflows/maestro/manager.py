@@ -109,9 +109,9 @@ class Maestro:
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
         """Carry out WMS FILESYSTEM.REPLACE; Maestro has nothing else to change while it runs."""
-        if step.resource is not ResourceKind.FILESYSTEM or step.operation is not Operation.REPLACE:
+        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
             raise RefusedError(
-                f"Maestro cannot carry out {step.resource.value}.{step.operation.value}",
+                f"Maestro cannot carry out {step.resource}.{step.operation}",
                 hint="of the entity WMS it knows FILESYSTEM.REPLACE alone",
             )
         return storage.replace_filesystem(workflow, step.arguments, raised.task, configuration)
