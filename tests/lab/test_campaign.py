@@ -16,6 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.waiting import until
+from whesl.cli.lab import cells
 from whesl.lab.campaign import plan, store
 from whesl.model.errors import UsageError
 from whesl.testing.slurmbed import SlurmBed
@@ -117,6 +118,22 @@ def test_a_campaign_that_is_killed_goes_on_where_it_was(tmp_path: Path, jobs: st
     assert files(tmp_path / "whole") == files(out)
 
 
+def test_a_command_of_the_lab_is_a_simulator(tmp_path: Path) -> None:
+    """Its options are parameters, its summary's numbers are measures; a mistake in one stops no other."""
+    (tmp_path / "graph.stg").write_text("2\n0 0 0\n1 10 1 0\n2 20 1 0\n3 0 2 1 2\n")
+    file = tmp_path / "campaign.toml"
+    file.write_text(
+        '[[part]]\nkind = "workflow"\nfixed = { workflow = ["graph.stg"] }\n'
+        'over = { policy = ["flaw", "fifo", "none-such"], nodes = [1, 2] }\n'
+    )
+    done = run(file, tmp_path / "out", "--jobs", "1", "--json", check=False)
+    assert done.returncode == 1
+    assert "'none-such' is not one of" in done.stderr
+    summary = json.loads(done.stdout)
+    found = {(group["policy"], group["nodes"]): group["mean"]["mean_makespan"] for group in summary["groups"]}
+    assert found == {("flaw", 1): 30.0, ("flaw", 2): 20.0, ("fifo", 1): 30.0, ("fifo", 2): 20.0}
+
+
 def test_a_damaged_cell_is_run_again(tmp_path: Path) -> None:
     file = write(tmp_path)
     run(file, tmp_path / "out", "--jobs", "1")
@@ -164,18 +181,18 @@ def test_a_cell_that_cannot_run_stops_no_other(tmp_path: Path) -> None:
 
 
 def test_another_content_of_an_input_file_is_another_cell(tmp_path: Path) -> None:
-    log = tmp_path / "log.swf"
+    log = tmp_path / "log.stg"
     file = tmp_path / "c.toml"
     file.write_text(
-        '[[part]]\nkind = "schedule"\nfixed = { log = "log.swf" }\nover = { policy = ["easy"] }\n'
+        '[[part]]\nkind = "workflow"\nfixed = { workflow = "log.stg" }\nover = { policy = ["flaw"] }\n'
     )
     log.write_text("1")
-    _, first = plan.read(file)
-    assert first[0].parameters == {"log": str(log), "policy": "easy"}
+    _, first = plan.read(file, cells.files)
+    assert first[0].parameters == {"workflow": str(log), "policy": "flaw"}
     log.write_text("2")
-    assert plan.read(file)[1][0].key != first[0].key
+    assert plan.read(file, cells.files)[1][0].key != first[0].key
     log.write_text("1")
-    assert plan.read(file)[1][0].key == first[0].key
+    assert plan.read(file, cells.files)[1][0].key == first[0].key
     store.keep(tmp_path / "out", first[0], {"wait": 1.5}, 0.1)
     assert store.load(tmp_path / "out", first[0]) is not None
 
@@ -186,23 +203,23 @@ def test_another_content_of_an_input_file_is_another_cell(tmp_path: Path) -> Non
         ("", "Object missing required field `part`"),
         ("part = []", "no [[part]]"),
         ("[[part]]\nkind = 'sheduler'\n", ":2: no kind 'sheduler'"),
-        ("[[part]]\nkind = 'schedule'\nseeds = 'x'\n", ":3: Expected `int | array`"),
-        ("[[part]]\nkind = 'schedule'\nsedes = 3\n", "unknown field `sedes`"),
+        ("[[part]]\nkind = 'workflow'\nseeds = 'x'\n", ":3: Expected `int | array`"),
+        ("[[part]]\nkind = 'workflow'\nsedes = 3\n", "unknown field `sedes`"),
         ("[[part]\n", "no TOML: "),
-        ("[[part]]\nkind = 'schedule'\nover = { policy = [] }\n", "an empty list"),
+        ("[[part]]\nkind = 'workflow'\nover = { policy = [] }\n", "an empty list"),
         (
-            "[[part]]\nkind = 'schedule'\nfixed = { a = 1 }\nover = { a = [1] }\n",
+            "[[part]]\nkind = 'workflow'\nfixed = { a = 1 }\nover = { a = [1] }\n",
             "a is in `fixed` and in `over`",
         ),
-        ("[[part]]\nkind = 'schedule'\nfixed = { log = 'none.swf' }\n", "none.swf: No such file"),
-        ("[[part]]\nkind = 'schedule'\n[[part]]\nkind = 'schedule'\n", "the same cell twice"),
+        ("[[part]]\nkind = 'workflow'\nfixed = { workflow = 'none.json' }\n", "none.json: No such file"),
+        ("[[part]]\nkind = 'workflow'\n[[part]]\nkind = 'workflow'\n", "the same cell twice"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "campaign.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
-        plan.read(file)
+        plan.read(file, cells.files)
     assert said in str(error.value)
     assert str(error.value).startswith((str(file), "cannot read"))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from whesl.cli.lab import cells
 from whesl.cli.lab.progress import quiet_option, shown
 from whesl.lab.campaign import plan, run, summary
 from whesl.lab.results.tables import as_json
@@ -32,23 +33,25 @@ def campaign(
 ) -> None:
     """Run the simulations of FILE (TOML): all combinations of parameters, each with several seeds.
 
+    A simulation is a call of another command of the lab: parameters are its options.
+
     A simulation that has finished in DIR is not run again, so a campaign that was killed goes on where it
     was. Results are the same on any number of processes.
     """
-    given, cells = plan.read(file)
+    given, planned = plan.read(file, cells.files)
     if only_list:
-        listed = [{"key": c.key, "kind": c.kind, "seed": c.seed, **c.parameters} for c in cells]
+        listed = [{"key": c.key, "kind": c.kind, "seed": c.seed, **c.parameters} for c in planned]
         click.echo(as_json(listed), nl=False)
         return
     workers = jobs or len(os.sched_getaffinity(0))
-    results, errors = run.run(cells, out, shown(quiet=quiet), jobs=workers, dask=dask)
-    said = [f"{cell.kind} {cell.parameters}: {errors[cell.key]}" for cell in cells if cell.key in errors]
-    summary.write(out, given, cells, results, said)
+    results, errors = run.run(planned, out, cells.run, shown(quiet=quiet), jobs=workers, dask=dask)
+    said = [f"{cell.kind} {cell.parameters}: {errors[cell.key]}" for cell in planned if cell.key in errors]
+    summary.write(out, given, planned, results, said)
     for line in said:
         click.echo(f"whesl: {line}", err=True)
     if in_json:
         click.echo((out / "summary.json").read_text(encoding="utf-8"), nl=False)
     else:
-        click.echo(f"{len(results)} of {len(cells)} simulations finished: {out / 'index.html'}")
+        click.echo(f"{len(results)} of {len(planned)} simulations finished: {out / 'index.html'}")
     if errors:
         raise click.exceptions.Exit(1)

@@ -16,7 +16,6 @@ of a part (common random numbers), which depends on the campaign's seed and on i
 from __future__ import annotations
 
 import hashlib
-import importlib
 import itertools
 import json
 from dataclasses import dataclass
@@ -30,17 +29,9 @@ from whesl.lab.toml import line_of
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-# name: the module that has ``cell(parameters, seed)``, which returns measures by name.
-KINDS = {
-    "schedule": "whesl.lab.campaign.schedule",
-    "workflow": "whesl.lab.campaign.workflow",
-    "torus": "whesl.lab.campaign.torus",
-    "grid": "whesl.lab.campaign.grid",
-}
-FILE_PARAMETERS = ("log", "failures", "resources", "machines", "workflow", "policy")
 _ACCEPTED = "accepted: name, seed, and [[part]] with kind, fixed = {...}, over = {NAME = [...]}, seeds"
 # More cells than anybody waits for are a slip.
 _MOST = 1_000_000
@@ -50,7 +41,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One simulator with what is varied.
 
     Attributes:
-        kind: one of ``KINDS``, or a module of one's own that has ``cell(parameters, seed)``.
+        kind: a simulator, or a module of one's own that has ``cell(parameters, seed)``.
         fixed: parameters that all cells have.
         over: lists of values; each combination is a cell.
         seeds: how many replicates, or which seeds.
@@ -95,11 +86,12 @@ class Cell:
     key: str
 
 
-def read(path: Path) -> tuple[Campaign, list[Cell]]:
+def read(path: Path, files: Callable[[str], frozenset[str] | None]) -> tuple[Campaign, list[Cell]]:
     """Read a campaign's file.
 
     Args:
         path: the file; names of files in it are relative to its directory.
+        files: returns which parameters of a kind name files; None for a kind that it does not know.
 
     Raises:
         UsageError: it is no campaign; with its line.
@@ -108,27 +100,20 @@ def read(path: Path) -> tuple[Campaign, list[Cell]]:
     if not campaign.part:
         raise UsageError(f"{path}: no [[part]]")
     for part in campaign.part:
-        if part.kind not in KINDS and not _has_cell(part.kind):
-            hint = f"known: {', '.join(KINDS)}, or a module that has cell(parameters, seed)"
+        if files(part.kind) is None:
+            hint = "schedule, workflow, torus, grid, predict, or a module that has cell(parameters, seed)"
             raise UsageError(f"{path}{line_of(text, 'kind')}: no kind {part.kind!r}", hint=hint)
         if both := set(part.fixed) & set(part.over):
             raise UsageError(f"{path}: {sorted(both)[0]} is in `fixed` and in `over`")
         if any(not values for values in part.over.values()):
             raise UsageError(f"{path}: an empty list in `over`")
-    cells = list(itertools.islice(_cells(campaign, path), _MOST + 1))
+    cells = list(itertools.islice(_cells(campaign, path, files), _MOST + 1))
     if len(cells) > _MOST:
         raise UsageError(f"{path}: more than {_MOST:,} cells")
     return campaign, cells
 
 
-def _has_cell(kind: str) -> bool:
-    try:
-        return callable(getattr(importlib.import_module(kind), "cell", None))
-    except (ImportError, ValueError):
-        return False
-
-
-def _cells(campaign: Campaign, path: Path) -> Iterator[Cell]:
+def _cells(campaign: Campaign, path: Path, files: Callable[[str], frozenset[str] | None]) -> Iterator[Cell]:
     digests: dict[str, str] = {}
     seen: set[str] = set()
     for part in campaign.part:
@@ -136,17 +121,14 @@ def _cells(campaign: Campaign, path: Path) -> Iterator[Cell]:
         seeds = [derived(campaign.seed, i) for i in range(given)] if isinstance(given, int) else given
         for values in itertools.product(*part.over.values()):
             parameters = {**part.fixed, **dict(zip(part.over, values, strict=True))}
-            files = {
-                name: _digest(path, value, digests)
-                for name, value in parameters.items()
-                if name in FILE_PARAMETERS and isinstance(value, str) and _is_file(value)
-            }
-            located = {
-                name: str(path.parent / value) if name in files else value
-                for name, value in parameters.items()
-            }
+            located, contents = dict(parameters), {}
+            for name in (files(part.kind) or frozenset()) & parameters.keys():
+                given_names = parameters[name] if isinstance(parameters[name], list) else [parameters[name]]
+                contents[name] = [_digest(path, str(value), digests) for value in given_names]
+                paths = [str(path.parent / str(value)) for value in given_names]
+                located[name] = paths if isinstance(parameters[name], list) else paths[0]
             for replicate, seed in enumerate(seeds):
-                identity = {"kind": part.kind, "parameters": parameters, "seed": seed, "files": files}
+                identity = {"kind": part.kind, "parameters": parameters, "seed": seed, "files": contents}
                 text = json.dumps(identity, sort_keys=True, default=str)
                 key = hashlib.sha256(text.encode()).hexdigest()[:24]
                 if key in seen:
@@ -162,17 +144,11 @@ def derived(seed: int, replicate: int) -> int:
     return int(np.random.SeedSequence([seed, replicate]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _is_file(value: str) -> bool:
-    """Whether a value is a file's name rather than the name of a policy."""
-    return "." in value or "/" in value
-
-
 def _digest(path: Path, value: str, known: dict[str, str]) -> str:
     """Return the digest of a file's content, so that a cell of an older content is run again."""
-    name = value.partition(".py:")[0] + (".py" if ".py:" in value else "")
-    if name not in known:
+    if value not in known:
         try:
-            known[name] = hashlib.sha256((path.parent / name).read_bytes()).hexdigest()
+            known[value] = hashlib.sha256((path.parent / value).read_bytes()).hexdigest()
         except OSError as error:
-            raise UsageError(f"{path}: {path.parent / name}: {error.strerror}") from error
-    return known[name]
+            raise UsageError(f"{path}: {path.parent / value}: {error.strerror}") from error
+    return known[value]

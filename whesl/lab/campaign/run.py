@@ -6,7 +6,6 @@ whatever order cells are run.
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
 import os
 import threading
@@ -17,15 +16,17 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.lab.campaign import store
-from whesl.lab.campaign.plan import KINDS, Cell
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from whesl.lab.campaign.plan import Cell
     from whesl.lab.campaign.store import Result
     from whesl.lab.progress import Progress
+
+    Simulator = Callable[[str, dict[str, Any], int], dict[str, Any]]
 
 
 class Done(NamedTuple):
@@ -36,24 +37,31 @@ class Done(NamedTuple):
     error: str
 
 
-def simulate(cell: Cell) -> Done:
+def simulate(cell: Cell, simulator: Simulator) -> Done:
     """Run one cell."""
     begun = time.monotonic()
     try:
-        measures = importlib.import_module(KINDS.get(cell.kind, cell.kind)).cell(cell.parameters, cell.seed)
+        measures = simulator(cell.kind, cell.parameters, cell.seed)
     except WheslError as error:
         return Done({}, time.monotonic() - begun, str(error))
     return Done(measures, time.monotonic() - begun, "")
 
 
 def run(
-    cells: Sequence[Cell], out: Path, progress: Progress, *, jobs: int = 1, dask: str = ""
+    cells: Sequence[Cell],
+    out: Path,
+    simulator: Simulator,
+    progress: Progress,
+    *,
+    jobs: int = 1,
+    dask: str = "",
 ) -> tuple[dict[str, Result], dict[str, str]]:
     """Run the cells that have not finished in ``out``; keep each as it finishes.
 
     Args:
         cells: of the campaign.
         out: the directory of results.
+        simulator: runs a cell: a function of a module, called with its kind, parameters and seed.
         progress: told how far they are.
         jobs: processes on this machine.
         dask: the address of a Dask scheduler, or ``slurm:N`` for workers in N jobs of Slurm; empty for this
@@ -71,7 +79,7 @@ def run(
         progress.note(f"{len(results)} of {len(cells)} cells finished before")
     errors: dict[str, str] = {}
     with progress.stage("cells", len(rest)) as advance:
-        for cell, done in _done(rest, jobs, dask):
+        for cell, done in _done(rest, simulator, jobs, dask):
             advance(1)
             if done.error:
                 errors[cell.key] = done.error
@@ -80,19 +88,19 @@ def run(
     return results, errors
 
 
-def _done(cells: Sequence[Cell], jobs: int, dask: str) -> Iterator[tuple[Cell, Done]]:
+def _done(cells: Sequence[Cell], simulator: Simulator, jobs: int, dask: str) -> Iterator[tuple[Cell, Done]]:
     if dask:
-        return _on_dask(cells, dask)
+        return _on_dask(cells, simulator, dask)
     if jobs == 1 or len(cells) < 2:
-        return ((cell, simulate(cell)) for cell in cells)
-    return _in_processes(cells, jobs)
+        return ((cell, simulate(cell, simulator)) for cell in cells)
+    return _in_processes(cells, simulator, jobs)
 
 
-def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Done]]:
+def _in_processes(cells: Sequence[Cell], simulator: Simulator, jobs: int) -> Iterator[tuple[Cell, Done]]:
     # Spawned: a fork would carry the threads of numerical libraries into the children.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(cells)), mp_context=context, initializer=_end_with_parent) as pool:
-        waiting = {pool.submit(simulate, cell): cell for cell in cells}
+        waiting = {pool.submit(simulate, cell, simulator): cell for cell in cells}
         try:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
@@ -117,7 +125,7 @@ def _end_with_parent() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def _on_dask(cells: Sequence[Cell], address: str) -> Iterator[tuple[Cell, Done]]:
+def _on_dask(cells: Sequence[Cell], simulator: Simulator, address: str) -> Iterator[tuple[Cell, Done]]:
     from distributed import Client
     from distributed import as_completed as completed
 
@@ -128,7 +136,10 @@ def _on_dask(cells: Sequence[Cell], address: str) -> Iterator[tuple[Cell, Done]]
             client = stack.enter_context(Client(address, timeout=30))
         except (OSError, ValueError) as error:
             raise UsageError(f"no Dask scheduler at {address}: {error}") from error
-        waiting = {client.submit(simulate, cell, key=f"whesl-{cell.key}", pure=False): cell for cell in cells}
+        waiting = {
+            client.submit(simulate, cell, simulator, key=f"whesl-{cell.key}", pure=False): cell
+            for cell in cells
+        }
         for future in completed(list(waiting)):
             cell = waiting.pop(future)
             try:

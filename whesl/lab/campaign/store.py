@@ -28,7 +28,7 @@ class Result(msgspec.Struct, frozen=True):
 
     key: str
     version: str
-    measures: dict[str, float | int | str | None]
+    measures: dict[str, float | int | bool | str | None]
     seconds: float = 0.0
 
 

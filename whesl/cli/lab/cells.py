@@ -1,0 +1,109 @@
+"""Commands of the lab as simulators of a campaign: a cell is a call of one, with ``--json``."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import threading
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.cli.lab import LabGroup, lab
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KINDS = ("schedule", "workflow", "torus", "grid", "predict")
+# A call prints to this process's standard output: in a worker with several threads, one at a time.
+_alone = threading.Lock()
+
+
+def files(kind: str) -> frozenset[str] | None:
+    """Return which parameters of a kind name files; None for no kind."""
+    if kind in KINDS and kind in LabGroup.table:
+        return frozenset(
+            name for name, option in _options(kind).items() if isinstance(option.type, click.Path)
+        )
+    return None if _own(kind) is None else frozenset()
+
+
+def _own(kind: str) -> Callable[[dict[str, Any], int], dict[str, Any]] | None:
+    """Return the function ``cell`` of a module of one's own."""
+    try:
+        found = getattr(importlib.import_module(kind), "cell", None)
+    except (ImportError, ValueError):
+        return None
+    return found if callable(found) else None
+
+
+def run(kind: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Call a command and return the numbers of its summary; a module of one's own returns its measures.
+
+    Args:
+        kind: the command, or a module of one's own that has ``cell(parameters, seed)``.
+        parameters: its options, by name without the leading hyphens; a list is given once for each item.
+        seed: for ``--seed``, where it has one.
+
+    Raises:
+        UsageError: the command does not take them.
+        WheslError: as the command says.
+    """
+    if kind not in KINDS:
+        own = _own(kind)
+        if own is None:
+            raise UsageError(f"no module {kind!r} that has cell(parameters, seed)")
+        return own(parameters, seed)
+    command, options = _command(kind), _options(kind)
+    words: list[str] = []
+    for name, value in parameters.items():
+        if name not in options:
+            known = ", ".join(name for name in options if name not in ("json", "out", "quiet", "seed"))
+            raise UsageError(f"whesl lab {kind} has no option --{name}", hint=f"it has: {known}")
+        if isinstance(value, bool):
+            words += [f"--{name}"] if value else []
+        else:
+            for item in value if isinstance(value, list) else [value]:
+                words += [f"--{name}", str(item)]
+    words += ["--seed", str(seed)] if "seed" in options else []
+    words += ["--json", *(["--quiet"] if "quiet" in options else [])]
+    printed = io.StringIO()
+    try:
+        with _alone, redirect_stdout(printed):
+            command.main(args=words, prog_name=f"whesl lab {kind}", standalone_mode=False)
+        found = json.loads(printed.getvalue())
+    except click.ClickException as error:
+        raise UsageError(f"whesl lab {kind}: {error.format_message()}") from error
+    except ValueError as error:
+        raise UsageError(f"whesl lab {kind} {' '.join(words)} printed no JSON") from error
+    if not isinstance(found, dict):
+        raise UsageError(
+            f"whesl lab {kind} {' '.join(words)} gave several summaries", hint="vary it in `over`"
+        )
+    return {name: value for name, value in _numbers(found, "") if name not in parameters and name != "seed"}
+
+
+def _command(kind: str) -> click.Command:
+    command = lab.get_command(click.Context(lab), kind)
+    assert command is not None
+    return command
+
+
+def _options(kind: str) -> dict[str, click.Parameter]:
+    """Return a command's options by their names without the leading hyphens."""
+    return {
+        word[2:]: option for option in _command(kind).params for word in option.opts if word.startswith("--")
+    }
+
+
+def _numbers(found: dict[str, Any], begin: str) -> list[tuple[str, Any]]:
+    numbers: list[tuple[str, Any]] = []
+    for name, value in found.items():
+        if isinstance(value, dict):
+            numbers += _numbers(value, f"{begin}{name}.")
+        elif (isinstance(value, (int, float)) and not isinstance(value, bool)) or value is None:
+            numbers.append((f"{begin}{name}", value))
+    return numbers
