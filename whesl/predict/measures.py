@@ -185,7 +185,8 @@ def ranking(probability: Floats, failed: Flags) -> float:
 
     Arguments as of ``brier``. NaN where all or none fail.
     """
-    _, inverse, counts = np.unique(probability, return_inverse=True, return_counts=True)
+    # Differences below 1e-10 are rounding.
+    _, inverse, counts = np.unique(np.round(probability, 10), return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - (counts - 1) / 2.0
     ranks = middle[inverse.reshape(-1)]
     yes = int(failed.sum())

@@ -29,6 +29,9 @@ EXPERIMENTS: dict[str, str] = {
     # Complete data sets
     # Clusters and traces
     # Predictors
+    "predict-weibull": "whesl.lab.prediction.reproduce",
+    "predict-periods": "whesl.lab.prediction.reproduce",
+    "predict-records": "whesl.lab.prediction.reproduce",
     # Checkpoints
     "ckpt-ratios": "whesl.lab.ckpt.reproduce",
     "ckpt-overheads": "whesl.lab.ckpt.reproduce",

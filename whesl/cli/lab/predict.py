@@ -1,0 +1,173 @@
+"""``whesl lab predict``: predictors fitted to a history of failures, and scored on what came after."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from whesl.lab.prediction.evaluation import Evaluation
+    from whesl.lab.readers.failures import Loaded
+
+_FORMATS = ("lanl", "fta", "mira", "csv")
+
+
+@click.command()
+@click.option(
+    "--failures",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Failure records, also .xz or .gz.",
+)
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="Default: told by the first line.")
+@click.option(
+    "--nodes", type=click.IntRange(1), metavar="N", help="How many nodes a plain table's machine has."
+)
+@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA) [all, as one].")
+@click.option("--strict", is_flag=True, help="Refuse the file when a line cannot be read.")
+@click.option(
+    "--split", required=True, metavar="DATE", help="Fit before it, score after it: YYYY-MM-DD[ hh:mm]."
+)
+@click.option(
+    "--predictors",
+    metavar="NAME,...",
+    help="base, survival, by-node, by-type, frailty, ffp, learned, exponential, weibull, log-normal, "
+    "kaplan-meier; none, exact, confidence:A, accuracy:A, aoa:A[:MIX] [base,survival,frailty,ffp,learned].",
+)
+@click.option(
+    "--horizon",
+    type=click.FloatRange(0, min_open=True),
+    default=24.0,
+    metavar="HOURS",
+    help="Fails within it? [24]",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0, min_open=True),
+    metavar="HOURS",
+    help="Time between two questions about a node [a quarter of the horizon].",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, min_open=True),
+    default=15.0,
+    metavar="MINUTES",
+    help="How far a periodic failure may be from its time [15].",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all that is random [0].")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
+@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@quiet_option
+def predict(
+    failures: Path,
+    form: str | None,
+    nodes: int | None,
+    system: str | None,
+    strict: bool,
+    split: str,
+    predictors: str | None,
+    horizon: float,
+    every: float | None,
+    tolerance: float,
+    seed: int,
+    out: Path | None,
+    in_json: bool,
+    quiet: bool,
+) -> None:
+    """Fit failure predictors to the past of a machine and score them on its future.
+
+    With --out DIR: DIR/summary.json, DIR/scores.md and .csv, figures, DIR/index.html, and each fitted
+    predictor as DIR/predictors/NAME.npz, to be read with whesl.predict.saving.load.
+    """
+    from whesl.lab.prediction import catalogue, report
+    from whesl.lab.prediction.evaluation import Settings, evaluate
+    from whesl.lab.readers.failures import read
+    from whesl.lab.results.tables import as_json
+
+    chosen = predictors.split(",") if predictors else catalogue.DEFAULT
+    asked = [catalogue.asked(name) for name in dict.fromkeys(chosen)]
+    when = _date(split)
+    loaded = read(failures, form, nodes=nodes, system=system, strict=strict)
+    settings = Settings(
+        split=when,
+        horizon=horizon * 3600.0,
+        every=(every or horizon / 4.0) * 3600.0,
+        seed=seed,
+        tolerance=tolerance * 60.0,
+    )
+    progress = shown(quiet=quiet or in_json)
+    evaluation = evaluate(loaded.history, asked, settings, progress)
+    facts = {
+        "failures_file": str(failures),
+        "format": loaded.format,
+        "system": system,
+        "nodes": loaded.history.nodes,
+        "lines": loaded.lines,
+        "malformed": len(loaded.malformed),
+        "malformed_lines": [line for line, _ in loaded.malformed[:100]],
+        "elsewhere": loaded.elsewhere,
+        "split": split,
+        "horizon": settings.horizon,
+        "seed": seed,
+    }
+    summary = facts | report.summary(evaluation)
+    if out is not None:
+        _write(out, evaluation, summary, failures, split)
+    if in_json:
+        click.echo(as_json(summary), nl=False)
+        return
+    _show(loaded, evaluation)
+
+
+def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures: Path, split: str) -> None:
+    from whesl.lab.prediction import report
+    from whesl.lab.results.figures import write_figure
+    from whesl.lab.results.page import write_page
+    from whesl.lab.results.tables import write_summary, write_table
+    from whesl.predict.saving import save
+
+    write_table(out, report.table(evaluation))
+    for figure in report.figures(evaluation):
+        write_figure(out, figure)
+    facts = [failures.name, f"{summary['nodes']:,} nodes", f"split {split}"]
+    write_page(out / "index.html", report.page(evaluation, f"Failures of {failures.name}", facts))
+    for score in evaluation.scores:
+        if score.fitted:
+            (out / "predictors").mkdir(parents=True, exist_ok=True)
+            save(score.predictor, out / "predictors" / f"{score.asked}.npz")
+    write_summary(out, summary)
+
+
+def _show(loaded: Loaded, evaluation: Evaluation) -> None:
+    from whesl.lab.prediction import report
+    from whesl.lab.results.tables import markdown
+
+    for line, why in loaded.malformed[:3]:
+        click.echo(f"line {line}: {why}", err=True)
+    if loaded.malformed:
+        click.echo(
+            f"{len(loaded.malformed)} of {loaded.lines} lines cannot be read, and are left out", err=True
+        )
+    click.echo(
+        f"{loaded.history.nodes:,} nodes; {evaluation.questions:,} questions after the split, "
+        f"{100 * evaluation.rate:.3g} % with a failure; the past makes expect {100 * evaluation.base:.3g} %\n"
+    )
+    click.echo(markdown(report.table(evaluation)))
+    click.echo(report.verdict(evaluation))
+
+
+def _date(text: str) -> float:
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"--split {text!r} is no date", hint="write YYYY-MM-DD or 'YYYY-MM-DD hh:mm'"
+        ) from None
+    return (date if date.tzinfo else date.replace(tzinfo=timezone.utc)).timestamp()

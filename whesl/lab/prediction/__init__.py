@@ -1,0 +1,1 @@
+"""Predictors fitted to the past of a machine and scored on its future."""

@@ -1,0 +1,197 @@
+"""An evaluation as tables, figures, a page and a summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whesl.lab.results.page import Page, Section
+from whesl.lab.results.records import Figure, Series, Table
+
+if TYPE_CHECKING:
+    from whesl.lab.prediction.evaluation import Evaluation, Score
+
+
+def verdict(evaluation: Evaluation) -> str:
+    """Return in one or two sentences which predictor is the best, or that none beats the base rate."""
+    best = evaluation.best
+    if best is None:
+        return "No fitted predictor beats the base rate beyond chance."
+    others = [one.asked for one in evaluation.scores if one.better and one is not best]
+    more = f" Better than the base rate besides: {', '.join(others)}." if others else ""
+    own, low, high = (100 * value for value in best.hindsight)
+    says = "also better" if low > 0 else "worse" if high < 0 else "no better"
+    more += (
+        f" Against the future's own rate, which nobody knows before, {best.asked} is {says} beyond chance: "
+        f"{own:.2g} % ({low:.2g} to {high:.2g} %)."
+    )
+    return (
+        f"{best.asked} is the best: Brier's score is {100 * best.skill:.2g} % below the base rate's "
+        f"(95 % interval {100 * best.interval[0]:.2g} to {100 * best.interval[1]:.2g} %).{more}"
+    )
+
+
+def table(evaluation: Evaluation) -> Table:
+    """Return one row for each predictor."""
+    columns = (
+        *(
+            "predictor",
+            "Brier skill %",
+            "from %",
+            "to %",
+            "in hindsight %",
+            "AUC",
+            "calibration error",
+            "log loss",
+        ),
+        *("precision", "recall", "AOA", "alarms", "lead time h (median)", "fit s"),
+    )
+    rows = []
+    for one in evaluation.scores:
+        lead = one.alarms.lead
+        rows.append(
+            (
+                *(one.asked, 100 * one.skill, 100 * one.interval[0], 100 * one.interval[1]),
+                *(100 * one.hindsight[0], one.ranking),
+                *(one.calibration.error, one.log_loss, one.alarms.precision, one.alarms.recall),
+                *(one.alarms.aoa, one.alarms.alarms),
+                *(float(np.median(lead)) / 3600 if len(lead) else None, one.fit_seconds),
+            )
+        )
+    title = "Scores on the future; skill against the base rate of the past, and in hindsight of the future"
+    return Table("scores", title, columns, [[_cell(value) for value in row] for row in rows])
+
+
+def figures(evaluation: Evaluation) -> list[Figure]:
+    """Return the calibration plot and the distribution of lead times."""
+    fitted = [one for one in evaluation.scores if one.fitted]
+    drawn = []
+    for one in fitted:
+        some = (one.calibration.said > 0) & (one.calibration.happened > 0)
+        if some.any():
+            said, happened = one.calibration.said[some], one.calibration.happened[some]
+            drawn.append(Series(one.asked, said.tolist(), happened.tolist()))
+    plots = []
+    if drawn:
+        every = [value for one in drawn for value in one.x if isinstance(value, float)]
+        ends = [min(every), max(every)]
+        plots.append(
+            Figure(
+                "calibration",
+                "What was said and what happened: on the line, a probability is the share that failed",
+                "probability that was said",
+                "share that failed",
+                [*drawn, Series("calibrated", ends, ends, dashed=True)],
+                log="xy",
+            )
+        )
+    leads = [one for one in evaluation.scores if len(one.alarms.lead) > 1]
+    if leads:
+        share = np.linspace(0, 1, 51)
+        plots.append(
+            Figure(
+                "lead-times",
+                "Time from a failure's first alarm to the failure, of failures that were predicted",
+                "lead time in hours",
+                "share of them with less",
+                [
+                    Series(one.asked, (np.quantile(one.alarms.lead, share) / 3600).tolist(), share.tolist())
+                    for one in leads
+                ],
+            )
+        )
+    return plots
+
+
+def summary(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the figures as JSON has them."""
+    best = evaluation.best
+    return {
+        "questions": evaluation.questions,
+        "every": evaluation.every,
+        "failures": evaluation.failures,
+        "rate": evaluation.rate,
+        "base_rate": evaluation.base,
+        "best": best.asked if best else None,
+        "beat_the_base_rate": [one.asked for one in evaluation.scores if one.better],
+        "beat_hindsight": [one.asked for one in evaluation.scores if one.better and one.hindsight[1] > 0],
+        "verdict": verdict(evaluation),
+        "predictors": {one.asked: _one(one) for one in evaluation.scores},
+    }
+
+
+def page(evaluation: Evaluation, title: str, facts: list[str]) -> Page:
+    """Return the page of an evaluation.
+
+    Args:
+        evaluation: what came out.
+        title: the heading.
+        facts: short texts: the file, the machine, the split.
+    """
+    best = evaluation.best
+    shown = best or max(evaluation.scores, key=lambda one: one.skill)
+    return Page(
+        "WHESL lab: predict",
+        title,
+        verdict(evaluation),
+        "good" if best else "warn",
+        facts,
+        [
+            ("best", shown.asked if best else "none", "by Brier's score"),
+            ("failures", f"{evaluation.failures:,}", "after the split"),
+            ("questions", f"{evaluation.questions:,}", f"{100 * evaluation.rate:.2g} % with a failure"),
+        ],
+        [
+            Section("Scores", [table(evaluation)]),
+            Section("Probabilities and lead times", figures(evaluation)),
+            Section("How it was measured", [_METHOD]),
+        ],
+    )
+
+
+_METHOD = (
+    "Each predictor was fitted to the failures before the split. Each node that is up is then asked about at "
+    "regular moments, from failures before that moment alone. Alarms are answers at or above the threshold "
+    "with the highest F1 on the last fifth of the past, for a model fitted to the four before. Intervals "
+    "draw weeks with replacement. AOA counts failures with an alarm over failures and false alarms. "
+    "Predictors of a given accuracy see the future by definition."
+)
+
+
+def _one(score: Score) -> dict[str, Any]:
+    lead = score.alarms.lead
+    return {
+        "name": score.name,
+        "fitted": score.fitted,
+        "brier": score.brier,
+        "skill": score.skill,
+        "skill_interval": score.interval,
+        "skill_in_hindsight": score.hindsight,
+        "log_loss": score.log_loss,
+        "auc": score.ranking,
+        "calibration_error": score.calibration.error,
+        "calibration": {
+            "said": score.calibration.said,
+            "happened": score.calibration.happened,
+            "questions": score.calibration.questions,
+        },
+        "threshold": score.threshold,
+        "precision": score.alarms.precision,
+        "recall": score.alarms.recall,
+        "f1": score.alarms.f1,
+        "aoa": score.alarms.aoa,
+        "alarms": score.alarms.alarms,
+        "lead_time": {
+            "median": float(np.median(lead)) if len(lead) else None,
+            "quartiles": np.quantile(lead, [0.25, 0.75]) if len(lead) else None,
+        },
+        "fit_seconds": score.fit_seconds,
+        "ask_seconds": score.ask_seconds,
+    }
+
+
+def _cell(value: object) -> str | int | float | None:
+    if isinstance(value, float):
+        return None if np.isnan(value) else float(f"{value:.3g}")
+    return value if isinstance(value, str | int) else None
