@@ -86,6 +86,10 @@ def test_one_that_cannot_run_stops_no_other(tmp_path: Path) -> None:
 
 def test_what_has_finished_is_not_run_again(tmp_path: Path) -> None:
     call("first", "--out", str(tmp_path))
+    assert (tmp_path / "first" / "f.svg").exists()
+    page = (tmp_path / "first" / "index.html").read_text()
+    assert "0 of 1 findings hold here, 1 do not." in page
+    assert "another machine" in (tmp_path / "index.html").read_text()
     assert (tmp_path / "first" / "t.csv").read_text() == 'a\n1\n""\n'
     status, shown, said = call("first", "second", "--out", str(tmp_path), "--json")
     assert status == 0

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from whesl.cli.lab.progress import quiet_option, shown
+from whesl.lab.reproduce import page as pages
 from whesl.lab.reproduce import registry, runner
 from whesl.lab.results.tables import as_json, plain
 from whesl.model.errors import UsageError
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _PLACES = ("data", "../data", "../shared/data")
-_HOLDS = {True: "holds", False: "does not hold", None: "not shown here"}
 
 
 @click.command()
@@ -66,6 +66,9 @@ def reproduce(
         if not in_json and outcome.report is not None:
             _show(outcome)
     done.sort(key=lambda outcome: chosen.index(outcome.name))
+    if out is not None:
+        pages.write(out, done, quick=quick)
+        progress.note(f"written: {out / 'index.html'}")
     reports = {outcome.name: outcome.report for outcome in done if outcome.report is not None}
     if in_json:
         values = {name: plain(report.values) for name, report in reports.items()}
@@ -99,6 +102,6 @@ def _show(outcome: runner.Outcome) -> None:
     said = f"{hold} hold, {fail} do not" + (f", {unknown} cannot be shown here" if unknown else "")
     click.echo(f"\n{outcome.name}: {outcome.about} ({outcome.source}), {outcome.seconds:.1f} s\n{said}")
     for finding in findings:
-        click.echo(f"- {_HOLDS[finding.holds]}: {finding.statement} ({finding.source})")
+        click.echo(f"- {pages.HOLDS[finding.holds]}: {finding.statement} ({finding.source})")
         figures = f"printed {finding.printed}, here {finding.measured}"
         click.echo("  " + "; ".join(part for part in (figures, finding.difference, finding.why) if part))

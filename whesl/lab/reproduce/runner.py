@@ -14,6 +14,7 @@ from whesl import __version__
 from whesl.lab.progress import Progress, Silent
 from whesl.lab.reproduce import registry
 from whesl.lab.reproduce.registry import Finding, Report
+from whesl.lab.results.figures import write_figure
 from whesl.lab.results.files import write_text
 from whesl.lab.results.records import Figure, Table
 from whesl.lab.results.tables import as_json, plain, write_table
@@ -137,6 +138,8 @@ def _kept(outcome: Outcome, settings: Settings) -> Outcome:
     folder, report = settings.out / outcome.name, outcome.report
     for table in report.tables:
         write_table(folder, table)
+    for figure in report.figures:
+        write_figure(folder, figure)
     stored = {
         "name": outcome.name,
         "version": __version__,
