@@ -20,7 +20,9 @@ from typing import Any
 import zmq
 
 from whesl.model.evidence import Evidence, Raised
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
+from whesl.records.isolator import Attempt
 from whesl.wire.delivery import Inbox, Outbox, new_incarnation
 from whesl.wire.keys import KeyPair, user_keys
 from whesl.wire.messages import (
@@ -237,8 +239,8 @@ class Crowd:
             for isolator, stage in list(busy.items()):
                 if stage == 0 and isolator.welcomed:
                     busy[isolator] = 1
-                    data = {"attempt": 1, "nodes": ["n1"]}
-                    isolator.say(Report(task=isolator.task, kind="attempt", time=time.time(), data=data))
+                    attempt = Attempt(attempt=1, token="t", nodes=("n1",), configuration_version=0)
+                    isolator.say(Report(task=isolator.task, time=time.time(), record=attempt))
                     done = Finished(
                         task=isolator.task, state=TaskState.COMPLETED, exit_code=0, attempts=1, claim="1.0"
                     )
@@ -308,7 +310,7 @@ class Crowd:
                     task=isolator.task,
                     ordinal=isolator.ordinal,
                     exception="DISK",
-                    outcome="relaunched",
+                    outcome=RecoveryOutcome.RELAUNCHED,
                     seconds=0.1,
                     claim="1.0",
                 )

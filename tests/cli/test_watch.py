@@ -23,9 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tests.journals import of_daemon, rebuild
 from whesl.cli.inspect.watch import Watcher
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.views import status_view
 from whesl.esl.spec import Spec
 from whesl.journal import Journal
@@ -202,7 +202,7 @@ def journal(whesl_home: Path) -> Iterator[Journal]:
 
 def append(journal: Journal, records: Records) -> None:
     for kind, data, at in records:
-        journal.append(kind, data, at)
+        journal.append(kind, of_daemon(kind, data), at)
 
 
 class Terminal:

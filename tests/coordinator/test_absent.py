@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.world import FULL, World
+from tests.journals import of_daemon
 from whesl.coordinator.client import absent
 from whesl.coordinator.client.observing import journal_file
 from whesl.isolator.absent_coordinator import read_configuration
 from whesl.journal import Journal
 from whesl.model.errors import TransientError
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
@@ -21,7 +23,13 @@ from whesl.wire.spool import spool
 
 MOVED = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
 DONE = RecoveryDone(
-    task="w/a", ordinal=1, raised=5.0, exception=FULL, outcome="relaunched", dependents_map=MOVED, claim="a.0"
+    task="w/a",
+    ordinal=1,
+    raised=5.0,
+    exception=FULL,
+    outcome=RecoveryOutcome.RELAUNCHED,
+    dependents_map=MOVED,
+    claim="a.0",
 )
 FINISHED = Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2, claim="a.0")
 STARTS = Register(task="w/b", workflow="w", step="b", claim="b.0", job_id="b")
@@ -61,7 +69,7 @@ class TestFiles:
     def test_journal_and_spool_are_read_and_left_as_they_are(self, home: Path, world: World) -> None:
         with Journal(journal_file(home)) as journal:
             for kind, data, time in world.journal:
-                journal.append(kind, data, time)
+                journal.append(kind, of_daemon(kind, data), time)
         client = CoordinatorClient(home, "w/a")
         client.send(Register(task="w/a", workflow="w", step="a", claim="a.0"))
         client.send(DONE)

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from tests.coordinator.world import ANY, FULL, RULES, SPAN, START, World, exception, raised, spec, step
+from tests.journals import rebuild, report
 from whesl.coordinator.core.clocks import TOLERATED
-from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.core.state import Settings
 from whesl.esl.spec import CountDetection, Entity, Level, ResourceKind
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
-from whesl.wire.messages import Heartbeat, NodeSuspect, RecoveryRequest, Report
+from whesl.wire.messages import Heartbeat, NodeSuspect, RecoveryRequest
 
 HOUR = 3600.0
 
@@ -33,7 +33,7 @@ def test_what_a_host_with_a_wrong_clock_reports_is_shown(world: World, skew: flo
         ]
     ):
         world.now += 1.0
-        world.tell(a, Report(task="w/a", kind=kind, time=START + skew + number))
+        world.tell(a, report(task="w/a", kind=kind, time=START + skew + number))
         assert world.task("a").state is expected
         assert world.task("a").state_time <= world.now
 
@@ -43,9 +43,9 @@ def test_an_older_word_that_comes_late_changes_nothing(world: World) -> None:
     world.now += 10.0
     beat(world, a, "a", START - HOUR + 10.0, TaskState.PAUSED)
     assert world.task("a").state is TaskState.PAUSED
-    world.tell(a, Report(task="w/a", kind="decided", time=START - HOUR + 9.0))
+    world.tell(a, report(task="w/a", kind="decided", time=START - HOUR + 9.0))
     assert world.task("a").state is TaskState.PAUSED
-    world.tell(a, Report(task="w/a", kind="decided", time=START - HOUR + 11.0))
+    world.tell(a, report(task="w/a", kind="decided", time=START - HOUR + 11.0))
     assert world.task("a").state is TaskState.RECOVERING
 
 
@@ -54,7 +54,7 @@ def test_a_request_is_newer_than_the_reports_before_it(world: World) -> None:
     asked = msgspec.structs.replace(raised(FULL, "a"), time=START - HOUR + 5.0)
     world.tell(a, RecoveryRequest(raised=asked))
     assert world.task("a").state is TaskState.RECOVERING
-    world.tell(a, Report(task="w/a", kind="launched", time=START - HOUR + 4.0))
+    world.tell(a, report(task="w/a", kind="launched", time=START - HOUR + 4.0))
     assert world.task("a").state is TaskState.RECOVERING
 
 
@@ -108,7 +108,7 @@ def test_exceptions_of_several_hosts_are_counted_by_one_clock(skew: float) -> No
 
     def glitch(peer: str, name: str, ordinal: int, clock: float) -> str:
         said = msgspec.structs.replace(raised("GLITCH", name, ordinal), time=clock)
-        world.tell(peer, Report(task=f"w/{name}", kind="raised", time=clock, data={"raised": said}))
+        world.tell(peer, report(task=f"w/{name}", kind="raised", time=clock, data={"raised": said}))
         return str(world.kinds("counted")[-1]["became"])
 
     world.now += 10.0

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.coordinator.world import DIAMOND, World
+from tests.journals import report
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.wire.messages import (
@@ -15,7 +16,6 @@ from whesl.wire.messages import (
     NodeSuspect,
     RegisterWorkflow,
     Reply,
-    Report,
     Welcome,
 )
 
@@ -27,14 +27,14 @@ class TestPeople:
 
     def test_resume_reaches_a_paused_task_once(self, world: World) -> None:
         a = world.register("a")
-        world.tell(a, Report(task="w/a", kind="paused", time=world.now + 1, data={"reason": "DISK: budget"}))
+        world.tell(a, report(task="w/a", kind="paused", time=world.now + 1, data={"reason": "DISK: budget"}))
         assert world.task("a").state is TaskState.PAUSED
         for _ in range(2):
             assert self.tell(world, "resume", "a").ok
         assert len(world.told(a, Control)) == 1
         again = world.register("a", peer="w/a#2", attempt=1, state=TaskState.PAUSED)
         assert len(world.told(again, Control)) == 1, "a control that was not taken is told again"
-        world.tell(again, Report(task="w/a", kind="control", time=world.now, data={"id": "c1"}))
+        world.tell(again, report(task="w/a", kind="control", time=world.now, data={"id": "c1"}))
         third = world.register("a", peer="w/a#3", attempt=1)
         assert not world.told(third, Control)
 

@@ -8,11 +8,12 @@ import msgspec
 import pytest
 
 from tests.coordinator.world import FULL, RULES, World, done, exception, raised, spec, step
+from tests.journals import rebuild, report
 from whesl.coordinator.core.hierarchy import rebased
-from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.core.state import Outcome, Settings
 from whesl.coordinator.views import task_view
 from whesl.esl.spec import Entity, Operation, ResourceKind
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Configuration, Task, Workflow
@@ -26,7 +27,6 @@ from whesl.wire.messages import (
     RecoveryGrant,
     RecoveryRequest,
     Register,
-    Report,
     Welcome,
 )
 
@@ -98,7 +98,9 @@ class TestAdmission:
             ),
             "request": RecoveryRequest(raised=exception, claim="job-a.0"),
             "escalate": Escalate(raised=exception, reason="budget-spent", claim="job-a.0"),
-            "done": RecoveryDone(task="w/a", ordinal=1, exception=FULL, outcome="failed", claim="job-a.0"),
+            "done": RecoveryDone(
+                task="w/a", ordinal=1, exception=FULL, outcome=RecoveryOutcome.FAILED, claim="job-a.0"
+            ),
         }
         before = world.state.durable()
         world.tell("w/a#old claim, second isolator", messages[word])
@@ -188,7 +190,7 @@ class TestConfigurations:
         world.tell(a, done("a", outcome="paused"))
         world.tell(a, done("a", dependents_map=MOVED))
         assert world.task("b").configuration.version == 1
-        assert world.task("a").outcomes == {1: Outcome("relaunched")}
+        assert world.task("a").outcomes == {1: Outcome(RecoveryOutcome.RELAUNCHED)}
 
     def test_the_first_recovery_of_a_new_run_is_no_repeat_of_the_run_before(self, world: World) -> None:
         """Both are its task's first; the new run's first registration is the one that comes late."""
@@ -461,7 +463,7 @@ def test_what_is_wrong_with_a_task_s_journal_is_shown_until_it_is_over(world: Wo
     a = world.register("a")
 
     def told(trouble: str) -> str:
-        world.tell(a, Report(task="w/a", kind="journal", time=world.now, data={"trouble": trouble}))
+        world.tell(a, report(task="w/a", kind="journal", time=world.now, data={"trouble": trouble}))
         return str(task_view(world.task("a"))["trouble"])
 
     assert told("the disk is full") == "the disk is full"
@@ -477,7 +479,7 @@ def test_final_states_do_not_move(world: World) -> None:
     world.tell(a, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1))
     before = world.state.durable().tasks["w/a"]
     world.tell(a, Heartbeat(task="w/a", state=TaskState.RUNNING, attempt=1))
-    world.tell(a, Report(task="w/a", kind="launched", time=world.now + 5))
+    world.tell(a, report(task="w/a", kind="launched", time=world.now + 5))
     world.tell(a, Finished(task="w/a", state=TaskState.FAILED, exit_code=1, attempts=1))
     world.tell(a, RecoveryRequest(raised=raised(FULL, "a")))
     world.tell(a, Register(task="w/a", workflow="w", step="a", rjms="fake", job_id="job-a", claim="job-a.0"))

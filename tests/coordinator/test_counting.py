@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from tests.coordinator.world import SPAN, World, exception, raised, spec, step
+from tests.journals import report
 from whesl.coordinator.core.events import Arrived
 from whesl.esl.spec import CountDetection, Entity, Operation, ResourceKind
 from whesl.wire.messages import (
     RecoveryGrant,
     RecoveryRequest,
-    Report,
 )
 
 
@@ -19,7 +19,7 @@ class TestCounting:
         entry = world.state.tasks.get(f"w/{name}")
         peer = entry.peer if entry and entry.peer else world.register(name)
         data = {"raised": msgspec.to_builtins(raised("GLITCH", name, ordinal))}
-        world.tell(peer, Report(task=f"w/{name}", kind="raised", time=world.now, data=data))
+        world.tell(peer, report(task=f"w/{name}", kind="raised", time=world.now, data=data))
 
     def test_what_happens_once_in_each_of_three_tasks_happened_three_times(self, world: World) -> None:
         for name in "ab":
@@ -36,7 +36,7 @@ class TestCounting:
         for name in "ab":
             self.glitch(world, name)
         data = {"raised": msgspec.to_builtins(raised("GLITCH", "c"))}
-        early = Report(task="w/c", kind="raised", time=world.now, data=data)
+        early = report(task="w/c", kind="raised", time=world.now, data=data)
         world.feed(Arrived(peer="w/c#job-c.0", message=early))
         world.register("c")
         assert world.ports.fake.marked == ["n9"]

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.coordinator.world import FULL, World, raised
-from whesl.coordinator.core.records import rebuild
+from tests.journals import rebuild, report
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration
@@ -24,7 +25,6 @@ from whesl.wire.messages import (
     RecoveryDone,
     RecoveryGrant,
     RecoveryRequest,
-    Report,
     Welcome,
 )
 
@@ -48,7 +48,7 @@ def play(world: World) -> None:
     world.ports.wms.transient = 1
     exception = raised(FULL, "a")
     world.tell(
-        a, Report(task="w/a", kind="raised", time=world.now, data={"raised": msgspec.to_builtins(exception)})
+        a, report(task="w/a", kind="raised", time=world.now, data={"raised": msgspec.to_builtins(exception)})
     )
     world.tell(a, RecoveryRequest(raised=exception))
     until(world, lambda: world.told(a, RecoveryGrant), a, b, x)
@@ -56,7 +56,12 @@ def play(world: World) -> None:
     world.tell(
         a,
         RecoveryDone(
-            task="w/a", ordinal=1, exception=FULL, outcome="relaunched", dependents_map=moved, signal=10
+            task="w/a",
+            ordinal=1,
+            exception=FULL,
+            outcome=RecoveryOutcome.RELAUNCHED,
+            dependents_map=moved,
+            signal=10,
         ),
     )
     # Spares exhausted: the same job again.
@@ -74,10 +79,10 @@ def play(world: World) -> None:
     until(world, lambda: all(r.status == "done" for r in world.state.requeues.values()), a, x)
     b = world.register("b", restarts=1, attempt=1)
     # A person's word.
-    world.tell(a, Report(task="w/a", kind="paused", time=world.now, data={"reason": "enough"}))
+    world.tell(a, report(task="w/a", kind="paused", time=world.now, data={"reason": "enough"}))
     world.tell("cli-2", Command(id="go", action="resume", target="a"))
-    world.tell(a, Report(task="w/a", kind="control", time=world.now, data={"id": "go"}))
-    world.tell(a, Report(task="w/a", kind="resumed", time=world.now, data={}))
+    world.tell(a, report(task="w/a", kind="control", time=world.now, data={"id": "go"}))
+    world.tell(a, report(task="w/a", kind="resumed", time=world.now, data={}))
     for peer, name in ((a, "a"), (b, "b"), (x, "x")):
         world.tell(peer, Finished(task=f"w/{name}", state=TaskState.COMPLETED, exit_code=0, attempts=2))
     world.wait(60)

@@ -18,6 +18,7 @@ import pytest
 
 from tests.coordinator.daemons import PATIENCE, Isolator, journal, kill, register, until, whesl
 from tests.coordinator.world import FakePorts, exception, raised, spec, step
+from tests.journals import report
 from whesl.coordinator.client import start
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.daemon import Daemon
@@ -31,6 +32,7 @@ from whesl.esl.spec import (
 )
 from whesl.journal import JournalError
 from whesl.model.errors import UsageError
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
@@ -47,7 +49,6 @@ from whesl.wire.messages import (
     RecoveryGrant,
     RecoveryRequest,
     Register,
-    Report,
     Welcome,
 )
 
@@ -135,7 +136,11 @@ def test_a_workflow_level_recovery_reaches_everybody(
     a.send(RecoveryRequest(raised=raised("E", "a")))
     assert not a.wait(RecoveryGrant).refused
     moved = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
-    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", dependents_map=moved))
+    a.send(
+        RecoveryDone(
+            task="w/a", ordinal=1, exception="E", outcome=RecoveryOutcome.RELAUNCHED, dependents_map=moved
+        )
+    )
     # What the isolator decided, and what the coordinator's own step did, are told together.
     a.flush()
     told = b.wait(Reconfigure).configuration
@@ -152,7 +157,11 @@ def test_what_an_ended_isolator_has_left_is_known_before_its_dependent_starts(
     a = CoordinatorClient(home, "w/a")
     moved = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
     a.send(Register(task="w/a", workflow="w", step="a", claim="a.0"))
-    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", dependents_map=moved))
+    a.send(
+        RecoveryDone(
+            task="w/a", ordinal=1, exception="E", outcome=RecoveryOutcome.RELAUNCHED, dependents_map=moved
+        )
+    )
     a.send(Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2, claim="a.0"))
     assert a.leave() == 3
     a.close()
@@ -176,7 +185,11 @@ def test_what_is_left_while_a_coordinator_runs_is_found(
     away.chmod(0o700)
     a = CoordinatorClient(away, "w/a")
     moved = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
-    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched", dependents_map=moved))
+    a.send(
+        RecoveryDone(
+            task="w/a", ordinal=1, exception="E", outcome=RecoveryOutcome.RELAUNCHED, dependents_map=moved
+        )
+    )
     a.leave()
     a.close()
     (away / "coordinator" / "spool").rename(home / "coordinator" / "spool")
@@ -205,7 +218,7 @@ def test_killed_in_the_middle_of_a_recovery_each_step_is_done_once(
     second = start.ensure_running(home)
     assert second.pid != first.pid
     assert not a.wait(RecoveryGrant).refused
-    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched"))
+    a.send(RecoveryDone(task="w/a", ordinal=1, exception="E", outcome=RecoveryOutcome.RELAUNCHED))
     a.flush()
     assert b.wait(Reconfigure).configuration.environment == {"SEEN": "1"}
     records = journal(home)
@@ -224,14 +237,18 @@ def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
     a = isolator("a")
     a.wait(Welcome)
     for number in range(60):
-        a.send(Report(task="w/a", kind="note", time=float(number), data={"n": number}))
+        a.send(report(task="w/a", kind="agent", time=float(number), data={"node": str(number)}))
         a.turn()
         if number % 20 == 10:
             kill(home)
             start.ensure_running(home)
     a.send(Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1))
     a.flush()
-    notes = [data["data"]["n"] for kind, data in journal(home) if kind == "report" and data["kind"] == "note"]
+    notes = [
+        int(data["record"]["node"])
+        for kind, data in journal(home)
+        if kind == "report" and data["record"]["kind"] == "agent"
+    ]
     assert sorted(notes) == list(range(60))
     assert (
         json.loads(request(home, query(), PATIENCE).body)["workflows"][0]["tasks"][0]["state"] == "completed"

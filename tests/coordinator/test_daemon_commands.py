@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
+from tests.journals import report
 from tests.waiting import until
 from whesl.coordinator.client import start
 from whesl.locking import locks
@@ -30,7 +31,6 @@ from whesl.wire.keys import private_directory
 from whesl.wire.messages import (
     Control,
     Finished,
-    Report,
     Welcome,
 )
 
@@ -131,7 +131,7 @@ class TestCommandLine:
         register(home)
         a = isolator("a", nodes=("n1",))
         a.wait(Welcome)
-        a.send(Report(task="w/a", kind="step-done", time=5.0, data={"ordinal": 1, "index": 0}))
+        a.send(report(task="w/a", kind="step-done", time=5.0, data={"ordinal": 1, "index": 0}))
         a.send(Finished(task="w/a", state=TaskState.FAILED, exit_code=3, attempts=2))
         a.flush()
         kill(home)
@@ -199,12 +199,12 @@ class TestCommandLine:
         a.flush()
         refused = whesl("resume", "a")
         assert refused.returncode == 1 and "running, not paused" in refused.stderr
-        a.send(Report(task="w/a", kind="paused", time=time.time(), data={"reason": "enough"}))
+        a.send(report(task="w/a", kind="paused", time=time.time(), data={"reason": "enough"}))
         a.flush()
         waiting = subprocess.Popen([*WHESL, "resume", "a", "--wait"], stdout=subprocess.PIPE, text=True)
         control = a.wait(Control)
         assert control.action == "resume"
-        a.send(Report(task="w/a", kind="resumed", time=time.time(), data={}))
+        a.send(report(task="w/a", kind="resumed", time=time.time(), data={}))
         a.flush()
         output, _ = waiting.communicate(timeout=60)
         assert waiting.returncode == 0 and "recovering" in output

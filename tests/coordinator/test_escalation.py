@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.coordinator.world import START, World, done, exception, raised, spec
+from tests.journals import report
 from whesl.coordinator.views import task_view
 from whesl.esl.spec import Level, Otherwise
 from whesl.model.pathmap import PathMap, PathRule
@@ -17,7 +18,6 @@ from whesl.wire.messages import (
     Heartbeat,
     NodeSuspect,
     RecoveryRequest,
-    Report,
     Welcome,
 )
 
@@ -160,7 +160,7 @@ class TestSilence:
     def test_any_word_of_an_isolator_s_is_a_sign_of_life(self, world: World) -> None:
         a = world.register("a")
         words = (
-            Report(task="w/a", kind="launched", time=START),
+            report(task="w/a", kind="launched", time=START),
             NodeSuspect(bad_node=BadNode(node="n7", reason="lost", task="w/a", time=START, expires=START)),
             RecoveryRequest(raised=raised("GLITCH", "a")),
             done("a"),
@@ -242,7 +242,7 @@ class TestSilence:
         a = world.register("a")
         assert world.ports.fake.allowed == []
         lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
-        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
+        world.tell(a, report(task="w/a", kind="node", time=world.now, data=lost))
         assert world.ports.fake.allowed == [("job-a", True)]
         world.ports.fake.put("job-a")
         world.wait(20)
@@ -268,7 +268,7 @@ class TestSilence:
         a = world.register("a")
         world.ports.fake.silent = 2
         lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
-        world.tell(a, Report(task="w/a", kind="node", time=world.now, data=lost))
+        world.tell(a, report(task="w/a", kind="node", time=world.now, data=lost))
         assert world.ports.fake.allowed == []
         world.wait(10, a)
         assert world.ports.fake.allowed == [("job-a", True)]

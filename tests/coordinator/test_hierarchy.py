@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import msgspec
 import pytest
 
+from tests.journals import of_daemon
 from whesl.coordinator.core.configuration import configure_by_change
 from whesl.coordinator.core.hierarchy import added, dependents, identify
-from whesl.coordinator.core.records import apply
+from whesl.coordinator.core.journalled import apply
 from whesl.coordinator.core.state import State
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
@@ -23,7 +23,7 @@ EMPTY = Spec(file="rules.esl", entities=(), levels=(), resources=(), exceptions=
 def state_of(*tasks: Task) -> State:
     workflow = Workflow(id="w", name="w", wms="batch", root="/w", tasks=tasks)
     data = {"workflow": workflow, "spec": EMPTY, "rjms": "local", "observe": False, "environment": {}}
-    return apply(State(), "workflow", msgspec.to_builtins(data), 1.0)
+    return apply(State(), of_daemon("workflow", data), 1.0)
 
 
 def test_layers_that_depend_on_each_other_completely_are_walked_once() -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.journals import of_daemon, rebuild
+from whesl.coordinator.core.journalled import RecordError, Replay
 from whesl.coordinator.core.persistent_map import Builder, Map
-from whesl.coordinator.core.records import RecordError, Replay, rebuild
 from whesl.coordinator.core.state import State
 
 # What is done, and what with: of which types depends on it.
@@ -105,21 +106,21 @@ def test_a_record_that_breaks_off_in_the_middle_leaves_nothing_behind() -> None:
     asked = {"recovery": "w/a#1", "task": "w/a", "raised": raised, "exception": "E", "origin": "request"}
     asked |= {"peer": "p", "reason": "", "steps": [], "refused": ""}
     replay = Replay()
-    replay.take("registered", REGISTERED, 1.0)
-    replay.take("requested", asked, 2.0)
+    replay.take(of_daemon("registered", REGISTERED), 1.0)
+    replay.take(of_daemon("requested", asked), 2.0)
+    never: Any = "never"
     with pytest.raises(RecordError):
-        # A new claim forgets the recovery; only then it is seen that there is no such state.
-        replay.take("registered", {**again, "state": "dancing"}, 3.0)
+        # A new claim forgets the recovery; only then it is seen that this is no time.
+        replay.take(of_daemon("registered", again), never)
     whole = rebuild([("registered", REGISTERED, 1.0), ("requested", asked, 2.0)])
     assert replay.state() == whole and [known.id for known in whole.recoveries_of("w/a")] == ["w/a#1"]
 
 
 def test_two_replays_share_nothing() -> None:
     one, other = Replay(), Replay()
-    one.take(
-        "bad-node", {"bad_node": {"node": "n", "reason": "", "task": "", "time": 1.0, "expires": 2.0}}, 1.0
-    )
-    one.take("registered", REGISTERED, 1.0)
+    bad = {"node": "n", "reason": "", "task": "", "time": 1.0, "expires": 2.0}
+    one.take(of_daemon("bad-node", bad_node=bad), 1.0)
+    one.take(of_daemon("registered", REGISTERED), 1.0)
     assert not other.state().tasks and not State().tasks
     assert set(one.state().live) == {"w/a"}
 

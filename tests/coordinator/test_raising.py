@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tests.coordinator.world import RULES, World, exception, spec
+from tests.journals import rebuild, report
 from whesl.coordinator.core.raising import MOST_WAITING
-from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.core.state import Settings
 from whesl.esl.spec import Level
 from whesl.model.states import TaskState
-from whesl.wire.messages import Control, Finished, RaiseException, Reply, Report
+from whesl.wire.messages import Control, Finished, RaiseException, Reply
 
 
 def raise_(world: World, name: str = "GLITCH", identity: str = "r1", **where: str) -> Reply:
@@ -38,7 +38,7 @@ def test_a_task_is_told_until_it_has_taken_it(world: World) -> None:
     assert (told.exception, told.task, told.evidence) == ("GLITCH", "w/a", "it will fail")
     again = world.register("a", peer="w/a#2", attempt=1)
     assert world.told(again, RaiseException) == [told]
-    world.tell(again, Report(task="w/a", kind="control", time=world.now, data={"id": told.id}))
+    world.tell(again, report(task="w/a", kind="control", time=world.now, data={"id": told.id}))
     assert not world.told(world.register("a", peer="w/a#3", attempt=1), RaiseException)
 
 
@@ -66,7 +66,7 @@ def test_killed_at_any_write_it_is_raised_once(write: int, torn: bool) -> None:
     world.tell("cli-9", message)
     reply = raise_(world, task="a")
     (told,) = world.told(a, RaiseException)
-    world.tell(a, Report(task="w/a", kind="control", time=world.now, data={"id": told.id}))
+    world.tell(a, report(task="w/a", kind="control", time=world.now, data={"id": told.id}))
     world.restart()
     assert raise_(world, task="a") == reply
     assert world.told(a, RaiseException) == [told]
@@ -84,7 +84,7 @@ def test_a_node_is_that_of_every_task_that_runs_there(world: World) -> None:
 def test_a_node_that_a_task_has_left_is_its_own_no_more(world: World) -> None:
     a = world.register("a", nodes=("n1", "n2"))
     world.tell(
-        a, Report(task="w/a", kind="attempt", time=world.now + 1, data={"attempt": 2, "nodes": ["n2"]})
+        a, report(task="w/a", kind="attempt", time=world.now + 1, data={"attempt": 2, "nodes": ["n2"]})
     )
     reply = raise_(world, node="n1")
     assert not reply.ok and "no running task uses the node 'n1'" in reply.error
@@ -153,7 +153,7 @@ def test_a_task_that_takes_nothing_is_not_told_without_end(world: World) -> None
         assert raise_(world, identity=f"r{number}", task="a").ok
     assert "has not taken" in raise_(world, identity="more", task="a").error
     for message in world.told(a, RaiseException):
-        world.tell(a, Report(task="w/a", kind="control", time=world.now, data={"id": message.id}))
+        world.tell(a, report(task="w/a", kind="control", time=world.now, data={"id": message.id}))
     assert raise_(world, identity="again", task="a").ok
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.coordinator.daemons import Isolator, kill, register, until, whesl
+from tests.journals import of_daemon
 from whesl.coordinator.client import start
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.storage.snapshot_schedule import Limits
@@ -24,7 +25,7 @@ def lengthened(home: Path) -> None:
     directory.mkdir(mode=0o700)
     with Journal(directory / "journal.db") as journal:
         answered: list[tuple[str, Any]] = [
-            ("command", {"id": f"c{number}", "error": ""}) for number in range(Limits().records)
+            ("command", of_daemon("command", id=f"c{number}")) for number in range(Limits().records)
         ]
         journal.append_many(answered, time.time())
 

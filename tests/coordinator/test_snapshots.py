@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,9 +21,9 @@ from hypothesis import strategies as st
 
 from tests.coordinator.test_crashes import play
 from tests.coordinator.world import World, raised
+from tests.journals import of_daemon, of_daemons, rebuild, report
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core.changes import Data
-from whesl.coordinator.core.records import Replay, apply, rebuild
+from whesl.coordinator.core.journalled import Replay, apply
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.figures import Figures
 from whesl.coordinator.storage import snapshots
@@ -31,27 +32,31 @@ from whesl.coordinator.storage.snapshot_schedule import Limits, Snapshotter
 from whesl.coordinator.storage.snapshots import Kept, Reader, pieces
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, SnapshotError
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.workflow import Configuration
-from whesl.wire.messages import RecoveryDone, Report
+from whesl.wire.messages import RecoveryDone
 
-DATA = Path(__file__).with_name("data")
 PATIENCE = 60.0
 SETTINGS = Settings()
 
 
-def written() -> list[tuple[str, Data, float]]:
+def written() -> list[tuple[str, dict[str, Any], float]]:
     """A workflow's life with exceptions, recoveries, requeues, controls; and what many share."""
     world = World()
     play(world)
     for ordinal in (2, 3, 4):
         # Counted exceptions of several tasks become one.
         glitch = raised("GLITCH", "a", ordinal)
-        report = {"raised": msgspec.to_builtins(glitch)}
-        world.tell("late", Report(task="w/a", kind="raised", time=world.now, data=report))
-        world.tell("late", RecoveryDone(task="w/a", ordinal=ordinal, exception="GLITCH", outcome="failed"))
+        told = {"raised": msgspec.to_builtins(glitch)}
+        world.tell("late", report(task="w/a", kind="raised", time=world.now, data=told))
+        world.tell(
+            "late",
+            RecoveryDone(task="w/a", ordinal=ordinal, exception="GLITCH", outcome=RecoveryOutcome.FAILED),
+        )
     same = msgspec.to_builtins(Configuration(version=3, path_map=PathMap((PathRule("/a", "/b"),))))
-    world.journal.append(("configured", {"tasks": {"w/c": same, "w/d": same}, "signal": 10}, world.now))
+    shared = {"tasks": {"w/c": 0, "w/d": 0}, "configurations": [same], "signal": 10}
+    world.journal.append(("configured", shared, world.now))
     world.journal.append(("control", {"id": "k", "task": "w/d", "action": "pause"}, world.now))
     world.journal.append(("job-cancel", {"job_id": "j9", "task": "w/d"}, world.now))
     return world.journal
@@ -85,9 +90,9 @@ def test_any_moment_and_any_number_of_records_after_it(moment: int, later: int) 
     begun = through(after(moment))
     assert begun == after(moment) and ordered(begun) == ordered(after(moment))
     replay, one_by_one = Replay(SETTINGS, begun), begun
-    for kind, data, when in RECORDS[moment:later]:
-        replay.take(kind, data, when)
-        one_by_one = apply(one_by_one, kind, data, when)
+    for record, when in of_daemons(RECORDS[moment:later]):
+        replay.take(record, when)
+        one_by_one = apply(one_by_one, record, when)
     whole = replay.state()
     assert whole == one_by_one == after(later) and ordered(whole) == ordered(after(later))
     assert begun == after(moment), "what a snapshot was read into is not changed by what comes after it"
@@ -123,7 +128,8 @@ def append(journal: Journal, first: int, last: int) -> None:
     """Write records as the daemon does, each with the message it came from."""
     for number in range(first, last + 1):
         kind, data, when = RECORDS[(number - 1) % len(RECORDS)]
-        journal.append(kind, {**data, "from": [f"s{number % 3}", "i", number, max(1, number - 5)]}, when)
+        origin = [f"s{number % 3}", "i", number, max(1, number - 5)]
+        journal.append(kind, of_daemon(kind, {**data, "from": origin}), when)
 
 
 def take(journal: Journal) -> Path:
@@ -209,7 +215,7 @@ def test_the_snapshot_of_another_journal_is_put_aside(place: Path, tmp_path: Pat
         with Journal(place / "journal.db") as journal:
             for number in range(journal.last + 1, count + 1):
                 kind, data, when = RECORDS[number - 1]
-                journal.append(kind, data, when + 1.0)
+                journal.append(kind, of_daemon(kind, data), when + 1.0)
             begun, kept = reopen(journal, SETTINGS)
             assert begun.path is None and begun.others == (path,) and "another journal" in begun.said[0]
             assert list(kept.state.tasks) == list(after(count).tasks)
@@ -410,23 +416,3 @@ def test_a_kill_at_any_moment_loses_nothing(place: Path) -> None:
     life = Life(place)
     life.go(12)
     assert not list(place.glob(".snapshot-*")) and not list(place.glob(".history-*")), "half ones are removed"
-
-
-# Of earlier versions ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", sorted(DATA.glob("snapshot-*")), ids=lambda path: path.name)
-def test_snapshots_of_earlier_versions_are_read(path: Path) -> None:
-    """Each was made of the records beside it, and says what they say; or it is refused, and they are read."""
-    if path.name != f"snapshot-{snapshot.VERSION}":
-        with pytest.raises(SnapshotError, match="another version"):
-            snapshots.read(path)
-        return
-    head, kept = snapshots.read(path)
-    records = msgspec.json.decode(path.with_name(f"records-{path.name}.json").read_bytes())
-    assert kept.state == rebuild([tuple(record) for record in records], SETTINGS)
-    assert head.last.seq == len(records)
-
-
-def test_there_is_one_of_this_version() -> None:
-    assert (DATA / f"snapshot-{snapshot.VERSION}").exists()

@@ -6,10 +6,10 @@ from tests.coordinator.world import World, done
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import Arrived, Journal, Send, Tell
 from whesl.coordinator.core.fan_out import Untold
-from whesl.coordinator.core.records import rebuild
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.records.coordinator import Configured
 from whesl.wire.messages import Finished, Reconfigure, Welcome
 
 COUNT = 300
@@ -41,23 +41,11 @@ def test_one_record_and_one_command_stand_for_all() -> None:
     world, first, _ = wide()
     message = done("a", dependents_map=MOVED, signal=10)
     _, commands = machine.step(world.state, Arrived(peer=first, message=message), world.now)
-    (record,) = [c for c in commands if isinstance(c, Journal) and c.kind == "configured"]
-    assert len(record.data["tasks"]) == COUNT and len(record.data["configurations"]) == 1
+    journalled = [c.record for c in commands if isinstance(c, Journal)]
+    (record,) = [record for record in journalled if isinstance(record, Configured)]
+    assert len(record.tasks) == COUNT and len(record.configurations) == 1
     assert [c.signal for c in commands if isinstance(c, Tell) and len(c.tasks) == COUNT] == [10]
     assert not any(isinstance(c, Send) for c in commands)
-
-
-def test_a_journal_with_a_configuration_for_each_task_is_still_read() -> None:
-    world, first, _ = wide()
-    world.tell(first, done("a", dependents_map=MOVED, signal=10))
-    earlier = []
-    for kind, data, time in world.journal:
-        if kind == "configured":
-            given = data["configurations"]
-            data = {**data, "tasks": {task: given[n] for task, n in data["tasks"].items()}}
-            del data["configurations"]
-        earlier.append((kind, data, time))
-    assert rebuild(earlier, world.settings) == world.state.durable()
 
 
 def test_all_are_told_in_order_a_few_at_a_time() -> None:

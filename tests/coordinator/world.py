@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from tests.journals import rebuild
 from tests.schedulers import Unasked
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import (
@@ -29,7 +30,6 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.fan_out import Untold
-from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.core.state import Settings, State, TaskEntry
 from whesl.coordinator.effects import recovery_steps
 from whesl.esl.spec import (
@@ -48,6 +48,7 @@ from whesl.esl.spec import (
 )
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.evidence import Evidence, Raised
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Configuration, Task, Workflow
 from whesl.rjms.port import JobRecord, NodeRecord, Scheduler
@@ -252,16 +253,16 @@ class World:
 
     def feed(self, event: Event, origin: list[Any] | None = None) -> None:
         state, commands = machine.step(self.state, event, self.now)
-        records = [(c.kind, c.data) for c in commands if isinstance(c, Journal)]
+        records = [c.record for c in commands if isinstance(c, Journal)]
         if records:
             self.writes += 1
             number = self.writes
             if number in self.crash_at and number in self.torn:
                 raise CrashError
             if origin:
-                records[0] = (records[0][0], {**records[0][1], "from": origin})
+                records[0] = msgspec.structs.replace(records[0], message=origin)
             # Through JSON, as on disk.
-            self.journal += [(k, json.loads(msgspec.json.encode(d)), self.now) for k, d in records]
+            self.journal += [(r.kind, json.loads(msgspec.json.encode(r)), self.now) for r in records]
             if number in self.crash_at:
                 raise CrashError
         self.state = state
@@ -405,4 +406,6 @@ def raised(name: str, task: str, ordinal: int = 1, **more: Any) -> Raised:
 
 
 def done(task: str, ordinal: int = 1, outcome: str = "relaunched", **more: Any) -> RecoveryDone:
-    return RecoveryDone(task=f"w/{task}", ordinal=ordinal, exception=FULL, outcome=outcome, **more)
+    return RecoveryDone(
+        task=f"w/{task}", ordinal=ordinal, exception=FULL, outcome=RecoveryOutcome(outcome), **more
+    )

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.detect.core import LATE, TICK, TIMEOUT_FLOOR, Detected, Detectors
+from whesl.detect.core import LATE, TICK, TIMEOUT_FLOOR, Detectors
 from whesl.detect.disk import Usage
 from whesl.detect.matcher import Match
 from whesl.esl.spec import (
@@ -26,6 +26,7 @@ from whesl.esl.spec import (
     SilenceDetection,
     Source,
 )
+from whesl.model.evidence import Detected
 from whesl.model.states import NodeState
 
 A, B, C = Pattern(text="alpha"), Pattern(text="beta"), Pattern(text="gamma")

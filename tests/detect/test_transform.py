@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from tests.detect.build import SPAN, TASK, exception, spec
-from whesl.detect.transform import History, Transformed, transform
+from whesl.detect.transform import Transformed, transform
 from whesl.esl.spec import CountDetection, ExceptionSpec, Spec
+from whesl.model.counts import History
 
 
 def counted(

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.detect.core import Detected
 from whesl.detect.disk import Usage
 from whesl.detect.patterns import PatternError
 from whesl.detect.task_watch import SKIM_SIZE, Watch
@@ -32,6 +31,7 @@ from whesl.esl.spec import (
     Stream,
 )
 from whesl.model.errors import UsageError
+from whesl.model.evidence import Detected
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task
 

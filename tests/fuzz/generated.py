@@ -11,8 +11,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from tests.esl.corpus import specifications
-from whesl.coordinator.core import changes
-from whesl.isolator.core import changes as isolator_changes
+from whesl.records import coordinator, isolator
 from whesl.wire import messages
 
 TEXTS = st.sampled_from(
@@ -74,6 +73,9 @@ def fields_of(kind: type[msgspec.Struct]) -> st.SearchStrategy[dict[str, Any]]:
     known = msgspec.structs.fields(kind)
     required = {field.encode_name: of(field.type) for field in known if field.required}
     optional = {field.encode_name: of(field.type) for field in known if not field.required}
+    config = kind.__struct_config__
+    if config.tag_field == "kind":
+        required["kind"] = st.just(config.tag)
     return st.fixed_dictionaries(required, optional=optional)
 
 
@@ -88,30 +90,22 @@ def _message_lines(draw: st.DrawFn) -> bytes:
     return b"\n".join(lines)
 
 
-def _record_lines(kinds: list[str]) -> st.SearchStrategy[bytes]:
-    data = st.dictionaries(FIELDS, JSON | st.dictionaries(FIELDS, JSON, max_size=4), max_size=8)
-    report = st.fixed_dictionaries(
-        {
-            "task": st.just("w/a"),
-            "kind": st.sampled_from(sorted(isolator_changes.CHANGES)),
-            "time": st.just(1.0),
-            "data": data,
-        }
-    )
-    line = st.fixed_dictionaries({"kind": st.sampled_from(kinds), "data": data}) | report.map(
-        lambda content: {"kind": "report", "data": content}
-    )
-    return st.lists(line, min_size=1, max_size=8).map(
-        lambda lines: b"\n".join(map(msgspec.json.encode, lines))
-    )
+@st.composite
+def _record_lines(draw: st.DrawFn) -> bytes:
+    lines = []
+    for _ in range(draw(st.integers(1, 8))):
+        kind = draw(st.sampled_from(_RECORDS))
+        data = draw(fields_of(kind) | st.dictionaries(FIELDS, JSON, max_size=8))
+        lines.append(msgspec.json.encode({"kind": kind.__struct_config__.tag, "data": data}))
+    return b"\n".join(lines)
 
 
-_KINDS = sorted({*changes.CHANGES, *isolator_changes.CHANGES})
+_RECORDS = [*typing.get_args(coordinator.AnyRecord), *typing.get_args(isolator.AnyRecord)]
 STRATEGIES: dict[str, tuple[st.SearchStrategy[bytes], ...]] = {
     "language": (specifications().map(lambda text: text.encode("utf-8", "surrogatepass")),),
     "coordinator": (_message_lines(),),
     "isolator": (_message_lines(),),
-    "history": (_record_lines(_KINDS),),
+    "history": (_record_lines(),),
     "snapshot": (st.binary(max_size=40).map(lambda data: b"\2" + data),),
     "journal": (st.binary(max_size=40).map(lambda data: b"\2" + data),),
 }

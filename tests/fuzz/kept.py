@@ -15,7 +15,7 @@ from tests.fuzz.harness import Harness
 from tests.isolator.conftest import exception, make_setup
 from whesl.coordinator import views
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core import records
+from whesl.coordinator.core import journalled
 from whesl.coordinator.figures import Figures
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Kept
@@ -23,11 +23,12 @@ from whesl.isolator import resume
 from whesl.isolator.nodes.link import LinkFile
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.journal import Clock, Journal, JournalError, snapshot
+from whesl.journal import Clock, Journal, JournalError, Record, snapshot
 from whesl.journal.rows import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
+from whesl.records import coordinator as records
 from whesl.report.collection import gather
 from whesl.report.summary import summarise
 from whesl.wire.endpoint import endpoint_file, read_endpoint
@@ -173,7 +174,7 @@ class _Line(msgspec.Struct):
 
 
 _SETUP = make_setup(exception(), coordinator=True)
-_BEGUN = {"workflow": DIAMOND, "spec": RULES, "rjms": "local", "observe": False, "environment": {}}
+_BEGUN = records.Workflow(workflow=DIAMOND, spec=RULES, rjms="local", observe=False, environment={})
 
 
 def history(data: bytes) -> None:
@@ -184,12 +185,15 @@ def history(data: bytes) -> None:
             found = msgspec.json.decode(line, type=_Line)
         except UNDECODABLE:
             continue
-        written.append((found.kind, found.data, NOW + number))
-    replay, figures = records.Replay(), Figures()
-    for kind, content, time in [("workflow", msgspec.to_builtins(_BEGUN), NOW), *written]:
-        with contextlib.suppress(records.RecordError):
-            replay.take(kind, content, time)
-            figures.take(kind, content)
+        written.append((found.kind, {"kind": found.kind, **found.data}, NOW + number))
+    replay, figures = journalled.Replay(), Figures()
+    replay.take(_BEGUN, NOW)
+    for kind, content, time in written:
+        raw = msgspec.Raw(msgspec.json.encode(content))
+        with contextlib.suppress(journalled.RecordError):
+            record = journalled.read(Record(seq=1, time=time, kind=kind, content=raw))
+            replay.take(record, time)
+            figures.take(record)
     state = replay.state()
     msgspec.json.encode(views.status_view(state))
     msgspec.json.encode(views.nodes_view(state, NOW))
@@ -249,18 +253,22 @@ HARNESSES = (
         "history",
         history,
         (
-            '{"kind":"registered","data":{"task":"w/a","workflow":"w","step":"a","fresh":true,"claim":"1.0",'
-            '"peer":"p","attempt":0,"state":"registered","instance":"","workspace":"","alias":"","rjms":"",'
-            '"job_id":"1","nodes":[]}}\n',
-            '{"kind":"report","data":{"task":"w/a","kind":"attempt","time":1.0,"data":{"attempt":1}}}\n',
-            '{"kind":"begun","data":{"claim":"c1"}}\n',
-            '{"kind":"attempt","data":{"attempt":1,"token":"t"}}\n',
-            '{"kind":"launched","data":{}}\n',
-            '{"kind":"exited","data":{"code":1}}\n',
-            '{"kind":"decided","data":{"action":"recover"}}\n',
-            '{"kind":"fenced","data":{}}\n',
-            '{"kind":"step-done","data":{"index":0}}\n',
-            '{"kind":"finished","data":{"code":0,"state":"completed","reason":""}}\n',
+            '{"kind":"registered","data":{"task":"w/a","alias":"","workflow":"w","step":"a","instance":'
+            '"","workspace":"","rjms":"","job_id":"1","claim":"1.0","nodes":[],"peer":"p","attempt":0,"'
+            'state":"registered","fresh":false}}\n',
+            '{"kind":"report","data":{"task":"w/a","time":1.0,"record":{"kind":"lease-ended","node":"n"'
+            ',"attempt":1,"reason":""}}}\n',
+            '{"kind":"begun","data":{"claim":"c1","rjms":"","job_id":"","observe":false}}\n',
+            '{"kind":"attempt","data":{"attempt":1,"token":"t","nodes":[],"configuration_version":0}}\n',
+            '{"kind":"launched","data":{"attempt":1,"pid":0,"started":0}}\n',
+            '{"kind":"exited","data":{"attempt":1,"code":1,"signal":0}}\n',
+            '{"kind":"raised","data":{"raised":{"exception":"CRASH","task":"w/a","attempt":1,"ordinal":'
+            '1,"time":1.0,"evidence":[],"transformed_from":[],"reached":{}}}}\n',
+            '{"kind":"decided","data":{"exception":"CRASH","ordinal":1,"action":"recover","reason":"","'
+            'level":"","steps":[],"backoff":0.0,"request":false}}\n',
+            '{"kind":"fenced","data":{"attempt":1,"seconds":0.0}}\n',
+            '{"kind":"step-done","data":{"ordinal":1,"index":0,"outcome":"continue"}}\n',
+            '{"kind":"finished","data":{"code":0,"state":"completed"}}\n',
         ),
     ),
     Harness(

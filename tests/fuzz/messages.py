@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -11,8 +10,8 @@ from tests.coordinator.world import DIAMOND, RULES
 from tests.fuzz.harness import Harness, text_of
 from tests.isolator.conftest import exception, make_setup
 from whesl.coordinator import views
+from whesl.coordinator.core import journalled
 from whesl.coordinator.core import machine as coordinator
-from whesl.coordinator.core import records
 from whesl.coordinator.core.events import Arrived
 from whesl.coordinator.core.events import Journal as CoordinatorJournal
 from whesl.coordinator.core.events import Started as CoordinatorStarted
@@ -22,6 +21,8 @@ from whesl.isolator.core.events import AttemptStarted, CoordinatorMessage, Start
 from whesl.isolator.core.events import Journal as IsolatorJournal
 from whesl.isolator.nodes import link
 from whesl.model.decoding import UNDECODABLE
+from whesl.records import coordinator as records
+from whesl.records import of_coordinator, of_isolator
 from whesl.wire.delivery import Inbox, Outbox
 from whesl.wire.link import LINK_VERSION, _Codec
 from whesl.wire.messages import AnyMessage, Envelope, decode, encode
@@ -75,9 +76,8 @@ def _messages(data: bytes) -> list[tuple[str, AnyMessage]]:
 
 
 def _known() -> State:
-    told = {"workflow": DIAMOND, "spec": RULES, "rjms": "local", "observe": False, "environment": {}}
-    data: dict[str, Any] = msgspec.to_builtins(told)
-    return records.apply(State(settings=Settings()), "workflow", data, NOW)
+    told = records.Workflow(workflow=DIAMOND, spec=RULES, rjms="local", observe=False, environment={})
+    return journalled.apply(State(settings=Settings()), told, NOW)
 
 
 _KNOWN = _known()
@@ -85,22 +85,23 @@ _KNOWN = _known()
 
 def to_coordinator(data: bytes) -> None:
     """Give messages to the coordinator's core; its journal alone has to give the same state again."""
-    now, written = NOW, []
+    now = NOW
+    written: list[tuple[records.AnyRecord, float]] = []
     state, _ = coordinator.step(_KNOWN, CoordinatorStarted(), now)
     for peer, message in _messages(data):
         now += 1.0
         state, commands = coordinator.step(state, Arrived(peer=peer, message=message), now)
         for command in commands:
             if isinstance(command, CoordinatorJournal):
-                written.append((command.kind, json.loads(msgspec.json.encode(command.data)), now))
+                written.append((of_coordinator(msgspec.json.encode(command.record)), now))
             else:
                 # Messages go out as they are.
                 sent = getattr(command, "message", None)
                 if sent is not None:
                     encode(Envelope(1, "coordinator", "i", 1, sent))
     again = _KNOWN
-    for kind, content, time in written:
-        again = records.apply(again, kind, content, time)
+    for record, time in written:
+        again = journalled.apply(again, record, time)
     assert _settled(again) == _settled(state)
     msgspec.json.encode(views.status_view(state))
     msgspec.json.encode(views.nodes_view(state, now))
@@ -137,7 +138,7 @@ def to_isolator(data: bytes) -> None:
 def _taken(state: Any, event: Any, now: float, written: list[Any]) -> tuple[Any, list[Any]]:
     state, commands = isolator.step(state, event, now)
     new = [
-        (command.kind, json.loads(msgspec.json.encode(command.data)), now)
+        (of_isolator(msgspec.json.encode(command.record)), now)
         for command in commands
         if isinstance(command, IsolatorJournal)
     ]
@@ -151,7 +152,8 @@ def agents(data: bytes) -> bytes:
 
 _WORDS = (
     'w/a {"type":"register","task":"w/a","workflow":"w","step":"a","claim":"1.0","job_id":"1"}\n',
-    'w/a {"type":"report","task":"w/a","kind":"raised","time":1.0,"data":{"raised":{}}}\n',
+    'w/a {"type":"report","task":"w/a","time":1.0,'
+    '"record":{"kind":"lease-ended","node":"n1","attempt":1,"reason":""}}\n',
     'w/a {"type":"heartbeat","task":"w/a","state":"running","attempt":1}\n',
     'w/a {"type":"finished","task":"w/a","state":"completed","exit_code":0,"attempts":1}\n',
     'cli {"type":"command","id":"1","action":"add-node","target":"n1","arguments":{"hours":"1"}}\n',

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.journals import rebuild_task
 from whesl.esl.spec import (
     CountDetection,
     Detection,
@@ -45,7 +46,6 @@ from whesl.isolator.core.events import (
     EvidenceCollected,
     Finish,
     ForbidRequeue,
-    Found,
     JobExceptionRaised,
     Journal,
     KillAttempt,
@@ -66,7 +66,8 @@ from whesl.isolator.core.events import (
 )
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import State
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Detected, Evidence
+from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.workflow import Task
 from whesl.wire.messages import AnyMessage, Report, Welcome
 
@@ -147,9 +148,9 @@ def make_setup(*exceptions: ExceptionSpec, **changes: Any) -> Setup:
     return Setup(**{**values, **changes})
 
 
-def found(name: str = "CRASH", kind: str = "log", node: str = "") -> Found:
+def found(name: str = "CRASH", kind: str = "log", node: str = "") -> Detected:
     evidence = Evidence(kind=kind, time=NOW, line="bad thing", node=node, detail="seen")
-    return Found(exception=name, evidence=(evidence,))
+    return Detected(exception=name, evidence=(evidence,))
 
 
 class CrashError(Exception):
@@ -168,7 +169,7 @@ class World:
         self.setup = setup
         self.now = NOW
         self.records: list[tuple[str, dict[str, Any], float]] = []
-        self.state: State = machine.rebuild(setup, [])
+        self.state: State = rebuild_task(setup, [])
         self.commands: list[Command] = []
         self.messages: list[AnyMessage] = []
         self.alarm: float | None = None
@@ -179,7 +180,7 @@ class World:
         self.crash_at: int | None = None
         self.crash_late = False
         self.step_result: Callable[[RunStep], StepDone] = lambda run: StepDone(
-            ordinal=run.ordinal, index=run.index, outcome="continue"
+            ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE
         )
         self.read_result = ConfigurationRead(reason="the coordinator has no journal")
         self.unreachable: tuple[str, ...] = ()
@@ -197,7 +198,7 @@ class World:
     def restart(self, setup: Setup | None = None) -> World:
         """Forget everything but the journal, and start another isolator on it."""
         self.setup = setup or self.setup
-        self.state = machine.rebuild(self.setup, self.records)
+        self.state = rebuild_task(self.setup, self.records)
         self.alarm = None
         self.finished = None
         self._queue.clear()
@@ -210,8 +211,8 @@ class World:
             for command in commands:
                 if isinstance(command, Journal):
                     # What is read back is what JSON made of it.
-                    data = msgspec.json.decode(msgspec.json.encode(command.data))
-                    self.records.append((command.kind, data, self.now))
+                    data = msgspec.json.decode(msgspec.json.encode(command.record))
+                    self.records.append((command.record.kind, data, self.now))
             # The shell writes the records of one turn in one transaction, and then does the rest.
             dies = self.crash_at is not None and len(self.records) >= self.crash_at
             if dies and not self.crash_late:
@@ -251,7 +252,7 @@ class World:
             assert self.running == command.attempt, "evidence is taken before the kill"
             self._queue.append(EvidenceCollected(attempt=command.attempt, detail="stack"))
         elif isinstance(command, RaiseJobException):
-            self._queue.append(JobExceptionRaised(ordinal=command.ordinal, outcome="raised"))
+            self._queue.append(JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.RAISED))
         elif isinstance(command, RunStep):
             self._queue.append(self.step_result(command))
         elif isinstance(command, Send):
@@ -279,7 +280,7 @@ class World:
         self.now = end
         return self
 
-    def exits(self, code: int = 0, *words: Found) -> World:
+    def exits(self, code: int = 0, *words: Detected) -> World:
         attempt = self.running
         assert attempt is not None
         self.running = None

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from whesl.isolator.task.taskdir import TaskDir
+from whesl.model.outcomes import ControlAction, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
@@ -195,7 +196,7 @@ def test_a_workflow_level_recovery_waits_for_the_coordinator_s_part(other: Other
     other.says(RecoveryGrant(task=TASK, ordinal=request.raised.ordinal))
     assert other.hears(RecoveryDone).outcome == "relaunched"
     assert other.ends() == 0
-    words = [message.kind for message in other.heard if isinstance(message, Report)]
+    words = [message.record.kind for message in other.heard if isinstance(message, Report)]
     order = ["raised", "decided", "granted", "step-begun", "step-done", "relaunched", "confirmed"]
     assert [word for word in words if word in order] == order
 
@@ -231,7 +232,7 @@ def test_a_paused_task_goes_on_when_a_person_says_so(other: Other) -> None:
     )
     (other.place / "good").touch()
     for _ in range(2):
-        other.says(Control(task=TASK, id="r1", action="resume"))
+        other.says(Control(task=TASK, id="r1", action=ControlAction.RESUME))
     assert other.ends() == 0
     assert other.text().count("start") == 3
 
@@ -240,10 +241,10 @@ def test_pause_and_resume_and_cancel_by_a_person(other: Other) -> None:
     other.exec('echo "start $WHESL_RESTART_COUNT"; sleep 60')
     other.welcome()
     other.prints("start 0")
-    other.says(Control(task=TASK, id="p1", action="pause"))
-    other.says(Control(task=TASK, id="r1", action="resume"))
+    other.says(Control(task=TASK, id="p1", action=ControlAction.PAUSE))
+    other.says(Control(task=TASK, id="r1", action=ControlAction.RESUME))
     other.prints("start 1")
-    other.says(Control(task=TASK, id="c1", action="cancel"))
+    other.says(Control(task=TASK, id="c1", action=ControlAction.CANCEL))
     assert other.ends() == 143
     assert other.state() is TaskState.CANCELLED
 
@@ -266,7 +267,7 @@ def test_an_escalation_ends_as_the_coordinator_decides(other: Other) -> None:
     other.welcome()
     escalate = other.hears(Escalate)
     assert escalate.reason == "budget-spent"
-    other.says(EscalationDecision(task=TASK, ordinal=escalate.raised.ordinal, action="requeue"))
+    other.says(EscalationDecision(task=TASK, ordinal=escalate.raised.ordinal, action=Verdict.REQUEUE))
     assert other.ends() == 75
 
 

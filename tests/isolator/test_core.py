@@ -38,6 +38,7 @@ from whesl.isolator.core.events import (
 )
 from whesl.isolator.core.state import Phase
 from whesl.model.evidence import Evidence
+from whesl.model.outcomes import ControlAction, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
@@ -193,7 +194,7 @@ def test_pause_keeps_the_allocation_until_resume(world: Make) -> None:
     made = detect(world(exception(limit=0, otherwise=Otherwise.PAUSE)), "CRASH").advance(100_000)
     assert made.finished is None
     assert made.state.task_state is TaskState.PAUSED
-    hear(made, Control(task="wf/app", id="r1", action="resume"))
+    hear(made, Control(task="wf/app", id="r1", action=ControlAction.RESUME))
     assert made.state.attempt == 2
     assert made.state.phase is Phase.RUNNING
 
@@ -202,7 +203,7 @@ def test_a_repeated_resume_is_one(world: Make) -> None:
     made = detect(world(exception(limit=1, otherwise=Otherwise.PAUSE)), "CRASH")
     detect(made, "CRASH")
     for _ in range(2):
-        hear(made, Control(task="wf/app", id="r1", action="resume"))
+        hear(made, Control(task="wf/app", id="r1", action=ControlAction.RESUME))
     assert made.state.attempt == 3
     # The budget began anew with the resume.
     detect(made, "CRASH")
@@ -234,7 +235,7 @@ def test_escalation_in_a_circle_ends(world: Make) -> None:
 def test_a_step_that_fails_leads_to_else(world: Make) -> None:
     made = world(exception(otherwise=Otherwise.PAUSE))
     made.step_result = lambda run: StepDone(
-        ordinal=run.ordinal, index=run.index, outcome="fail", note="no room"
+        ordinal=run.ordinal, index=run.index, outcome=StepOutcome.FAIL, note="no room"
     )
     detect(made, "CRASH")
     assert made.state.phase is Phase.PAUSED
@@ -243,7 +244,7 @@ def test_a_step_that_fails_leads_to_else(world: Make) -> None:
 
 def test_a_step_may_skip_the_task(world: Make) -> None:
     made = world(exception())
-    made.step_result = lambda run: StepDone(ordinal=run.ordinal, index=run.index, outcome="skip")
+    made.step_result = lambda run: StepDone(ordinal=run.ordinal, index=run.index, outcome=StepOutcome.SKIP)
     detect(made, "CRASH")
     assert made.finished is not None
     assert (made.finished.code, made.finished.state) == (0, TaskState.SKIPPED)
@@ -310,17 +311,17 @@ def test_usr1_reaches_the_main_process_only(world: Make) -> None:
 
 
 def test_cancel_kills_and_ends_with_143(world: Make) -> None:
-    made = hear(world(), Control(task="wf/app", id="c", action="cancel"))
+    made = hear(world(), Control(task="wf/app", id="c", action=ControlAction.CANCEL))
     assert made.running is None
     assert made.finished is not None
     assert made.finished.code == 143
 
 
 def test_a_person_may_pause_and_resume_a_running_task(world: Make) -> None:
-    made = hear(world(), Control(task="wf/app", id="p", action="pause"))
+    made = hear(world(), Control(task="wf/app", id="p", action=ControlAction.PAUSE))
     assert made.running is None
     assert made.state.phase is Phase.PAUSED
-    hear(made, Control(task="wf/app", id="r", action="resume"))
+    hear(made, Control(task="wf/app", id="r", action=ControlAction.RESUME))
     assert made.running == 2
 
 
@@ -368,7 +369,7 @@ def test_a_recovery_starts_from_where_the_failed_attempt_s_files_are(world: Make
         seen.append(configuration.path_map)
         changed = msgspec.structs.replace(configuration, path_map=PathMap().with_rule("/data", "/big"))
         return StepDone(
-            ordinal=command.ordinal, index=command.index, outcome="continue", configuration=changed
+            ordinal=command.ordinal, index=command.index, outcome=StepOutcome.CONTINUE, configuration=changed
         )
 
     made.step_result = run

@@ -33,9 +33,11 @@ from whesl.isolator.core.events import (
     WriteReconfigure,
 )
 from whesl.isolator.core.state import Phase
+from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
+from whesl.records import isolator as records
 from whesl.wire.messages import (
     Control,
     Escalate,
@@ -228,7 +230,7 @@ def test_what_an_exception_became_has_its_own_budget_until_a_person_resumes() ->
         hear(made, RecoveryGrant(task="wf/app", ordinal=ordinal, transformed="BROKEN"))
     assert (made.state.attempt, made.state.phase) == (2, Phase.PAUSED)
     made.restart()
-    hear(made, Control(task="wf/app", id="r1", action="resume"))
+    hear(made, Control(task="wf/app", id="r1", action=ControlAction.RESUME))
     hear(made, RecoveryGrant(task="wf/app", ordinal=2, transformed="BROKEN"))
     assert (made.state.attempt, made.state.phase) == (3, Phase.RUNNING)
 
@@ -240,7 +242,7 @@ def test_a_grant_that_is_repeated_does_not_decide_again(refused: str) -> None:
     made = welcome(World(make_setup(WORKFLOW, higher, coordinator=True)).start())
     detect(made, "QUOTA")
     hear(made, RecoveryGrant(task="wf/app", ordinal=1, transformed="BROKEN"))
-    hear(made, EscalationDecision(task="wf/app", ordinal=1, action="pause"))
+    hear(made, EscalationDecision(task="wf/app", ordinal=1, action=Verdict.PAUSE))
     assert (made.state.phase, len(made.sent(Escalate))) == (Phase.PAUSED, 1)
     welcome(made.restart())
     before = len(made.records)
@@ -278,7 +280,7 @@ def test_an_escalation_is_decided_by_the_coordinator(
     made = detect(welcome(World(make_setup(spec, coordinator=True)).start()), "CRASH")
     assert made.sent(Escalate)[0].reason == "budget-spent"
     assert made.state.task_state is TaskState.ESCALATED
-    hear(made, EscalationDecision(task="wf/app", ordinal=1, action=action))
+    hear(made, EscalationDecision(task="wf/app", ordinal=1, action=Verdict(action)))
     assert made.finished is not None
     assert (made.finished.code, made.finished.state) == (code, state)
     assert made.sent(Finished)[0].exit_code == code
@@ -306,7 +308,7 @@ def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) ->
     made.step_result = lambda run: StepDone(
         ordinal=run.ordinal,
         index=run.index,
-        outcome="continue",
+        outcome=StepOutcome.CONTINUE,
         configuration=Configuration(version=5, environment={"A": "1"}),
     )
     detect(made, "CRASH")
@@ -320,7 +322,7 @@ def test_a_full_journal_is_told_and_no_record(world: Make) -> None:
     state, commands = machine.step(made.state, JournalTroubled(trouble="the disk is full"), made.now)
     (told,) = [command.message for command in commands if isinstance(command, Send)]
     assert isinstance(told, Report)
-    assert (told.kind, told.data) == ("journal", {"trouble": "the disk is full"})
+    assert told.record == records.JournalTroubled(trouble="the disk is full")
     assert state == made.state and len(commands) == 1
 
 

@@ -26,6 +26,7 @@ from whesl.isolator.core.events import (
     StepDone,
 )
 from whesl.isolator.core.state import Phase
+from whesl.model.outcomes import StepOutcome
 from whesl.model.states import NodeState
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import (
@@ -53,7 +54,9 @@ def replaces(world: World) -> None:
         assert recovery is not None
         suspect = recovery.steps[command.index]["suspect"]
         nodes = world.state.nodes.replace(suspect) if suspect else None
-        return StepDone(ordinal=command.ordinal, index=command.index, outcome="continue", nodes=nodes)
+        return StepDone(
+            ordinal=command.ordinal, index=command.index, outcome=StepOutcome.CONTINUE, nodes=nodes
+        )
 
     world.step_result = run
 
@@ -159,7 +162,7 @@ def test_a_node_that_is_lost_before_the_first_attempt_is_an_exception_of_its_own
     lost(made, "n4")  # nothing is watched yet, so nothing is found
     made.feed(NodeSeen(node="n4", state=NodeState.DRAINED, reason="resource manager", source="rjms"))
     made.step_result = lambda run: StepDone(
-        ordinal=run.ordinal, index=run.index, outcome="fail", reason="spares-exhausted"
+        ordinal=run.ordinal, index=run.index, outcome=StepOutcome.FAIL, reason="spares-exhausted"
     )
     welcome(made)
     assert made.asked(StartAttempt) == [], "nothing starts on a node that is dead"
@@ -177,7 +180,9 @@ def test_a_node_that_is_lost_before_the_first_attempt_may_be_done_without() -> N
 
     def removed(command: RunStep) -> StepDone:
         nodes = made.state.nodes.remove("n4")
-        return StepDone(ordinal=command.ordinal, index=command.index, outcome="continue", nodes=nodes)
+        return StepDone(
+            ordinal=command.ordinal, index=command.index, outcome=StepOutcome.CONTINUE, nodes=nodes
+        )
 
     made.step_result = removed
     lost(made, "n4")

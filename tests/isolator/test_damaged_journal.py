@@ -8,15 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.isolator.bench import Bench, bench, exists, until
 from tests.isolator.conftest import exception, make_setup
+from tests.journals import rebuild_task
 from tests.waiting import written
-from whesl.isolator.core import machine
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import Phase
 from whesl.isolator.resume import unrecorded
+from whesl.records.isolator import AnyRecord
 
 __all__ = ["bench"]
 
@@ -83,26 +85,26 @@ def test_a_task_runs_on_when_its_journal_is_damaged(bench: Bench, damage: Callab
 
 class TestUnrecorded:
     def test_a_whole_journal_lacks_nothing(self) -> None:
-        state = machine.rebuild(make_setup(), [("begun", {"claim": "c1"}, 1.0), (*_attempt(1), 2.0)])
+        state = rebuild_task(make_setup(), [("begun", {"claim": "c1"}, 1.0), (*_attempt(1), 2.0)])
         assert unrecorded(state, 1, "c1", ("n1",)) == []
 
     def test_nothing_is_there_at_the_beginning(self) -> None:
-        assert unrecorded(machine.rebuild(make_setup(), []), 0, "", ()) == []
+        assert unrecorded(rebuild_task(make_setup(), []), 0, "", ()) == []
 
     def test_a_new_claim_is_no_attempt_of_the_old_one(self) -> None:
         old = [("begun", {"claim": "c0"}, 1.0), (*_attempt(2), 2.0)]
-        assert unrecorded(machine.rebuild(make_setup(), old), 2, "c0", ("n1",)) == []
+        assert unrecorded(rebuild_task(make_setup(), old), 2, "c0", ("n1",)) == []
 
     def test_a_lost_journal_takes_the_newest_attempt_up(self) -> None:
         setup = make_setup(nodes=("n1", "n2"))
-        state = machine.rebuild(setup, [(*record, 1.0) for record in _lost(setup, 3, "c1", ("n2",))])
+        state = rebuild_task(setup, [(*record, 1.0) for record in _lost(setup, 3, "c1", ("n2",))])
         assert (state.phase, state.attempt, state.claim) == (Phase.LAUNCHING, 3, "c1")
         assert (state.nodes.active, state.nodes.spares) == (("n2",), ("n1",))
         assert state.token.endswith(".3")
 
     def test_an_attempt_of_an_unknown_claim_is_not_counted_again(self) -> None:
         setup = make_setup()
-        state = machine.rebuild(setup, [(*record, 1.0) for record in _lost(setup, 3, "other", ("n1",))])
+        state = rebuild_task(setup, [(*record, 1.0) for record in _lost(setup, 3, "other", ("n1",))])
         assert (state.attempt, state.claim) == (3, "")  # another claim begins with attempt 4
 
     def test_a_recovery_whose_end_was_lost_ends_with_the_attempt(self) -> None:
@@ -121,9 +123,10 @@ class TestUnrecorded:
             ("raised", {"raised": raised}, 2.0),
             ("decided", {"action": "recover"}, 2.0),
         ]
-        state = machine.rebuild(setup, records)
+        state = rebuild_task(setup, records)
         assert state.phase is Phase.FENCING
-        again = machine.rebuild(setup, [*records, *((*r, 3.0) for r in unrecorded(state, 2, "c1", ("n1",)))])
+        lost = _told(unrecorded(state, 2, "c1", ("n1",)))
+        again = rebuild_task(setup, [*records, *((*record, 3.0) for record in lost)])
         assert (again.phase, again.attempt, again.recovery) == (Phase.LAUNCHING, 2, None)
         assert [pending.ordinal for pending in again.pending] == [1]
 
@@ -133,4 +136,8 @@ def _attempt(number: int) -> tuple[str, dict[str, Any]]:
 
 
 def _lost(setup: Setup, newest: int, claim: str, nodes: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
-    return unrecorded(machine.rebuild(setup, []), newest, claim, nodes)
+    return _told(unrecorded(rebuild_task(setup, []), newest, claim, nodes))
+
+
+def _told(records: list[AnyRecord]) -> list[tuple[str, dict[str, Any]]]:
+    return [(record.kind, msgspec.to_builtins(record)) for record in records]

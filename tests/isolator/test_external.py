@@ -20,6 +20,7 @@ from tests.isolator.conftest import (
 from whesl.esl.spec import Otherwise
 from whesl.isolator.core.events import AttemptStarted, RunStep, StartAttempt
 from whesl.isolator.core.state import Phase
+from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
 from whesl.wire.messages import Control, RaiseException, Register
 
@@ -104,10 +105,10 @@ def test_during_another_recovery_it_waits_and_the_same_one_is_its_own_cause(worl
 
 def test_a_paused_task_takes_it_when_it_goes_on(world: Make) -> None:
     made = world(exception())
-    hear(made, Control(task="wf/app", id="p", action="pause"))
+    hear(made, Control(task="wf/app", id="p", action=ControlAction.PAUSE))
     raise_(made)
     assert raised(made) == [] and made.state.phase is Phase.PAUSED
-    hear(made, Control(task="wf/app", id="g", action="resume"))
+    hear(made, Control(task="wf/app", id="g", action=ControlAction.RESUME))
     assert raised(made) == ["CRASH"] and made.state.phase.value == "running"
 
 
@@ -143,7 +144,7 @@ def test_it_is_only_told_of_where_a_task_is_only_observed(world: Make) -> None:
 def test_a_task_that_is_ended_takes_none(world: Make) -> None:
     made = world(exception())
     made.hold = (type(made.asked(StartAttempt)[0]),)
-    hear(made, Control(task="wf/app", id="c", action="cancel"))
+    hear(made, Control(task="wf/app", id="c", action=ControlAction.CANCEL))
     raise_(made)
     assert raised(made) == [] and made.state.task_state is TaskState.CANCELLED
 

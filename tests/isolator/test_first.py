@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.journals import rebuild_task
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import StartAttempt, Started
 from whesl.isolator.core.setup import Setup, split, token
@@ -45,7 +46,7 @@ NODES = ("n01", "n02", "n03", "n04")
     )
 )
 def test_it_is_the_one_that_the_core_wants(setup: Setup) -> None:
-    _, commands = machine.step(machine.rebuild(setup, []), Started(alive=None), 1.0)
+    _, commands = machine.step(rebuild_task(setup, []), Started(alive=None), 1.0)
     (start,) = (command for command in commands if isinstance(command, StartAttempt))
     assert (start.attempt, start.token, start.nodes) == (first_attempt.NUMBER, token(setup, 1), split(setup))
     assert start.configuration == type(start.configuration)()
@@ -123,7 +124,7 @@ def test_the_isolator_finds_it_and_starts_nothing(
     runners.append(pid)
     if ended:
         gone(pid)
-    _, commands = machine.step(machine.rebuild(wanted.setup, []), Started(alive=None), 1.0)
+    _, commands = machine.step(rebuild_task(wanted.setup, []), Started(alive=None), 1.0)
     (start,) = (command for command in commands if isinstance(command, StartAttempt))
     found = Starter(directory, wanted, HostAllocation({})).start(start)
     assert not isinstance(found, str)

@@ -10,12 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.isolator.bench import Bench, bench, until
 from tests.isolator.conftest import World, exception, found, make_setup
-from whesl.isolator.core import machine
-from whesl.isolator.core.events import Detections, Journal
+from tests.journals import of_task, rebuild_task
+from whesl.isolator.core.events import Detections
 from whesl.isolator.task import disk_reserve
 from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.taskdir import TaskDir
@@ -32,10 +33,12 @@ class FullDisk:
         self.full = self.tight = False
         self.records: list[tuple[str, dict[str, Any], float]] = []
 
-    def append_many(self, records: list[tuple[str, dict[str, Any]]], time: float) -> None:
+    def append_many(self, records: list[tuple[str, Any]], time: float) -> None:
         if self.full:
             raise JournalError("no space left", reason="full")
-        self.records += [(kind, data, time) for kind, data in records]
+        self.records += [
+            (kind, msgspec.json.decode(msgspec.json.encode(data)), time) for kind, data in records
+        ]
 
 
 def test_a_back_off_is_the_same_after_the_disk_was_full() -> None:
@@ -44,24 +47,24 @@ def test_a_back_off_is_the_same_after_the_disk_was_full() -> None:
     setup = make_setup(exception(backoff=60.0, limit=2))
     world = World(setup).start()
     for record in world.records:
-        assert records.write([Journal(kind=record[0], data=record[1])], record[2])
+        assert records.write([of_task(record[0], record[1])], record[2])
     before = len(world.records)
     journal.full = True
     world.feed(Detections(attempt=1, found=(found("CRASH"),)))
     world.now += 7.0
     for kind, data, time in world.records[before:]:
-        assert not records.write([Journal(kind=kind, data=data)], time)
+        assert not records.write([of_task(kind, data)], time)
     journal.full = False
     assert records.write([], world.now)
     assert journal.records == world.records
-    again = machine.rebuild(setup, journal.records)
+    again = rebuild_task(setup, journal.records)
     assert again.pending[0].not_before == world.state.pending[0].not_before
 
 
 def test_what_is_wrong_with_a_journal_is_said_while_it_lasts() -> None:
     journal = FullDisk()
     records = Records(journal)
-    record = [Journal(kind="begun", data={})]
+    record = [of_task("begun")]
     records.write(record, 1.0)
     assert (records.trouble, records.waiting) == ("", 0)
     journal.full = True

@@ -32,7 +32,6 @@ from whesl.esl.spec import (
 from whesl.isolator.core import job_exceptions
 from whesl.isolator.core.events import (
     Event,
-    Found,
     JobExceptionRaised,
     JobExceptionSeen,
     KillAttempt,
@@ -47,7 +46,8 @@ from whesl.isolator.observe.manager_events import News
 from whesl.isolator.worker import Worker
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import CouldNotObserveError
-from whesl.model.evidence import Evidence, Raised
+from whesl.model.evidence import Detected, Evidence, Raised
+from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.states import NodeState
 from whesl.rjms.port import JobException, NodeEvent
 
@@ -71,7 +71,7 @@ def seen(*names: str, nodes: tuple[str, ...] = (), **changes: object) -> JobExce
         "severity": 0,
         "note": "node failure",
         "nodes": nodes,
-        "found": tuple(Found(exception=name, evidence=evidence) for name in names),
+        "found": tuple(Detected(exception=name, evidence=evidence) for name in names),
     }
     return JobExceptionSeen(**{**values, **changes})  # type: ignore[arg-type]  # the fields' own types
 
@@ -98,7 +98,7 @@ def swap(made: World, node: str, spare: str) -> None:
     made.step_result = lambda run: StepDone(
         ordinal=run.ordinal,
         index=run.index,
-        outcome="continue",
+        outcome=StepOutcome.CONTINUE,
         nodes=made.state.nodes.replace(node) if node in made.state.nodes.active else made.state.nodes,
     )
     assert made.state.nodes.spares[0] == spare
@@ -260,7 +260,11 @@ def test_what_cannot_be_raised_is_said_once(world: Make) -> None:
     made.hold = (RaiseJobException,)
     for attempt in (1, 2):
         made.exits(3, found("CRASH"))
-        made.feed(JobExceptionRaised(ordinal=attempt, outcome="none", reason="there is nothing like it"))
+        made.feed(
+            JobExceptionRaised(
+                ordinal=attempt, outcome=JobRaiseOutcome.NONE, reason="there is nothing like it"
+            )
+        )
     said = [command.text for command in made.asked(Say) if "RAISE" in command.text]
     assert said == ["RAISE: not raised on the job: there is nothing like it"]
 
@@ -443,7 +447,7 @@ def test_raising_does_not_block(giver: Giver) -> None:
     assert shell.events == []
     giver.gate.set()
     shell.until(lambda: bool(shell.events))
-    assert shell.events == [JobExceptionRaised(ordinal=1, outcome="raised")]
+    assert shell.events == [JobExceptionRaised(ordinal=1, outcome=JobRaiseOutcome.RAISED)]
     assert giver.raised == [("lost", 3, "n")]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, until
 from whesl.isolator.task import taskdir
+from whesl.model.outcomes import ControlAction
 from whesl.wire.messages import Control
 
 __all__ = ["bench"]  # the fixture
@@ -36,7 +37,7 @@ def test_a_paused_task_says_so_once(bench: Bench, wanted: bool, one: bool) -> No
             lines = takewhile(lambda line: "hint:" not in line, (each.decode() for each in shown))
             assert [line for line in lines if SAID in line]
         until(bench.directory.paused.exists, "the word on the pause")
-        word = Control(task="", id="1", action="resume")
+        word = Control(task="", id="1", action=ControlAction.RESUME)
         taskdir.replace(bench.directory.control, msgspec.json.encode(word))
         assert child.wait(PATIENCE) == 0
         rest = shown.read().decode()

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.isolator.conftest import CrashError, World, exception, found, make_setup, step
+from tests.journals import rebuild_task
 from whesl.esl.spec import Level, Otherwise, ResourceKind
-from whesl.isolator.core import machine
 from whesl.isolator.core.events import CoordinatorMessage, Detections, RunStep, StartAttempt, StepDone
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import Phase
+from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 from whesl.wire.messages import (
@@ -67,10 +68,10 @@ def live(world: World, behaviour: Behaviour) -> None:
         assert asked, "waits for what it never asked"
         world.feed(CoordinatorMessage(message=RecoveryGrant(task="wf/app", ordinal=state.recovery.ordinal)))
     elif state.phase is Phase.PAUSED:
-        control = Control(task="wf/app", id=f"r{state.ordinal}", action="resume")
+        control = Control(task="wf/app", id=f"r{state.ordinal}", action=ControlAction.RESUME)
         world.feed(CoordinatorMessage(message=control))
     elif state.phase is Phase.ESCALATED and state.recovery is not None:
-        decision = EscalationDecision(task="wf/app", ordinal=state.recovery.ordinal, action="requeue")
+        decision = EscalationDecision(task="wf/app", ordinal=state.recovery.ordinal, action=Verdict.REQUEUE)
         world.feed(CoordinatorMessage(message=decision))
     elif state.phase is Phase.RUNNING:
         does = behaviour[state.attempt - 1] if state.attempt <= len(behaviour) else 0
@@ -131,7 +132,7 @@ def test_killed_anywhere_any_number_of_times(
 
 def test_the_state_is_the_fold_of_the_journal() -> None:
     world = play(SETUPS[1], EXAMPLE, [])
-    again = machine.rebuild(world.setup, world.records)
+    again = rebuild_task(world.setup, world.records)
     for field in ("phase", "attempt", "configuration", "raised", "budget", "history", "ended", "nodes"):
         assert getattr(again, field) == getattr(world.state, field), field
 
@@ -142,7 +143,7 @@ def test_the_end_of_a_recovery_is_told_again_by_the_next_isolator() -> None:
     world.start().feed(CoordinatorMessage(message=Welcome(task="wf/app", admitted=True)))
     rules = Configuration(path_map=PathMap().with_rule("/old", "/new"))
     world.step_result = lambda run: StepDone(
-        ordinal=run.ordinal, index=run.index, outcome="continue", dependents=rules
+        ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE, dependents=rules
     )
     world.feed(Detections(attempt=1, found=(found("CRASH"),)))
     assert world.kinds()[-1] == "confirmed"

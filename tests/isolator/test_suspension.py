@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.detect.test_core import A, Bench, hang
-from whesl.isolator.core.events import Found
 from whesl.isolator.nodes.liveness import Silence
 from whesl.isolator.nodes.suspension import (
     ANSWER_LIMIT,
@@ -17,7 +16,7 @@ from whesl.isolator.nodes.suspension import (
     Suspension,
     Unjudged,
 )
-from whesl.isolator.observe.observer import words
+from whesl.model.evidence import Detected
 from whesl.rjms.port import Suspended
 
 TIMEOUT = 20.0
@@ -54,11 +53,11 @@ class Run:
     def __init__(self, delay: float = 0.1) -> None:
         self.bench = Bench(hang(TIMEOUT))
         self.asked = Asked(delay)
-        self.raised: list[Found] = []
+        self.raised: list[Detected] = []
         outlook: Any = self
         self.doubted = Doubted(self.asked, outlook)
 
-    def suspended(self, seconds: float, found: list[Found], launching: float) -> None:
+    def suspended(self, seconds: float, found: list[Detected], launching: float) -> None:
         """Play the outlook."""
         exceptions = {item.exception for item in found}
         self.bench.detectors.suspended(seconds, exceptions, self.bench.now, launching)
@@ -68,7 +67,7 @@ class Run:
             self.bench.now += tick
             now = self.bench.now
             self.asked.poll(now)
-            found = words(self.bench.detectors.tick(now))
+            found = list(self.bench.detectors.tick(now))
             self.raised += self.doubted.judge(found, ended=False, now=now)
 
     def stops(self, seconds: float) -> None:

@@ -17,9 +17,10 @@ import pytest
 from tests.operations.builders import NODES, NOW, context, evidence, raised, spec, step
 from tests.waiting import until
 from whesl.model.evidence import Evidence
+from whesl.model.outcomes import StepOutcome
 from whesl.operations.execution import HostPorts, execute
 from whesl.operations.handlers import request
-from whesl.operations.plan import Context, Outcome, RecoveryError, StepResult, make_plan
+from whesl.operations.plan import Context, RecoveryError, StepResult, make_plan
 
 ROOT = Path(__file__).parents[2]
 Write = Callable[[str], str]
@@ -71,7 +72,7 @@ def test_the_documented_example(tmp_path: Path) -> None:
         evidence("srun: error: Node failure on n02"),
         log=log,
     )
-    assert result.outcome is Outcome.CONTINUE
+    assert result.outcome is StepOutcome.CONTINUE
     assert result.nodes is not None and result.nodes.active == ("n01", "n04", "n03")
     assert result.configuration is not None
     assert result.configuration.environment == {"APP_AVOID": "n02"}
@@ -80,7 +81,7 @@ def test_the_documented_example(tmp_path: Path) -> None:
     assert "n02" in log.read_text()
     (answer,) = re.findall(r"```json\n(\{\n  \"outcome\".*?)```", page, re.DOTALL)
     shown = run_answer(tmp_path, json.loads(answer))
-    assert shown.outcome is Outcome.CONTINUE
+    assert shown.outcome is StepOutcome.CONTINUE
 
 
 def run_answer(tmp_path: Path, answer: object) -> StepResult:
@@ -142,7 +143,7 @@ def test_what_a_handler_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("outcome", ["continue", "skip", "pause", "fail", "escalate"])
 def test_outcomes(tmp_path: Path, outcome: str) -> None:
     result = run_answer(tmp_path, {"outcome": outcome})
-    assert result.outcome is Outcome(outcome)
+    assert result.outcome is StepOutcome(outcome)
     assert (result.configuration is not None and result.configuration.skip) == (outcome == "skip")
 
 
@@ -234,14 +235,14 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 open({str(pid)!r}, "w").write(str(child.pid))
 print('{{"outcome": "continue"}}')
 """
-    assert run(write(body)).outcome is Outcome.CONTINUE
+    assert run(write(body)).outcome is StepOutcome.CONTINUE
     assert gone(int(pid.read_text()))
 
 
 def test_a_handler_that_does_not_read_a_long_request(write: Write) -> None:
     given = context(environment={})
     long = evidence("x" * 4096, detail="y" * (1 << 20))
-    assert run(write('print(\'{"outcome": "pause"}\')'), {}, long, given=given).outcome is Outcome.PAUSE
+    assert run(write('print(\'{"outcome": "pause"}\')'), {}, long, given=given).outcome is StepOutcome.PAUSE
 
 
 def test_what_it_finds_in_its_environment(write: Write, tmp_path: Path) -> None:
@@ -335,7 +336,7 @@ def test_entry_points(tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert run("swap", log=log).note == "w/step_1#1.0"
     assert "said while working" in log.read_text()
-    assert run("program", log=log).outcome is Outcome.PAUSE
+    assert run("program", log=log).outcome is StepOutcome.PAUSE
     with pytest.raises(RecoveryError, match="status 1"):
         run("broken", log=log)
     assert "RuntimeError: why" in log.read_text()

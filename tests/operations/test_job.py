@@ -10,10 +10,11 @@ import pytest
 
 from tests.operations.builders import NODES, context, evidence, step
 from whesl.model.evidence import Evidence
+from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 from whesl.operations.execution import HostPorts, execute
-from whesl.operations.plan import Context, Outcome, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
 
 
 def run(name: str, arguments: dict[str, Any], *items: Evidence, given: Context | None = None) -> StepResult:
@@ -67,7 +68,7 @@ def test_add_runs_a_command_with_the_evidence_in_its_environment(tmp_path: Path)
     result = run(
         "JOB.ADD", {"command": [sys.executable, "-c", program, "/old/out", *names]}, item, given=given
     )
-    assert result.outcome is Outcome.CONTINUE and result.configuration is None
+    assert result.outcome is StepOutcome.CONTINUE and result.configuration is None
     expected = f"3; rm|n02|w/step_1#1.0|{','.join(NODES.active)}|{new}/d"
     assert (new / "out").read_text() == expected
 
@@ -94,7 +95,7 @@ def test_add_keeps_only_the_end_of_much_output() -> None:
 
 def test_remove_skips_the_task() -> None:
     result = run("JOB.REMOVE", {"reason": "optional"})
-    assert result.outcome is Outcome.SKIP
+    assert result.outcome is StepOutcome.SKIP
     assert result.configuration is not None and result.configuration.skip
     assert "optional" in result.note
 

@@ -9,9 +9,10 @@ import pytest
 from tests.operations.builders import NODES, NOW, context, evidence, step
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence
+from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode
 from whesl.operations.execution import HostPorts, execute
-from whesl.operations.plan import Context, Outcome, RecoveryError, StepResult, advance
+from whesl.operations.plan import Context, RecoveryError, StepResult, advance
 
 FAILED = evidence("srun: error: Node failure on n02")
 
@@ -29,7 +30,7 @@ def bad(node: str, expires: float = NOW + 100) -> BadNode:
 
 def test_a_spare_takes_the_suspect_s_place() -> None:
     result = run("NODE.REPLACE", {"expires": 60}, FAILED)
-    assert result.outcome is Outcome.CONTINUE
+    assert result.outcome is StepOutcome.CONTINUE
     assert result.nodes is not None
     assert result.nodes.active == ("n01", "n04", "n03")
     assert result.nodes.swapped == {"n02": "n04"}
@@ -55,17 +56,17 @@ def test_a_bad_node_s_memory_expires() -> None:
 def test_without_a_usable_spare_the_exception_s_else_applies_and_the_node_is_remembered() -> None:
     given = context(nodes=NodeSet(active=("n01", "n02"), spares=("n04",)), silent=("n04",))
     result = run("NODE.REPLACE", {}, FAILED, given=given)
-    assert (result.outcome, result.reason) == (Outcome.FAIL, "spares-exhausted")
+    assert (result.outcome, result.reason) == (StepOutcome.FAIL, "spares-exhausted")
     assert result.nodes is None
     assert [b.node for b in result.bad_nodes] == ["n02"]
 
 
 @pytest.mark.parametrize(
     ("unknown", "outcome"),
-    [("restart", Outcome.CONTINUE), ("fail", Outcome.FAIL), ("pause", Outcome.PAUSE)],
+    [("restart", StepOutcome.CONTINUE), ("fail", StepOutcome.FAIL), ("pause", StepOutcome.PAUSE)],
 )
 @pytest.mark.parametrize("name", ["NODE.REPLACE", "NODE.REMOVE"])
-def test_an_unknown_suspect_is_said_and_specified(name: str, unknown: str, outcome: Outcome) -> None:
+def test_an_unknown_suspect_is_said_and_specified(name: str, unknown: str, outcome: StepOutcome) -> None:
     result = run(name, {"unknown": unknown}, evidence("no idea"))
     assert result.outcome is outcome
     assert result.nodes is None and result.bad_nodes == ()
@@ -74,7 +75,7 @@ def test_an_unknown_suspect_is_said_and_specified(name: str, unknown: str, outco
 
 def test_the_default_is_a_restart_on_the_same_nodes() -> None:
     result = run("NODE.REPLACE", {}, evidence("no idea"))
-    assert result.outcome is Outcome.CONTINUE
+    assert result.outcome is StepOutcome.CONTINUE
     assert "same nodes" in result.note
 
 
@@ -113,9 +114,9 @@ def test_remove_keeps_a_minimum() -> None:
     assert result.nodes is not None and result.nodes.active == ("n01", "n03")
     assert result.configuration is not None and result.configuration.nodes == 2
     result = run("NODE.REMOVE", {"min_nodes": 3}, FAILED)
-    assert (result.outcome, result.reason, result.nodes) == (Outcome.FAIL, "spares-exhausted", None)
+    assert (result.outcome, result.reason, result.nodes) == (StepOutcome.FAIL, "spares-exhausted", None)
     one = context(nodes=NodeSet(active=("n02",)))
-    assert run("NODE.REMOVE", {}, FAILED, given=one).outcome is Outcome.FAIL
+    assert run("NODE.REMOVE", {}, FAILED, given=one).outcome is StepOutcome.FAIL
 
 
 def test_add_takes_good_spares() -> None:
@@ -127,4 +128,4 @@ def test_add_takes_good_spares() -> None:
     assert result.nodes is not None and result.nodes.spares == ()
     assert result.note == "n05, n04 taken into use, as no other spare is left: n04 (r; 2 min more)"
     result = run("NODE.ADD", {"count": 2}, given=context(silent=("n04",)))
-    assert (result.outcome, result.reason) == (Outcome.FAIL, "spares-exhausted")
+    assert (result.outcome, result.reason) == (StepOutcome.FAIL, "spares-exhausted")

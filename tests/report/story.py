@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from tests.journals import happening
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task, Workflow
 from whesl.report.collection import Gathered, Happening
@@ -42,7 +43,7 @@ def _past(task: Task, number: int, every: int, line: str) -> list[Happening]:
         records.append((40, "finished", {"state": "completed", "code": 0, "reason": ""}))
     else:
         records += _exception(task, begin, line, number // every % 3)
-    return [Happening(task=task.id, kind=kind, time=begin + at, data=data) for at, kind, data in records]
+    return [happening(task=task.id, kind=kind, time=begin + at, data=data) for at, kind, data in records]
 
 
 def _exception(task: Task, begin: float, line: str, kind: int) -> list[tuple[float, str, dict[str, Any]]]:

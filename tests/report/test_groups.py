@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.journals import of_task
 from whesl.cli.inspect.report import report as command
 from whesl.isolator.launch import job_request
 from whesl.journal.store import Journal
@@ -33,9 +34,9 @@ def ran(home: Path, name: str, when: float, directory: str, job: str = "", state
     result = {"code": code, "state": state, "reason": "", "claim": f"{name}.0"}
     (place / "result.json").write_text(json.dumps(result))
     with Journal(place / "journal.db") as journal:
-        journal.append("begun", {"claim": f"{name}.0", "job_id": job}, when)
-        journal.append("launched", {"attempt": 1}, when)
-        journal.append("finished", {"code": code, "state": state, "reason": ""}, when + 1)
+        journal.append("begun", of_task("begun", claim=f"{name}.0", job_id=job), when)
+        journal.append("launched", of_task("launched", attempt=1), when)
+        journal.append("finished", of_task("finished", code=code, state=state), when + 1)
     os.utime(place / "job.json", (when, when))
 
 

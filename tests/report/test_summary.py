@@ -16,13 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tests.journals import happening, of_daemon, of_task
 from tests.report.story import told as told_story
 from whesl.cli.inspect.report import report as command
 from whesl.journal.store import Journal
 from whesl.model.evidence import Evidence, Raised, explain
 from whesl.model.workflow import Task, Workflow
+from whesl.records.isolator import Finished
 from whesl.report import progress, render
-from whesl.report.collection import Gathered, Happening, gather
+from whesl.report.collection import Gathered, gather
 from whesl.report.exceptions import intended, noted
 from whesl.report.live_records import Feed
 from whesl.report.page import html
@@ -95,7 +97,7 @@ def told(records: Records) -> Gathered:
     return Gathered(
         workflow=WORKFLOW,
         happenings=tuple(
-            Happening(task=TASK, kind=kind, time=time, data=data) for kind, time, data in records
+            happening(task=TASK, kind=kind, time=time, data=data) for kind, time, data in records
         ),
         submitted={"17": 3.0},
     )
@@ -166,7 +168,7 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
     result = summarise(told([*DOUBT, *((kind, time + 60, data) for kind, time, data in again)]))
     assert (result.tasks[0].state, of(result)) == ("running", [("17", "its batch host n01 is lost")])
     assert "job 17 was to run again: its batch host n01 is lost" in render.markdown(result)
-    (line,) = [progress.line(item) for item in told(DOUBT).happenings if "requeue" in item.kind]
+    (line,) = [progress.line(item) for item in told(DOUBT).happenings if "requeue" in item.record.kind]
     assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
 
 
@@ -234,7 +236,7 @@ def test_why_an_exit_came_is_told_with_what_was_printed_last() -> None:
     assert "why   exit status 127; the last line: mpirunn: not found" in file.getvalue()
     assert "last  stdout: begins" in file.getvalue() and "last  stderr: mpirunn: not found" in file.getvalue()
     assert "stderr: mpirunn: not found" in html(result)
-    lines = [progress.line(item) for item in told(WRONG).happenings if item.kind == "raised"]
+    lines = [progress.line(item) for item in told(WRONG).happenings if item.record.kind == "raised"]
     assert lines[0] and lines[0].endswith("raised ANYHOW: exit status 127; the last line: mpirunn: not found")
 
 
@@ -295,7 +297,7 @@ def test_why_tasks_have_not_completed_is_told_once_for_each_reason() -> None:
         end(last.id, "cancelled", "it was never submitted: its manager has ended"),
     ]
     happenings = [
-        Happening(task=data["task"], kind=kind, time=time, data=data) for kind, time, data in records
+        happening(task=data["task"], kind=kind, time=time, data=data) for kind, time, data in records
     ]
     workflow = Workflow(id="w", name="w", wms="maestro", root="/r", tasks=(*tasks, last))
     report = summarise(Gathered(workflow=workflow, happenings=tuple(happenings)))
@@ -374,23 +376,19 @@ def test_observed_is_not_recovered() -> None:
     assert row.steps == ["NODE.REPLACE of n03 (rank 5 ran there) (not done)"]
 
 
-def test_a_record_that_is_not_understood_is_named_and_the_others_tell_their_story() -> None:
-    task = Task(id="w/a", step="a")
-    happenings = [
-        Happening(time=1.0, task="w/a", kind="attempt", data={"attempt": "first"}),
-        Happening(time=2.0, task="w/a", kind="finished", data={"state": "gompleted"}),
-        Happening(time=3.0, task="w/a", kind="finished", data={"state": "completed"}),
-    ]
-    gathered = Gathered(
-        workflow=Workflow(id="w", name="w", wms="batch", root="/", tasks=(task,)),
-        happenings=tuple(happenings),
-        submitted={},
-    )
-    report = summarise(gathered)
+def test_a_record_that_is_not_understood_is_named_and_the_others_tell_their_story(tmp_path: Path) -> None:
+    made = home(tmp_path, coordinator=False)
+    path = made / "tasks" / "w" / "run_N.1" / "journal.db"
+    path.unlink()
+    with Journal(path) as journal:
+        journal.append("attempt", {"kind": "attempt", "attempt": "first"}, 1.0)
+        journal.append("finished", {"kind": "finished", "state": "gompleted"}, 2.0)
+        journal.append("finished", of_task("finished", {"state": "completed"}), 3.0)
+    report = summarise(gather(made, "w"))
     assert report.tasks[0].state == "completed"
     assert [line.partition(" (")[0] for line in report.damaged] == [
-        "w/a: a record of kind attempt",
-        "w/a: a record of kind finished",
+        f"{path}: record 1, of kind attempt, is not understood",
+        f"{path}: record 2, of kind finished, is not understood",
     ]
 
 
@@ -442,12 +440,12 @@ def home(tmp_path: Path, *, coordinator: bool) -> Path:
     with Journal(path) as journal:
         for kind, time, data in RECOVERED:
             if coordinator:
-                journal.append(
-                    "report", {"task": TASK, "kind": kind, "time": time, "data": data}, time + 0.01
-                )
-                journal.append("report", {"task": "other/x", "kind": kind, "time": time, "data": {}}, time)
+                relayed = of_daemon("report", {"task": TASK, "kind": kind, "time": time, "data": data})
+                journal.append("report", relayed, time + 0.01)
+                other = of_daemon("report", {"task": "other/x", "kind": kind, "time": time})
+                journal.append("report", other, time)
             else:
-                journal.append(kind, data, time)
+                journal.append(kind, of_task(kind, data), time)
     return tmp_path
 
 
@@ -468,7 +466,7 @@ def test_records_that_were_moved_out_of_the_journal_are_told_too(tmp_path: Path)
     old.write_bytes(old.read_bytes()[:-12])
     found = gather(made, "w")
     assert len(found.damaged) == 1 and str(old) in found.damaged[0]
-    assert {item.kind for item in found.happenings} >= {kind for kind, _, _ in RECOVERED[-2:]}
+    assert {item.record.kind for item in found.happenings} >= {kind for kind, _, _ in RECOVERED[-2:]}
 
 
 def test_what_a_coordinator_missed_is_read_from_the_isolator(tmp_path: Path) -> None:
@@ -476,7 +474,8 @@ def test_what_a_coordinator_missed_is_read_from_the_isolator(tmp_path: Path) -> 
     (made / "coordinator").mkdir()
     with Journal(made / "coordinator" / "journal.db") as journal:
         for kind, time, data in RECOVERED[:3]:
-            journal.append("report", {"task": TASK, "kind": kind, "time": time, "data": data}, time)
+            relayed = of_daemon("report", {"task": TASK, "kind": kind, "time": time, "data": data})
+            journal.append("report", relayed, time)
     assert summarise(gather(made, "w")) == summarise(told(RECOVERED))
 
 
@@ -572,10 +571,11 @@ def test_a_task_on_a_host_with_a_wrong_clock_stands_where_the_coordinator_saw_it
     with Journal(directory / "journal.db") as journal:
         for kind, time, data in RECOVERED:
             claim = claim or str(data.get("claim", ""))
-            journal.append(kind, data, time + skew)
+            journal.append(kind, of_task(kind, data), time + skew)
     (made / "coordinator").mkdir()
     with Journal(made / "coordinator" / "journal.db") as journal:
-        journal.append("clock", {"task": TASK, "claim": claim, "behind": -skew}, RECOVERED[1][1])
+        clock = of_daemon("clock", {"task": TASK, "claim": claim, "behind": -skew})
+        journal.append("clock", clock, RECOVERED[1][1])
     right, found = summarise(told(RECOVERED)), summarise(gather(made, "w"))
     assert found.tasks == right.tasks
     assert [row.time for row in found.exceptions] == [row.time for row in right.exceptions]
@@ -590,10 +590,10 @@ def test_a_run_that_was_put_aside_comes_before_the_one_that_replaced_it(tmp_path
         aside.mkdir()
         (aside / "job.json").write_bytes((present / "job.json").read_bytes())
         with Journal(aside / "journal.db") as journal:
-            cancelled = {"code": 143, "state": "cancelled", "reason": f"run {number}"}
+            cancelled = of_task("finished", code=143, state="cancelled", reason=f"run {number}")
             journal.append("finished", cancelled, 0.1 * number)
     found = gather(made, "w")
-    ends = [item.data.get("reason") for item in found.happenings if item.kind == "finished"]
+    ends = [item.record.reason for item in found.happenings if isinstance(item.record, Finished)]
     assert ends[:3] == ["run 1", "run 2", "run 10"]
     (task,) = [task for task in summarise(found).tasks if task.task == TASK]
     assert task.state == summarise(told(RECOVERED)).tasks[0].state != "cancelled"
@@ -605,8 +605,8 @@ def test_a_clock_that_was_set_back_does_not_change_the_order_of_what_a_daemon_wr
     (directory / "journal.db").unlink()
     with Journal(directory / "journal.db") as journal:
         for number, (kind, time, data) in enumerate(RECOVERED):
-            journal.append(kind, data, time if number < 4 else time - 5000.0)
-    assert [item.kind for item in gather(made, "w").happenings] == [kind for kind, _, _ in RECOVERED]
+            journal.append(kind, of_task(kind, data), time if number < 4 else time - 5000.0)
+    assert [item.record.kind for item in gather(made, "w").happenings] == [kind for kind, _, _ in RECOVERED]
 
 
 def test_an_agent_that_killed_because_of_its_lease_is_told() -> None:

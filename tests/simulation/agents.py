@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whesl.esl.spec import NodeDetection
-from whesl.isolator.core.events import Found, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
+from whesl.isolator.core.events import KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
 from whesl.isolator.nodes.fencing import Fence
 from whesl.isolator.nodes.liveness import GRACE, Silence
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Detected, Evidence
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
@@ -152,12 +152,12 @@ class Agents:
         self.isolator.feed(event)
 
     def _seen_down(self, node: str, source: str) -> None:
-        found: tuple[Found, ...] = ()
+        found: tuple[Detected, ...] = ()
         if node not in self._told and self.isolator.watching:
             self._told.add(node)
             evidence = Evidence(kind="node", time=self.world.now, node=node, detail="down")
             found = tuple(
-                Found(exception=rule.name, evidence=(evidence,))
+                Detected(exception=rule.name, evidence=(evidence,))
                 for rule in self.world.spec.exceptions
                 if any(isinstance(item, NodeDetection) for item in rule.detections)
             )

@@ -113,7 +113,7 @@ class TaskAudit:
 
     def on_otherwise(self, data: Data, _now: float) -> None:
         self.open[data["ordinal"]] = data["action"]
-        if data["became"]:
+        if data.get("became"):
             self._became[data["ordinal"]] = data["became"]
 
     def on_resumed(self, data: Data, _now: float) -> None:
@@ -135,7 +135,7 @@ class TaskAudit:
     def on_granted(self, data: Data, now: float) -> None:
         self._needs_grant[data["ordinal"]] = False
         if "raised" in data:
-            self._steps[data["ordinal"]] = len(data["steps"])
+            self._steps[data["ordinal"]] = len(data.get("steps", ()))
             self._became[data["ordinal"]] = data["raised"]["exception"]
             self._count(data["raised"]["exception"], now)
 
@@ -173,7 +173,7 @@ class TaskAudit:
     def on_evidence(self, data: Data, _now: float) -> None:
         """Planned again with what was seen of the hung attempt."""
         for ordinal, action in self.open.items():
-            if action in ("recover", "pause", "fail", "escalate") and data["steps"] is not None:
+            if action in ("recover", "pause", "fail", "escalate") and data.get("steps") is not None:
                 self._steps[ordinal] = len(data["steps"])
 
     def on_fenced(self, data: Data, _now: float) -> None:
@@ -326,7 +326,7 @@ class CoordinatorAudit:
     def on_step_done(self, data: Data, _now: float) -> None:
         self.may_run(data["recovery"], data["index"])
         self.done[data["recovery"]] = data["index"] + 1
-        if data["configuration"]:
+        if data.get("configuration"):
             changed = msgspec.to_builtins(data["configuration"])
             self._changed[data["recovery"]] = changed["environment"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tests.journals import rebuild
 from tests.simulation.network import Delivery, Server
 from tests.simulation.rulebook import OLD
 from tests.simulation.scenario import struck
@@ -35,7 +36,6 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.fan_out import Untold
-from whesl.coordinator.core.records import rebuild
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.effects import recovery_steps
 from whesl.esl.spec import RecoveryStep
@@ -43,6 +43,7 @@ from whesl.journal import Clock
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Configuration, Workflow
+from whesl.records.coordinator import AnyRecord
 from whesl.rjms.port import Scheduler
 from whesl.wire.messages import Escalate, Register, Welcome, decode
 
@@ -254,7 +255,7 @@ class Coordinator:
         place.turns += 1
         now = self.clock()
         state = self.state
-        records: list[tuple[str, dict[str, Any]]] = []
+        records: list[AnyRecord] = []
         commands: list[Command] = []
         for event, deliveries in events:
             if world.tracing and not isinstance(event, Tick):
@@ -262,15 +263,16 @@ class Coordinator:
                 if "Report(" not in text and "Heartbeat" not in text:
                     world.note("coordinator", f"[{place.turns}] {text[:260]}")
             if isinstance(event, Arrived) and isinstance(event.message, Escalate):
-                self.system.watch.coordinator.escalation(state, records, event.message.raised, event.peer)
+                told = [(record.kind, msgspec.to_builtins(record)) for record in records]
+                self.system.watch.coordinator.escalation(state, told, event.message.raised, event.peer)
             state, more = machine.step(state, event, now)
-            own = [(command.kind, command.data) for command in more if isinstance(command, Journal)]
+            own = [command.record for command in more if isinstance(command, Journal)]
             origin = deliveries[0].origin if len(deliveries) == 1 else None
             if own and origin is not None:
-                own[0] = (own[0][0], {**own[0][1], "from": origin})
+                own[0] = msgspec.structs.replace(own[0], message=origin)
             records += own
             commands += [command for command in more if not isinstance(command, Journal)]
-        crash = struck(place.crashes, place.turns, {kind for kind, _ in records})
+        crash = struck(place.crashes, place.turns, {record.kind for record in records})
         if crash is not None and crash.place == 0:
             self._crash(crash.back)
             return False
@@ -281,12 +283,13 @@ class Coordinator:
                 for entry in state.tasks.values():
                     if entry.peer == peer:
                         place.hearing.heard(entry.id, world.now)
-        for kind, data in records:
+        for record in records:
+            kind, data = record.kind, msgspec.to_builtins(record)
             if kind == "unobserved":
                 place.hearing.unobserved(data["task"], world.now)
             if world.tracing and kind != "report":
                 world.note("coordinator", f"  {kind} {str(data)[:200]}")
-            place.records.append((kind, msgspec.json.encode(data), now))
+            place.records.append((kind, msgspec.json.encode(record), now))
             self.system.watch.coordinator.record(kind, data, now)
         self.state = state
         if crash is not None and crash.place == 1:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tests.journals import of_tasks
 from tests.simulation.agents import Agents
 from tests.simulation.network import Client
 from tests.simulation.programs import KILLED, Run
@@ -92,7 +93,7 @@ class Isolator:
         records = self.files.read()
         for _, _, time in records:
             self.clock.follow(time)
-        self.state: State = machine.rebuild(self.setup, records)
+        self.state: State = machine.rebuild(self.setup, of_tasks(records))
         self.client = Client(
             site.network, site.name, site.id, f"{self.setup.claim}-{number}", self._hear, self._contact
         )
@@ -129,7 +130,7 @@ class Isolator:
         """The journal alone has to rebuild what is durable."""
         if self.unwritten:
             return
-        again = machine.rebuild(self.setup, self.files.read())
+        again = machine.rebuild(self.setup, of_tasks(self.files.read()))
         for name in State.__struct_fields__:
             mine, read = getattr(self.state, name), getattr(again, name)
             # Lists and tuples inside a step are the same to JSON.
@@ -198,7 +199,7 @@ class Isolator:
             world.note(site.name, f"[{site.turns}] {_short(event)} in {self.state.phase.value}")
         state, commands = machine.step(self.state, event, self.clock())
         records = [command for command in commands if isinstance(command, Journal)]
-        crash = struck(site.crashes, site.turns, {record.kind for record in records})
+        crash = struck(site.crashes, site.turns, {command.record.kind for command in records})
         if crash is not None and crash.place == 0 and records and not self.unwritten:
             self._crash(crash)
             return
@@ -227,9 +228,10 @@ class Isolator:
         """As the daemon does: what cannot be written waits, and is written with the next ones."""
         for command in records:
             if self.world.tracing:
-                self.world.note(self.site.name, f"  {command.kind} {_brief(command.data)}")
+                content = msgspec.to_builtins(command.record)
+                self.world.note(self.site.name, f"  {command.record.kind} {_brief(content)}")
             self.unwritten.append(
-                (command.kind, msgspec.json.encode(command.data), self.clock(), self.world.now)
+                (command.record.kind, msgspec.json.encode(command.record), self.clock(), self.world.now)
             )
         if not self.unwritten:
             return

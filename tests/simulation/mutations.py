@@ -34,6 +34,7 @@ from whesl.isolator.nodes.lease import lead
 from whesl.isolator.nodes.liveness import Silence
 from whesl.journal import Clock
 from whesl.operations.budget import Budget
+from whesl.records import isolator as records
 from whesl.wire.delivery import Outbox
 from whesl.wire.messages import Escalate, RecoveryDone, RecoveryRequest, Welcome
 
@@ -89,11 +90,15 @@ def budget_not_counted() -> Any:
 def step_done_before_it_is() -> Any:
     """A step counts as done when it has begun."""
 
-    def begun(state: Any, data: Any, _time: float) -> dict[str, Any]:
-        recovery = msgspec.structs.replace(state.recovery, done=data["index"] + 1)
-        return {"phase": isolator_state.Phase.STEPS, "recovery": recovery}
+    real = isolator_changes._changed
 
-    return patch.dict(isolator_changes.CHANGES, {"step-begun": begun})
+    def changed(state: Any, record: Any, time: float) -> dict[str, Any]:
+        fields = real(state, record, time)
+        if isinstance(record, records.StepBegun):
+            fields["recovery"] = msgspec.structs.replace(state.recovery, done=record.index + 1)
+        return fields
+
+    return patch.object(isolator_changes, "_changed", changed)
 
 
 def claim_ignored() -> Any:
@@ -135,7 +140,7 @@ def grant_not_awaited() -> Any:
     """The isolator's steps begin without the coordinator's part."""
 
     def wait(turn: Any, recovery: Any) -> None:
-        turn.record("step-begun", ordinal=recovery.ordinal, index=recovery.done)
+        turn.record(records.StepBegun(ordinal=recovery.ordinal, index=recovery.done))
         turn.do(RunStep(ordinal=recovery.ordinal, index=recovery.done))
 
     return patch.object(isolator_recovery, "_wait_for_grant", wait)
@@ -173,7 +178,7 @@ def fence_not_awaited() -> Any:
         real(turn)
         state = turn.state
         if state.recovery is not None and not state.recovery.fenced:
-            turn.record("fenced", attempt=state.attempt, seconds=0.0)
+            turn.record(records.Fenced(attempt=state.attempt, seconds=0.0))
             isolator_recovery.proceed(turn)
 
     return patch.object(isolator_recovery, "fence", fence)
@@ -230,8 +235,8 @@ def replay_skips_a_record() -> Any:
     """A restarted isolator does not read what its steps have done."""
     real = isolator_core.rebuild
 
-    def rebuild(setup: Any, records: Any) -> Any:
-        return real(setup, (record for record in records if record[0] != "step-done"))
+    def rebuild(setup: Any, written: Any) -> Any:
+        return real(setup, (pair for pair in written if not isinstance(pair[0], records.StepDone)))
 
     return patch.object(isolator_core, "rebuild", rebuild)
 
@@ -289,7 +294,7 @@ def set_back_by_a_restart() -> Any:
 
 def silence_forgotten_by_a_restart() -> Any:
     """Since when a task is quiet is not read by the next coordinator."""
-    return patch.dict(coordinator_changes.CHANGES, {"quiet": lambda state, _data, _time: state})
+    return patch.object(coordinator_changes, "_quiet", lambda state, _record: state)
 
 
 def lost_nodes_not_raised() -> Any:
@@ -300,11 +305,11 @@ def lost_nodes_not_raised() -> Any:
 def drained_for_alive() -> Any:
     """A dead node that is drained counts as back."""
 
-    def node(state: Any, data: Any, _time: float) -> dict[str, Any]:
-        others = tuple(name for name in state.down if name != data["node"])
-        return {"down": (*others, data["node"]) if data["state"] == "down" else others}
+    def node(state: Any, record: records.Node) -> dict[str, Any]:
+        others = tuple(name for name in state.down if name != record.node)
+        return {"down": (*others, record.node) if record.state == "down" else others}
 
-    return patch.dict(isolator_changes.CHANGES, {"node": node})
+    return patch.object(isolator_changes, "_node", node)
 
 
 def configurations_not_told() -> Any:

@@ -6,8 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from tests.simulation.scenario import Act
-from whesl.isolator.core.events import Found
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Detected, Evidence
 
 if TYPE_CHECKING:
     from tests.simulation.site import Site
@@ -47,7 +46,7 @@ class Run:
         self.ranks = dict.fromkeys(ranks)
         self.runner = True
         self.status: int | None = None  # as its status file says
-        self.said: list[Found] = []
+        self.said: list[Detected] = []
         self.read = 0
         self._act = act
         self._chance: random.Random = site.world.chance(f"run {site.name} {len(site.runs)}")
@@ -87,7 +86,7 @@ class Run:
     def _says(self, word: str, kind: str, line: str) -> None:
         self.world.note(self.site.name, f"program {self.attempt}: {word} ({kind})")
         evidence = Evidence(kind=kind, time=self.world.now, line=line, node=self.host)
-        self.said.append(Found(exception=word, evidence=(evidence,)))
+        self.said.append(Detected(exception=word, evidence=(evidence,)))
         self.site.look()
 
     def end(self, code: int) -> None:

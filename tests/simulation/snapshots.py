@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.journals import of_daemons, rebuild
 from tests.simulation.world import InvariantError
-from whesl.coordinator.core.records import Replay, rebuild
+from whesl.coordinator.core.journalled import Replay
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Kept, Reader
@@ -66,8 +67,8 @@ def replayed(
 ) -> State:
     """Return the state of a snapshot and the records after it, which has to be that of all records."""
     replay = Replay(settings, kept.state)
-    for kind, data, time in records[count:]:
-        replay.take(kind, data, time)
+    for record, time in of_daemons(records[count:]):
+        replay.take(record, time)
     state = replay.state()
     if count and state != rebuild(records, settings):
         raise InvariantError("the journal rebuilds the state", f"not with a snapshot of {count} records")

@@ -14,6 +14,7 @@ from whesl.esl.spec import ResourceKind
 from whesl.isolator.core import rules
 from whesl.isolator.core.events import StepDone
 from whesl.isolator.core.state import State
+from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import Configuration
 from whesl.operations.execution import execute
@@ -52,7 +53,10 @@ def carry_out(state: State, index: int, chance: random.Random, failing: float) -
     if failing and chance.random() < failing:
         outcome = chance.choice(("fail", "escalate", "pause", "fail"))
         return StepDone(
-            ordinal=recovery.ordinal, index=index, outcome=outcome, note="as chance would have it"
+            ordinal=recovery.ordinal,
+            index=index,
+            outcome=StepOutcome(outcome),
+            note="as chance would have it",
         )
     context = rules.context(state)
     try:
@@ -63,12 +67,16 @@ def carry_out(state: State, index: int, chance: random.Random, failing: float) -
         )
     except RecoveryError as error:
         return StepDone(
-            ordinal=recovery.ordinal, index=index, outcome="fail", reason=error.reason, note=error.message
+            ordinal=recovery.ordinal,
+            index=index,
+            outcome=StepOutcome.FAIL,
+            reason=error.reason,
+            note=error.message,
         )
     return StepDone(
         ordinal=recovery.ordinal,
         index=index,
-        outcome=result.outcome.value,
+        outcome=StepOutcome(result.outcome.value),
         configuration=result.configuration,
         dependents=result.dependents,
         nodes=result.nodes,

@@ -10,17 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.model.states import TaskState
+from whesl.records.isolator import LeaseEnded
 from whesl.wire.delivery import Inbox, Outbox
 from whesl.wire.messages import Envelope, Heartbeat, Report, decode, encode
 
 
 def report(number: int) -> Report:
-    return Report(task="w/t", kind="k", time=0.0, data={"n": number})
+    return Report(task="w/t", time=0.0, record=LeaseEnded(node="", attempt=number, reason=""))
 
 
 def content(envelope: Envelope) -> int:
     assert isinstance(envelope.message, Report)
-    return int(envelope.message.data["n"])
+    assert isinstance(envelope.message.record, LeaseEnded)
+    return envelope.message.record.attempt
 
 
 def test_repetition_backs_off_and_ends_with_the_acknowledgement() -> None:

@@ -19,10 +19,12 @@ import pytest
 import zmq
 
 from tests import waiting
+from tests.journals import report
 from whesl.isolator.nodes.link import Beat
 from whesl.isolator.nodes.responder_process import listen
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
+from whesl.records.isolator import Agent
 from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.delivery import FIRST_RETRY, new_incarnation
 from whesl.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
@@ -240,7 +242,7 @@ def home(tmp_path: Path) -> Path:
     return place
 
 
-REPORT = Report(task="w/t", kind="k", time=1.0)
+REPORT = report("w/t", "agent", 1.0)
 DONE = Finished(task="w/t", state=TaskState.COMPLETED, exit_code=0, attempts=1)
 
 
@@ -308,11 +310,12 @@ class TestCoordinatorClient:
         clients = [CoordinatorClient(home, "w/t") for _ in range(2)]
         for number, client in enumerate(clients):
             connect(client)
-            client.send(msgspec.structs.replace(REPORT, data={"n": number}))
+            client.send(report("w/t", "agent", 1.0, {"node": str(number)}))
         deliveries = coordinator.deliveries(2)
         for delivery in deliveries:
             assert isinstance(delivery.message, Report)
-            reason = str(delivery.message.data["n"])
+            assert isinstance(delivery.message.record, Agent)
+            reason = delivery.message.record.node
             coordinator.server.send(delivery.peer, Welcome(task="w/t", admitted=False, reason=reason))
         for number, client in enumerate(clients):
             answers = until(client.receive, "welcome")

@@ -9,6 +9,7 @@ import pytest
 
 from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.wire.client import CoordinatorClient
 from whesl.wire.keys import user_keys
@@ -17,7 +18,7 @@ from whesl.wire.server import CoordinatorServer
 from whesl.wire.spool import collect, leave, put_aside, spool
 
 RAISED = Raised(exception="E", task="w/a", attempt=1, ordinal=1, time=1.0, evidence=())
-DONE = RecoveryDone(task="w/a", ordinal=1, exception="E", outcome="relaunched")
+DONE = RecoveryDone(task="w/a", ordinal=1, exception="E", outcome=RecoveryOutcome.RELAUNCHED)
 FINISHED = Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=2)
 
 
@@ -76,7 +77,9 @@ def test_what_had_arrived_all_the_same_is_not_new(home: Path) -> None:
 def test_more_than_a_receiver_s_window_is_taken_in(home: Path) -> None:
     client = CoordinatorClient(home, "w/a")
     for ordinal in range(6000):
-        client.send(RecoveryDone(task="w/a", ordinal=ordinal, exception="E", outcome="relaunched"))
+        client.send(
+            RecoveryDone(task="w/a", ordinal=ordinal, exception="E", outcome=RecoveryOutcome.RELAUNCHED)
+        )
     client.leave()
     client.close()
     ((left,), _) = collect(home)

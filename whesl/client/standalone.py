@@ -15,6 +15,7 @@ from whesl.coordinator.core.state import State, TaskEntry
 from whesl.isolator.task import raised, taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.model.errors import RefusedError, TransientError
+from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
 from whesl.report.collection import gather
 from whesl.report.summary import summarise
@@ -127,7 +128,7 @@ def tell(home: Path, found: Alone, action: str) -> None:
             " while it is paused",
             hint=hint,
         )
-    control = Control(task=found.task, id=uuid.uuid4().hex, action=action)
+    control = Control(task=found.task, id=uuid.uuid4().hex, action=ControlAction(action))
     taskdir.replace(TaskDir(found.path).control, msgspec.json.encode(control))
 
 

@@ -45,12 +45,13 @@ from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.workers import Workers
 from whesl.coordinator.figures import Figures
 from whesl.coordinator.metrics import MetricsServer
-from whesl.coordinator.storage.restore import ORIGIN, reopen
+from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshot_schedule import Snapshotter
 from whesl.coordinator.storage.snapshots import Kept
 from whesl.journal import Clock, Journal, JournalError, snapshot
 from whesl.model import retry
 from whesl.model.errors import WheslError
+from whesl.records import coordinator as records
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
@@ -163,8 +164,8 @@ class Daemon:
         """Serve until told to stop."""
         garbage.spare()
         write_endpoint(self._home, self._endpoint)
-        own = {"pid": self._endpoint.pid, "host": self._endpoint.host}
-        self._journal.append("coordinator-started", own, self._clock())
+        started = records.CoordinatorStarted(pid=self._endpoint.pid, host=self._endpoint.host)
+        self._journal.append(started.kind, started, self._clock())
         avoid.publish(self._home, self._state.bad_nodes.values())
         LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
         if self._most_connections < file_limit.FEW:
@@ -283,26 +284,26 @@ class Daemon:
         """
         now = self._clock()
         state = self._state
-        records: list[tuple[str, dict[str, Any]]] = []
+        written: list[records.AnyRecord] = []
         commands: list[Command] = []
         for event, deliveries in events:
             state, more = machine.step(state, event, now)
             if not more:
                 continue
-            own = [(command.kind, command.data) for command in more if isinstance(command, WriteDown)]
+            own = [command.record for command in more if isinstance(command, WriteDown)]
             origin = deliveries[0].origin if len(deliveries) == 1 else None
             if own and origin is not None:
-                own[0] = (own[0][0], {**own[0][1], ORIGIN: origin})
-            records += own
+                own[0] = msgspec.structs.replace(own[0], message=origin)
+            written += own
             commands += [command for command in more if not isinstance(command, WriteDown)]
-        if records and not self._written(records, now):
+        if written and not self._write_down(written, now):
             return False
         changed = state.bad_nodes is not self._state.bad_nodes
         self._state = state
         if changed:
             avoid.publish(self._home, state.bad_nodes.values())
-        for kind, data in records:
-            self._figures.take(kind, data)
+        for record in written:
+            self._figures.take(record)
         for event, deliveries in events:
             if isinstance(event, HeartbeatsArrived):
                 self._figures.heartbeats += len(deliveries)
@@ -313,9 +314,9 @@ class Daemon:
         self._calls.look_at_jobs(state)
         return True
 
-    def _written(self, records: list[tuple[str, dict[str, Any]]], now: float) -> bool:
+    def _write_down(self, written: list[records.AnyRecord], now: float) -> bool:
         try:
-            self._journal.append_many(records, now)
+            self._journal.append_many([(record.kind, record) for record in written], now)
         except JournalError as error:
             if not self._journal_failed:
                 LOG.error("%s; nothing is decided until it can be written", error)
@@ -445,7 +446,8 @@ class Daemon:
                 retry.remove(endpoint_file(self._home))
         with contextlib.suppress(JournalError):
             # Only a remark for people; the state does not need it.
-            self._journal.append("coordinator-stopped", {}, self._clock())
+            stopped = records.CoordinatorStopped()
+            self._journal.append(stopped.kind, stopped, self._clock())
         self._journal.close()
         self._server.close()
         if self._metrics is not None:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from whesl.coordinator.core.state import State
+from whesl.model.outcomes import RecoveryOutcome
+from whesl.records import coordinator as records
+from whesl.records import isolator
 
 # Names of exceptions come from specifications, which anybody may write: beyond so many, they are one.
 MOST_NAMES = 100
 OTHER = "other"
 # Upper bounds in seconds: from a restart in place to a wait for a person.
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
-# relaunched: the task runs again; recovered: it has gone on past what had failed (``whesl.model.recovered``).
-OUTCOMES = frozenset({"relaunched", "paused", "failed", "escalated", "skipped"})
-_REQUEUES = frozenset({"done", "refused"})
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,25 +65,20 @@ class Figures:
         self._sum = 0.0
         self._names: set[str] = set()
 
-    def take(self, kind: str, data: Mapping[str, Any]) -> None:
+    def take(self, record: records.AnyRecord) -> None:
         """Count one record of the coordinator's journal; most say nothing that is counted."""
-        if kind == "report" and data.get("kind") == "raised":
-            inner = data.get("data")
-            raised = inner.get("raised") if isinstance(inner, Mapping) else None
-            name = raised.get("exception") if isinstance(raised, Mapping) else None
-            self._raised[self._name(name)] += 1
-        elif kind == "report" and data.get("kind") == "recovered":
-            inner = data.get("data")
-            names = inner.get("exceptions") if isinstance(inner, Mapping) else None
-            for name in names if isinstance(names, list) else ():
-                self._recoveries[self._name(name), "recovered"] += 1
-        elif kind == "recovery-done":
-            outcome = data["outcome"] if data["outcome"] in OUTCOMES else OTHER
-            self._recoveries[self._name(data.get("exception")), outcome] += 1
-            if outcome == "relaunched":
-                self._took(float(data.get("seconds") or 0.0))
-        elif kind == "requeue-done":
-            self._requeues[data["outcome"] if data["outcome"] in _REQUEUES else OTHER] += 1
+        match record:
+            case records.Reported(record=isolator.Raised() as told):
+                self._raised[self._name(told.raised.exception)] += 1
+            case records.Reported(record=isolator.Recovered() as told):
+                for name in told.exceptions:
+                    self._recoveries[self._name(name), RecoveryOutcome.RECOVERED.value] += 1
+            case records.RecoveryDone():
+                self._recoveries[self._name(record.exception), record.outcome.value] += 1
+                if record.outcome is RecoveryOutcome.RELAUNCHED:
+                    self._took(record.seconds)
+            case records.RequeueDone():
+                self._requeues[record.outcome.value] += 1
 
     def snapshot(
         self, state: State, *, connected: int, waiting: int, counters: Mapping[str, int], now: float
@@ -138,8 +132,8 @@ class Figures:
         self._seconds[place] += 1
         self._sum += seconds
 
-    def _name(self, name: object) -> str:
-        if not isinstance(name, str) or (name not in self._names and len(self._names) >= MOST_NAMES):
+    def _name(self, name: str) -> str:
+        if name not in self._names and len(self._names) >= MOST_NAMES:
             return OTHER
         self._names.add(name)
         return name

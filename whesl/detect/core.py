@@ -38,7 +38,7 @@ from whesl.esl.spec import (
     Source,
     Spec,
 )
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Detected, Evidence
 from whesl.model.recovered import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task, job_matches
@@ -49,19 +49,6 @@ TIMEOUT_FLOOR = 1.0  # seconds: no output is ever that regular (CASMcode#327)
 
 TimerDetection = HangDetection | SilenceDetection | ProgressDetection
 _CONDITIONS = {NodeCondition.DOWN: NodeState.DOWN, NodeCondition.DRAINED: NodeState.DRAINED}
-
-
-class Detected(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception as a detector raised it, before counting and transformation. The last evidence is why."""
-
-    exception: str
-    evidence: tuple[Evidence, ...]
-
-    @property
-    def order(self) -> tuple[float, float]:
-        """Sorts by time, then by place in the log; what is not from a log comes after what is."""
-        last = self.evidence[-1]
-        return last.time, last.offset if last.kind == "log" else math.inf
 
 
 class _Timer:

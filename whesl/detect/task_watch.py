@@ -11,12 +11,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whesl.detect.core import Detected, Detectors
+from whesl.detect.core import Detectors
 from whesl.detect.disk import Usage
 from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.detect.tail import READ_SIZE, Chunk, Tailer
 from whesl.esl.spec import DiskMetric, Pattern, Source, Spec, Stream
 from whesl.model.errors import UsageError
+from whesl.model.evidence import Detected
 from whesl.model.recovered import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task

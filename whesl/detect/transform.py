@@ -10,13 +10,8 @@ from __future__ import annotations
 import msgspec
 
 from whesl.esl.spec import CountDetection, Spec
+from whesl.model.counts import History
 from whesl.model.workflow import Task, job_matches
-
-
-class History(msgspec.Struct, frozen=True, kw_only=True):
-    """Occurrences not yet used up, for each counting rule: times in seconds, oldest first. JSON-ready."""
-
-    counts: dict[str, tuple[float, ...]] = {}
 
 
 class Transformed(msgspec.Struct, frozen=True, kw_only=True):

@@ -82,6 +82,8 @@ from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
 from whesl.model.printable import visible
 from whesl.model.stoppage import Stoppage
+from whesl.records import of_isolator
+from whesl.records.isolator import AnyRecord
 from whesl.rjms.port import Allocation
 
 if TYPE_CHECKING:
@@ -351,7 +353,7 @@ class Daemon:
         now = self._clock()
         before = self._state.phase
         self._state, commands = machine.step(self._state, event, now)
-        self._write([command for command in commands if isinstance(command, Journal)], now)
+        self._write([command.record for command in commands if isinstance(command, Journal)], now)
         if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
             self._tell_paused()
         for command in commands:
@@ -368,7 +370,7 @@ class Daemon:
             text = f"whesl: {task} is paused: {why}\n  hint: whesl resume {shlex.quote(task)}\n"
             taskdir.replace(self._directory.paused, text.encode())
 
-    def _write(self, records: list[Journal], now: float) -> None:
+    def _write(self, records: list[AnyRecord], now: float) -> None:
         """Write records down before anything else is done; where there is no room, try again soon.
 
         Raises LockLostError when the task is another isolator's by now.
@@ -526,9 +528,9 @@ class Daemon:
         self._worker.close()
         self._asker.close()
 
-    def _told(self) -> list[tuple[str, dict[str, Any], float]]:
-        """Return kind, data and time of the journal's records. Raises JournalError."""
-        return [(record.kind, record.data, record.time) for record in self._journal.read()]
+    def _told(self) -> list[tuple[AnyRecord, float]]:
+        """Return the journal's records with their times. Raises JournalError."""
+        return [(of_isolator(record.content), record.time) for record in self._journal.read()]
 
 
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {

@@ -15,6 +15,7 @@ from whesl.isolator.core.state import State
 from whesl.isolator.launch.composition import written
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import retry
+from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import Configuration
 from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, PlanStep, RecoveryError
@@ -62,20 +63,20 @@ class Steps:
             return StepDone(
                 ordinal=recovery.ordinal,
                 index=index,
-                outcome="fail",
+                outcome=StepOutcome.FAIL,
                 reason=error.reason,
                 note=str(error.message),
             )
         except msgspec.ValidationError as error:
             return StepDone(
-                ordinal=recovery.ordinal, index=index, outcome="fail", note=f"not a step: {error}"
+                ordinal=recovery.ordinal, index=index, outcome=StepOutcome.FAIL, note=f"not a step: {error}"
             )
         finally:
             retry.close(log)
         return StepDone(
             ordinal=recovery.ordinal,
             index=index,
-            outcome=result.outcome.value,
+            outcome=result.outcome,
             configuration=result.configuration,
             dependents=result.dependents,
             nodes=result.nodes,

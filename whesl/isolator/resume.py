@@ -10,17 +10,18 @@ exit status.
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.setup import token
 from whesl.isolator.core.state import State
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal, JournalError
+from whesl.model.allocation import NodeSet
 from whesl.model.decoding import FOREIGN
+from whesl.records import isolator as records
+from whesl.records import of_isolator
 
 LOG = logging.getLogger(__name__)
-_Records = list[tuple[str, dict[str, Any]]]
 
 
 def state_of(journal: Journal, directory: TaskDir, job: Job, clock: Clock) -> State:
@@ -39,7 +40,7 @@ def state_of(journal: Journal, directory: TaskDir, job: Job, clock: Clock) -> St
     for record in journal.read():
         clock.follow(record.time)
         try:
-            state = apply(state, record.kind, record.data, record.time)
+            state = apply(state, of_isolator(record.content), record.time)
         except FOREIGN as error:
             LOG.error("the journal's record %d (%s) is not understood: %r", record.seq, record.kind, error)
     newest = directory.newest_attempt()
@@ -51,15 +52,15 @@ def state_of(journal: Journal, directory: TaskDir, job: Job, clock: Clock) -> St
     LOG.error("the journal does not know of attempt %d, which was started: it is taken up", newest)
     now = clock()
     try:
-        journal.append_many(lost, now)
+        journal.append_many([(found.kind, found) for found in lost], now)
     except JournalError as error:
         LOG.error("%s", error)  # the next isolator will find the same
-    for kind, data in lost:
-        state = apply(state, kind, data, now)
+    for found in lost:
+        state = apply(state, found, now)
     return state
 
 
-def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) -> _Records:
+def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) -> list[records.AnyRecord]:
     """Return the records that a journal lacks of the newest attempt that was started.
 
     Args:
@@ -73,18 +74,22 @@ def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) ->
     own = claim == setup.claim
     if newest < 1 or (newest <= state.attempt and (begun or not own)):
         return []
-    records: _Records = []
+    lost: list[records.AnyRecord] = []
     if own and not begun:
-        said = {"claim": setup.claim, "rjms": setup.rjms, "job_id": setup.job_id, "observe": setup.observe}
-        records.append(("begun", said))
+        begin = records.Begun(claim=setup.claim, rjms=setup.rjms, job_id=setup.job_id, observe=setup.observe)
+        lost.append(begin)
     elif state.recovery is not None:
         # It ends with the start of an attempt, and that one was started.
-        relaunched = {"ordinal": state.recovery.ordinal, "attempt": newest, "not_before": 0.0}
-        records.append(("relaunched", relaunched))
+        lost.append(records.Relaunched(ordinal=state.recovery.ordinal, attempt=newest, not_before=0.0))
     active = tuple(node for node in nodes if node in setup.nodes) or state.nodes.active or setup.nodes
     if active != state.nodes.active or not begun:
-        spares = [node for node in setup.nodes if node not in active and node not in state.nodes.lost]
-        records.append(("nodes", {"nodes": {"active": active, "spares": spares, "lost": state.nodes.lost}}))
-    attempt = {"attempt": newest, "token": token(setup, newest), "nodes": active}
-    records.append(("attempt", {**attempt, "configuration_version": state.configuration.version}))
-    return records
+        dead = state.nodes.lost
+        spares = tuple(node for node in setup.nodes if node not in active and node not in dead)
+        lost.append(records.Nodes(nodes=NodeSet(active=active, spares=spares, lost=dead)))
+    version = state.configuration.version
+    lost.append(
+        records.Attempt(
+            attempt=newest, token=token(setup, newest), nodes=active, configuration_version=version
+        )
+    )
+    return lost

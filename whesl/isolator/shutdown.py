@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,6 +19,7 @@ from whesl.journal import JournalError
 from whesl.model.errors import WheslError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
+from whesl.records.isolator import AnyRecord
 
 if TYPE_CHECKING:
     from whesl.wire.client import CoordinatorClient
@@ -39,7 +40,7 @@ def summarise(
     directory: TaskDir,
     job: Job,
     state: State,
-    told: Callable[[], Sequence[tuple[str, dict[str, Any], float]]],
+    told: Callable[[], Sequence[tuple[AnyRecord, float]]],
     notes: tuple[str, ...],
 ) -> str:
     """Write the summary, and its JSON where that was asked for; what cannot be written is no failure.
@@ -49,7 +50,7 @@ def summarise(
     Args:
         directory, job: the task's.
         state: in which it has ended.
-        told: returns kind, data and time of its journal's records. Raises JournalError.
+        told: returns its journal's records with their times. Raises JournalError.
         notes: sentences for its user.
     """
     assert state.ended is not None

@@ -9,8 +9,6 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-import msgspec
-
 from whesl.model.errors import WheslError
 
 
@@ -25,22 +23,6 @@ class JournalError(WheslError):
         super().__init__(message, hint=hint)
         self.reason = reason
         self.readable_after = readable_after
-
-
-class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found when a damaged journal was opened: where it lies now and what could not be read."""
-
-    file: str
-    reason: str
-    kept: int
-    missing: tuple[int, ...]  # numbers known to have existed and not readable
-
-    def __str__(self) -> str:
-        """Say all of it in a line, for a daemon's log."""
-        return (
-            f"the journal was damaged ({self.reason}): {self.kept} records were kept, "
-            f"at least {len(self.missing)} are lost; it lies now at {self.file}"
-        )
 
 
 DAMAGED = "start its daemon again: it keeps what is readable and puts the damaged file aside"

@@ -29,12 +29,17 @@ _BROKEN = (EOFError, zlib.error, *UNDECODABLE)
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One journalled fact: its number (from 1), when (seconds since the epoch), its kind, its content."""
+    """One journalled fact: its number (from 1), when (s since the epoch), its kind, its content as JSON."""
 
     seq: int
     time: float
     kind: str
-    data: dict[str, Any]
+    content: msgspec.Raw = msgspec.field(name="data")
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The content, as JSON builtins."""
+        return _OBJECT.decode(self.content)
 
 
 class Segment(NamedTuple):
@@ -46,6 +51,7 @@ class Segment(NamedTuple):
 
 
 _LINE = msgspec.json.Decoder(Record)
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 def segments(journal: Path, of: int) -> list[Segment]:

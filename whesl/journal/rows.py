@@ -24,8 +24,7 @@ CREATE TABLE journal (
 """
 # Numbers that are asked for one by one when a damaged table cannot be read through.
 _MOST_SINGLE = 200_000
-# Decoders made once; the second one looks over an object and keeps nothing of it.
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
+# Looks over an object and keeps nothing of it.
 _ANY_OBJECT = msgspec.json.Decoder(msgspec.defstruct("_AnyObject", ()))
 _NO_RECORD = (TypeError, ValueError, *UNDECODABLE)
 
@@ -93,7 +92,7 @@ def _take(found: dict[int, Record], rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def row_of(record: Record) -> tuple[int, float, str, bytes, int]:
-    content = msgspec.json.encode(record.data)
+    content = bytes(record.content)
     crc = checksum(record.seq, record.time, record.kind, content)
     return (record.seq, record.time, record.kind, content, crc)
 
@@ -108,7 +107,8 @@ def record_of(row: tuple[Any, ...]) -> Record | None:
         seq, time, kind, content, crc = row
         if checksum(seq, time, kind, content) != crc:
             return None
-        return Record(seq=seq, time=time, kind=kind, data=_OBJECT.decode(content))
+        _ANY_OBJECT.decode(content)
+        return Record(seq=seq, time=time, kind=kind, content=msgspec.Raw(content))
     except _NO_RECORD:
         return None
 

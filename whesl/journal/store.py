@@ -22,9 +22,10 @@ import msgspec
 
 from whesl.journal import files, history
 from whesl.journal.database import WRITING, Database
-from whesl.journal.errors import FULL, UNREADABLE, Damage, JournalError, input_output, no_room
+from whesl.journal.errors import FULL, UNREADABLE, JournalError, input_output, no_room
 from whesl.journal.history import Record
 from whesl.journal.rows import Anchor, checksum, holds, insert, record_of, records_in, row_of
+from whesl.model.record import Damage
 from whesl.model.retry import exists, remove, retried, told
 
 if TYPE_CHECKING:

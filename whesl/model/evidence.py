@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from whesl.model.recovered import Reach
@@ -25,6 +27,19 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = -1
     captures: dict[str, str] = {}
     detail: str = ""
+
+
+class Detected(msgspec.Struct, frozen=True, kw_only=True):
+    """An exception as a detector raised it, before counting and transformation. The last evidence is why."""
+
+    exception: str
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Sorts by time, then by place in the log; what is not from a log comes after what is."""
+        last = self.evidence[-1]
+        return last.time, last.offset if last.kind == "log" else math.inf
 
 
 class LastLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -14,11 +14,12 @@ from typing import IO, Any, Literal
 import msgspec
 
 from whesl.model.allocation import NodeSet
+from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import BadNode, Configuration
 from whesl.operations.arguments import HANDLER_TIMEOUT, absolute
 from whesl.operations.bounded_process import run_limited
-from whesl.operations.plan import Context, Outcome, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
 
 GROUP = "whesl.handlers"
 PROTOCOL = 1
@@ -208,7 +209,7 @@ def _accept(answer: Answer, step: PlanStep, context: Context) -> StepResult:
         raise ValueError(f"signal {answer.signal} does not exist")
     time = step.raised.time
     return StepResult(
-        outcome=Outcome(answer.outcome),
+        outcome=StepOutcome(answer.outcome),
         reason=answer.reason or ("handler" if answer.outcome == "escalate" else ""),
         note=answer.note or f"handler {step.handler} done",
         configuration=configuration,

@@ -8,9 +8,10 @@ from typing import Protocol
 import msgspec
 
 from whesl.model.allocation import NodeSet
+from whesl.model.outcomes import StepOutcome
 from whesl.operations.arguments import JobAdd, JobRemove, JobReplace
 from whesl.operations.node import SPARES_EXHAUSTED, in_order, silent
-from whesl.operations.plan import Context, Outcome, PlanStep, RecoveryError, StepResult, capture_values
+from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult, capture_values
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +117,7 @@ def remove(arguments: JobRemove, context: Context) -> StepResult:
     """Skip the task: it counts as done."""
     present = context.configuration
     return StepResult(
-        outcome=Outcome.SKIP,
+        outcome=StepOutcome.SKIP,
         configuration=msgspec.structs.replace(present, version=present.version + 1, skip=True),
         note=f"task skipped: {arguments.reason}" if arguments.reason else "task skipped",
     )

@@ -13,13 +13,14 @@ import msgspec
 
 from whesl.model.allocation import NodeSet
 from whesl.model.avoidance import SECONDS, told
+from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode, Configuration, Grade
 from whesl.operations.arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.operations.node_suspicion import grade_of, match_node
-from whesl.operations.plan import Context, Outcome, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
 
 SPARES_EXHAUSTED = "spares-exhausted"
-_UNKNOWN = {"restart": Outcome.CONTINUE, "fail": Outcome.FAIL, "pause": Outcome.PAUSE}
+_UNKNOWN = {"restart": StepOutcome.CONTINUE, "fail": StepOutcome.FAIL, "pause": StepOutcome.PAUSE}
 
 
 def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepResult:
@@ -39,7 +40,7 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
     except LookupError:
         there = ", ".join(f"{spare} is silent" for spare in context.nodes.spares) or "there is none"
         return StepResult(
-            outcome=Outcome.FAIL,
+            outcome=StepOutcome.FAIL,
             reason=SPARES_EXHAUSTED,
             note=f"{node} is to be replaced ({step.because or 'as specified'}), but no usable spare is left: "
             f"{there}",
@@ -60,7 +61,7 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
     bad = _bad_node(step, arguments, node)
     if context.heterogeneous:
         return StepResult(
-            outcome=Outcome.FAIL,
+            outcome=StepOutcome.FAIL,
             reason=SPARES_EXHAUSTED,
             note=f"{node} is to be removed, but the components of a heterogeneous job keep their nodes",
             bad_nodes=(bad,),
@@ -68,7 +69,7 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
     nodes = context.nodes.remove(node)
     if len(nodes.active) < max(arguments.min_nodes, 1):
         return StepResult(
-            outcome=Outcome.FAIL,
+            outcome=StepOutcome.FAIL,
             reason=SPARES_EXHAUSTED,
             note=f"without {node} {len(nodes.active)} nodes would be left, fewer than {arguments.min_nodes}",
             bad_nodes=(bad,),
@@ -83,7 +84,7 @@ def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
     usable = len(spares) - len(silent(context) & set(spares))
     if usable < arguments.count:
         return StepResult(
-            outcome=Outcome.FAIL,
+            outcome=StepOutcome.FAIL,
             reason=SPARES_EXHAUSTED,
             note=f"{arguments.count} more nodes are wanted, {usable} usable spares are left",
         )

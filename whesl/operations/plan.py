@@ -11,7 +11,6 @@ import posixpath
 import re
 import shlex
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from whesl.esl.spec import Entity, ExceptionSpec, RecoveryStep, ResourceKind, Sp
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
+from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode, Configuration, Task
 from whesl.operations.arguments import checked, split_command
 from whesl.operations.node_suspicion import find_suspect
@@ -34,16 +34,6 @@ class RecoveryError(WheslError):
     def __init__(self, message: str, *, hint: str = "", reason: str = "handler-failed") -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
-
-
-class Outcome(str, Enum):
-    """How the recovery goes on after a step."""
-
-    CONTINUE = "continue"
-    SKIP = "skip"  # the task counts as done
-    PAUSE = "pause"
-    FAIL = "fail"
-    ESCALATE = "escalate"
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +107,7 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
     ``bad_nodes`` are to be added to the shared memory. ``reason`` is the word of an escalation.
     """
 
-    outcome: Outcome = Outcome.CONTINUE
+    outcome: StepOutcome = StepOutcome.CONTINUE
     reason: str = ""
     note: str = ""
     configuration: Configuration | None = None

@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -17,18 +17,18 @@ from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
+from whesl.records import coordinator, isolator, of_coordinator, of_isolator
 from whesl.report.directories import TaskDirectory, task_directories
 
-_REGISTERED = ("step", "instance", "workspace")
+_Kind = TypeVar("_Kind")
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
-    """One recorded fact about a task, in the isolator's words. ``time`` is seconds since the epoch."""
+    """One recorded fact about a task. ``time`` is seconds since the epoch."""
 
     task: str
-    kind: str
     time: float
-    data: dict[str, Any]
+    record: isolator.AnyRecord | coordinator.AnyRecord
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,19 +45,15 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     damaged: tuple[str, ...] = ()
 
 
-def happening(record: Record) -> Happening | None:
-    """Return what a record of the coordinator's journal says about a task, None when it says nothing."""
-    data = record.data
-    task = data.get("task")
-    if not isinstance(task, str):
-        return None
-    inner = data.get("data")
-    if isinstance(inner, dict) and isinstance(data.get("kind"), str):
-        # An isolator's own record, passed on by it (message Report).
-        said = data.get("time")
-        time = float(said) if isinstance(said, (int, float)) else record.time
-        return Happening(task=task, kind=data["kind"], time=time, data=inner)
-    return Happening(task=task, kind=f"coordinator:{record.kind}", time=record.time, data=data)
+def happening(record: coordinator.AnyRecord, time: float) -> Happening | None:
+    """Return what a record of the coordinator's journal says about a task, None when it says nothing.
+
+    What an isolator told comes as the isolator's own record, with its time.
+    """
+    if isinstance(record, coordinator.Reported):
+        return Happening(task=record.task, time=record.time, record=record.record)
+    task = getattr(record, "task", "")
+    return Happening(task=task, time=time, record=record) if task else None
 
 
 def latest(home: Path) -> str:
@@ -112,9 +108,10 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
     reported: dict[str, list[Happening]] = {item.task.id: [] for item in directories}
     clocks: dict[str, dict[str, float]] = {}  # by task and claim: how far its clock was behind
     for item in told:
-        if item.kind == "coordinator:clock":
-            clocks.setdefault(item.task, {}).update(_behind(item.data))
-        relayed = not item.kind.startswith("coordinator:")
+        match item.record:
+            case coordinator.Clock(claim=claim, behind=behind):
+                clocks.setdefault(item.task, {})[claim] = behind
+        relayed = isinstance(item.record, isolator.Record)
         (reported.setdefault(item.task, []) if relayed else found).append(item)
     own: dict[str, list[Happening]] = {}
     for place in directories:
@@ -134,13 +131,6 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
     )
 
 
-def _behind(data: dict[str, Any]) -> dict[str, float]:
-    claim, behind = data.get("claim"), data.get("behind")
-    if isinstance(claim, str) and isinstance(behind, (int, float)) and math.isfinite(behind):
-        return {claim: float(behind)}
-    return {}
-
-
 def _by_coordinators_clock(items: list[Happening], behind: dict[str, float]) -> list[Happening]:
     """Return a task's records as the coordinator's clock would have dated them.
 
@@ -152,8 +142,8 @@ def _by_coordinators_clock(items: list[Happening], behind: dict[str, float]) -> 
         return items
     moved, by = [], 0.0
     for item in items:
-        if item.kind == "begun":
-            by = behind.get(str(item.data.get("claim")), 0.0)
+        if isinstance(item.record, isolator.Begun):
+            by = behind.get(item.record.claim, 0.0)
         moved.append(msgspec.structs.replace(item, time=item.time + by))
     return moved
 
@@ -183,9 +173,9 @@ def _tasks_of(told: list[Happening]) -> list[Task]:
     """Return the tasks that a coordinator wrote down, for those whose own files were removed."""
     found: dict[str, Task] = {}
     for item in told:
-        if item.kind == "coordinator:registered":
-            step, instance, workspace = (str(item.data.get(name, "")) for name in _REGISTERED)
-            found[item.task] = Task(id=item.task, step=step, instance=instance, workspace=workspace)
+        match item.record:
+            case coordinator.Registered(step=step, instance=instance, workspace=workspace):
+                found[item.task] = Task(id=item.task, step=step, instance=instance, workspace=workspace)
     return list(found.values())
 
 
@@ -206,22 +196,31 @@ def _workflow(home: Path, workflow_id: str, tasks: list[Task]) -> Workflow:
 
 def _known_to_coordinator(home: Path) -> dict[str, float]:
     """Return the workflows of the coordinator's journal, and when a task of theirs registered last."""
-    told = (item for item in _from_coordinator(home, []) if item.kind == "coordinator:registered")
+    told = (item for item in _from_coordinator(home, []) if isinstance(item.record, coordinator.Registered))
     return {item.task.partition("/")[0]: item.time for item in told}
 
 
 def _from_coordinator(home: Path, damaged: list[str]) -> Iterator[Happening]:
-    for record in _records(home / "coordinator" / "journal.db", damaged):
-        found = happening(record)
+    for record, time in _read(home / "coordinator" / "journal.db", of_coordinator, damaged):
+        found = happening(record, time)
         if found is not None:
             yield found
 
 
 def _from_isolator(task: str, directory: Path, damaged: list[str]) -> list[Happening]:
-    return [
-        Happening(task=task, kind=record.kind, time=record.time, data=record.data)
-        for record in _records(directory / "journal.db", damaged)
-    ]
+    read = _read(directory / "journal.db", of_isolator, damaged)
+    return [Happening(task=task, time=time, record=record) for record, time in read]
+
+
+def _read(
+    path: Path, decode: Callable[[msgspec.Raw], _Kind], damaged: list[str]
+) -> Iterator[tuple[_Kind, float]]:
+    """Yield a journal's records with their times; what is not understood is named, and left out."""
+    for record in _records(path, damaged):
+        try:
+            yield decode(record.content), record.time
+        except UNDECODABLE as error:
+            damaged.append(f"{path}: record {record.seq}, of kind {record.kind}, is not understood ({error})")
 
 
 def _records(path: Path, damaged: list[str]) -> Iterator[Record]:

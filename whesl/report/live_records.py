@@ -7,8 +7,10 @@ from pathlib import Path
 
 from whesl.journal.consumer import CaughtUp, JournalConsumer
 from whesl.journal.errors import JournalError
+from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
+from whesl.records import of_coordinator
 from whesl.report import progress
 from whesl.report.collection import happening
 from whesl.report.summary import Summary
@@ -35,7 +37,12 @@ class Feed:
                 self._consumer = JournalConsumer(self._path)
             while True:
                 record = self._consumer.poll(timeout=0)
-                found = None if isinstance(record, CaughtUp) else happening(record)
+                if isinstance(record, CaughtUp):
+                    continue
+                try:
+                    found = happening(of_coordinator(record.content), record.time)
+                except UNDECODABLE:
+                    continue  # the report names it
                 if found is not None and found.task.startswith(self._prefix):
                     self.summary.take(found)
                     text = progress.line(found)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
-import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import Raised, explain, shortened
+from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
+from whesl.records import coordinator, isolator
 from whesl.report.collection import Happening
 from whesl.report.records import Report
 from whesl.report.render import count
@@ -29,55 +29,51 @@ _QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
 
 def line(item: Happening) -> str | None:
     """Return what to say of a record in one line, None for one that is not worth a line."""
-    text = _text(item.kind, item.data)
+    text = _text(item.record)
     if text is None:
         return None
     stamp = time.strftime("%H:%M:%S", time.localtime(item.time))
     return visible(f"{stamp} {item.task.partition('/')[2]}: {text}".replace("\n", " "))
 
 
-def _text(kind: str, data: Mapping[str, Any]) -> str | None:
-    if kind == "launched":
-        attempt = int(data.get("attempt") or 1)
-        return "runs" if attempt == 1 else f"runs again (attempt {attempt})"
-    if kind == "raised":
-        return _raised(data)
-    if kind == "step-done":
-        note = data.get("note")
-        return f"step {int(data.get('index') or 0) + 1} done{f': {note}' if note else ''}"
-    if kind == "confirmed":
-        return f"restarted in {float(data.get('seconds') or 0.0):.2f} s"
-    if kind == "recovered":
-        return (
-            f"recovered from {', '.join(dict.fromkeys(data.get('exceptions') or ()))}: {data.get('because')}"
-        )
-    if kind == "observed":
-        return f"observed {data.get('exception')}: would {data.get('action')}; nothing was touched"
-    if kind in ("otherwise", "step-failed", "paused", "escalated"):
-        return f"{kind}: {data.get('reason') or data.get('note') or data.get('action') or ''}".rstrip(": ")
-    if kind == "lease-ended":
-        return str(data.get("reason") or "")
-    if kind == "coordinator:unobserved":
-        return f"unobserved: {data.get('reason')}"
-    if kind == "coordinator:requeue-decided":
-        return f"job {data.get('job_id')} is to run again: {data.get('because')}"
-    if kind == "coordinator:requeue-done" and data.get("outcome") == "refused":
-        return f"the scheduler refused to run the job again: {data.get('reason')}"
-    if kind == "coordinator:finished" and data.get("told_by") != "isolator":
-        return f"{data.get('state')}: {data.get('reason')}"
-    if kind == "finished":
-        reason = data.get("reason")
-        code = data.get("code")
-        status = f" ({code})" if code else ""
-        return f"{data.get('state')}{status}{f': {reason}' if reason else ''}"
-    return None
+def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
+    match record:
+        case isolator.Launched():
+            return "runs" if record.attempt == 1 else f"runs again (attempt {record.attempt})"
+        case isolator.Raised():
+            return _raised(record.raised)
+        case isolator.StepDone():
+            return f"step {record.index + 1} done{f': {record.note}' if record.note else ''}"
+        case isolator.Confirmed():
+            return f"restarted in {record.seconds:.2f} s"
+        case isolator.Recovered():
+            return f"recovered from {', '.join(dict.fromkeys(record.exceptions))}: {record.because}"
+        case isolator.Observed():
+            return f"observed {record.exception}: would {record.action}; nothing was touched"
+        case isolator.Otherwise():
+            return f"otherwise: {record.reason or record.action}"
+        case isolator.Paused() | isolator.Escalated():
+            return f"{record.kind}: {record.reason}".rstrip(": ")
+        case isolator.StepFailed():
+            return f"step-failed: {record.note}".rstrip(": ")
+        case isolator.LeaseEnded():
+            return record.reason
+        case isolator.Finished():
+            status = f" ({record.code})" if record.code else ""
+            return f"{record.state.value}{status}{f': {record.reason}' if record.reason else ''}"
+        case coordinator.Unobserved():
+            return f"unobserved: {record.reason}"
+        case coordinator.RequeueDecided():
+            return f"job {record.job_id} is to run again: {record.because}"
+        case coordinator.RequeueDone(outcome=OrderStatus.REFUSED):
+            return f"the scheduler refused to run the job again: {record.reason}"
+        case coordinator.Finished() if record.told_by is not ToldBy.ISOLATOR:
+            return f"{record.state.value}: {record.reason}"
+        case _:
+            return None
 
 
-def _raised(data: Mapping[str, Any]) -> str:
-    try:
-        raised = msgspec.convert(data.get("raised"), Raised)
-    except msgspec.ValidationError:
-        return "raised an exception"
+def _raised(raised: Raised) -> str:
     evidence = raised.evidence
     main = next((item for item in evidence if item.line), evidence[0] if evidence else None)
     why = explain(main.kind, main.line, main.detail) if main else ""

@@ -16,16 +16,14 @@ hours are the saved seconds times the task's nodes: the delay of results avoided
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Protocol
 
-import msgspec
-
-from whesl.model.decoding import FOREIGN
-from whesl.model.evidence import Evidence, LastLines, Raised, kept
+from whesl.model.evidence import kept
+from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
+from whesl.records import coordinator, isolator
 from whesl.report.collection import Gathered, Happening
 from whesl.report.directories import TaskDirectory
 from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
@@ -55,6 +53,13 @@ def summarise(
     return summary.report(queue_wait=queue_wait, poll_interval=poll_interval, damaged=gathered.damaged)
 
 
+class _OfException(Protocol):
+    """A record about a numbered exception."""
+
+    @property
+    def ordinal(self) -> int: ...
+
+
 class Summary:
     """A report that grows with what is recorded.
 
@@ -68,7 +73,6 @@ class Summary:
         self._submitted = submitted
         self._until: float | None = None
         self._folds = {task.id: _Fold(task, submitted) for task in workflow.tasks}
-        self._not_understood: list[str] = []
 
     def group(self, groups: Mapping[Group, Iterable[TaskDirectory]]) -> None:
         """Note which tasks belong together."""
@@ -84,11 +88,7 @@ class Summary:
         if fold is None:
             step = item.task.partition("/")[2]
             fold = self._folds[item.task] = _Fold(Task(id=item.task, step=step), self._submitted)
-        try:
-            fold.take(item)
-        except FOREIGN as error:
-            # Of another version, or damaged: the others still tell their story.
-            self._not_understood.append(f"{item.task}: a record of kind {item.kind} ({error})")
+        fold.take(item.record, item.time)
 
     def report(
         self,
@@ -119,7 +119,7 @@ class Summary:
             exceptions=tuple(rows),
             tasks=tasks,
             bad_nodes=_bad_nodes(fold.bad_nodes for fold in folds),
-            damaged=(*damaged, *self._not_understood),
+            damaged=damaged,
         )
 
 
@@ -177,11 +177,65 @@ class _Fold:
         self._planned: dict[int, list[str]] = {}
         self._starting: list[int] = []  # exceptions whose next attempt is to be started, or was not taken
 
-    def take(self, item: Happening) -> None:
-        """Take one record; words that say nothing for the report are passed over."""
-        change = getattr(self, f"_on_{re.sub('[:-]', '_', item.kind)}", None)
-        if change is not None:
-            change(item.data, item.time)
+    def take(self, record: isolator.AnyRecord | coordinator.AnyRecord, time: float) -> None:
+        """Take one record; those that say nothing for the report are passed over."""
+        match record:
+            case isolator.Begun():
+                self._on_begun(record, time)
+            case isolator.Nodes():
+                self._on_nodes(record)
+            case isolator.Attempt():
+                self._on_attempt(record)
+            case isolator.Launched():
+                self._on_launched(record, time)
+            case isolator.Relaunched():
+                self._on_relaunched(record)
+            case isolator.StartRefused():
+                self._on_refused(record)
+            case isolator.Exited():
+                self._on_exited(record, time)
+            case isolator.Raised():
+                self._on_raised(record, time)
+            case isolator.Decided():
+                self._on_decided(record)
+            case isolator.Observed():
+                self._on_observed(record)
+            case isolator.Fenced():
+                self._on_fenced(record, time)
+            case isolator.EvidenceTaken():
+                self._on_evidence(record)
+            case isolator.StepDone():
+                self._on_step_done(record)
+            case isolator.StepFailed():
+                self._on_step_failed(record)
+            case isolator.Otherwise():
+                self._on_otherwise(record)
+            case isolator.Confirmed():
+                self._on_confirmed(record, time)
+            case isolator.Recovered():
+                self._on_recovered(record)
+            case isolator.Paused():
+                self._on_paused(record)
+            case isolator.Resumed():
+                self._on_resumed(record)
+            case isolator.Escalated():
+                self._on_escalated(record)
+            case isolator.LeaseEnded():
+                self._on_lease_ended(record)
+            case coordinator.Unobserved():
+                self._on_unobserved(record)
+            case coordinator.State():
+                self._on_state(record)
+            case coordinator.RequeueDecided():
+                self._on_requeue_decided(record)
+            case coordinator.RequeueDone():
+                self._on_requeue_done(record)
+            case coordinator.BadNodeSeen():
+                self._on_bad_node(record)
+            case coordinator.Finished():
+                self._on_ended_alone(record, time)
+            case isolator.Finished():
+                self._end(record.state, record.code, record.reason, time)
 
     def raised(self) -> list[ExceptionRow]:
         """Return its exceptions, those of earlier starts of its job first."""
@@ -200,11 +254,11 @@ class _Fold:
         if TaskState(self.row.state).may_become(state):
             self.row.state = state.value
 
-    def _exception(self, data: dict[str, Any]) -> ExceptionRow | None:
-        return self.rows.get(int(data.get("ordinal") or 0))
+    def _exception(self, record: _OfException) -> ExceptionRow | None:
+        return self.rows.get(record.ordinal)
 
-    def _on_begun(self, data: dict[str, Any], time: float) -> None:
-        job, claim = str(data.get("job_id") or ""), str(data.get("claim") or "")
+    def _on_begun(self, record: isolator.Begun, time: float) -> None:
+        job, claim = record.job_id, record.claim
         if claim != self._claim:
             self._put_aside(time)
             self._claim = claim
@@ -212,7 +266,7 @@ class _Fold:
         self.row.state = TaskState.RUNNING.value
         self.row.ended = None
         self.row.exit_code = None
-        self.row.observed = bool(data.get("observe"))
+        self.row.observed = record.observe
         self._job = job
         if job and job not in self.row.jobs:
             self.row.jobs.append(job)
@@ -231,34 +285,30 @@ class _Fold:
         self._planned.clear()
         self._attempts_before = self.row.attempts
 
-    def _on_nodes(self, data: dict[str, Any], time: float) -> None:
-        nodes = data.get("nodes")
-        if isinstance(nodes, dict) and nodes.get("active"):
-            self.row.nodes = len(nodes["active"])
+    def _on_nodes(self, record: isolator.Nodes) -> None:
+        self.row.nodes = len(record.nodes.active) or self.row.nodes
 
-    def _on_attempt(self, data: dict[str, Any], time: float) -> None:
-        self._count_attempt(int(data.get("attempt") or 0))
-        if data.get("nodes"):
-            self.row.nodes = len(data["nodes"])
+    def _on_attempt(self, record: isolator.Attempt) -> None:
+        self._count_attempt(record.attempt)
+        self.row.nodes = len(record.nodes) or self.row.nodes
 
-    def _on_launched(self, data: dict[str, Any], time: float) -> None:
+    def _on_launched(self, record: isolator.Launched, time: float) -> None:
         self._attempt_started = time
         self._stop(time)
-        attempt = int(data.get("attempt") or len(self.row.runs) + 1)
-        self._count_attempt(attempt)
-        self.row.runs.append(Run(attempt=attempt, started=time, job=self._job))
+        self._count_attempt(record.attempt)
+        self.row.runs.append(Run(attempt=record.attempt, started=time, job=self._job))
         if self.row.started is None:
             self.row.started = time
         self._state(TaskState.RUNNING)
         for ordinal in self._starting:
             self.rows[ordinal].outcome = _RESTARTED
 
-    def _on_relaunched(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_relaunched(self, record: isolator.Relaunched) -> None:
+        row = self._exception(record)
         if row is not None:
             self._starting.append(row.ordinal)
 
-    def _on_refused(self, data: dict[str, Any], time: float) -> None:
+    def _on_refused(self, record: isolator.StartRefused) -> None:
         for ordinal in self._starting:
             self.rows[ordinal].outcome = "open"
         self._state(TaskState.RECOVERING)
@@ -271,21 +321,18 @@ class _Fold:
         if self.row.runs and self.row.runs[-1].ended is None:
             self.row.runs[-1].ended = time
 
-    def _on_exited(self, data: dict[str, Any], time: float) -> None:
+    def _on_exited(self, record: isolator.Exited, time: float) -> None:
         self._stop(time)
-        last = msgspec.convert(data.get("last") or {}, LastLines)
+        last = record.last
         if self.row.runs:
-            self.row.runs[-1].exit_code, self.row.runs[-1].last = data.get("code"), last
+            self.row.runs[-1].exit_code, self.row.runs[-1].last = record.code, last
         for row in self.rows.values():
             # What was raised by a line of its output has ended with it.
-            if row.attempt == data.get("attempt"):
+            if row.attempt == record.attempt:
                 row.last = last
 
-    def _on_raised(self, data: dict[str, Any], time: float) -> None:
-        try:
-            raised = msgspec.convert(data.get("raised"), Raised)
-        except msgspec.ValidationError:
-            return
+    def _on_raised(self, record: isolator.Raised, time: float) -> None:
+        raised = record.raised
         row = ExceptionRow(
             task=raised.task,
             exception=raised.exception,
@@ -307,140 +354,135 @@ class _Fold:
             if other.outcome == "open" and other.exception in raised.transformed_from:
                 other.outcome = "transformed"
 
-    def _on_decided(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_decided(self, record: isolator.Decided) -> None:
+        row = self._exception(record)
         if row is not None:
-            row.action = str(data.get("action") or "")
-            row.reason = str(data.get("reason") or "")
-            self._plan(row, data.get("steps") or ())
+            row.action = record.action
+            row.reason = record.reason
+            self._plan(row, record.steps)
         self._state(TaskState.RECOVERING)
 
-    def _plan(self, row: ExceptionRow, steps: Iterable[dict[str, Any]]) -> None:
+    def _plan(self, row: ExceptionRow, steps: Iterable[isolator.Step]) -> None:
         self._planned[row.ordinal] = [intended(step) for step in steps]
         # Who was found to be the cause says more than where the line was read.
         row.node = next((str(step["suspect"]) for step in steps if step.get("suspect")), row.node)
 
-    def _on_observed(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_observed(self, record: isolator.Observed) -> None:
+        row = self._exception(record)
         if row is not None:
-            row.action, row.outcome = f"would {data.get('action')}", "observed"
-            row.reason = str(data.get("reason") or "")
-            self._plan(row, data.get("steps") or ())
+            row.action, row.outcome = f"would {record.action}", "observed"
+            row.reason = record.reason
+            self._plan(row, record.steps)
             row.steps = [f"{step} (not done)" for step in self._planned[row.ordinal]]
 
-    def _on_fenced(self, data: dict[str, Any], time: float) -> None:
+    def _on_fenced(self, record: isolator.Fenced, time: float) -> None:
         self._stop(time)
         for row in self.rows.values():
             if row.outcome == "open":
-                added = msgspec.convert(data.get("evidence") or (), tuple[Evidence, ...])
                 if not row.node:
-                    row.node = next((item.node for item in added if item.node), "")
-                if data.get("steps") is not None:
-                    self._plan(row, data["steps"])
+                    row.node = next((item.node for item in record.evidence if item.node), "")
+                if record.steps is not None:
+                    self._plan(row, record.steps)
 
-    def _on_evidence(self, data: dict[str, Any], time: float) -> None:
+    def _on_evidence(self, record: isolator.EvidenceTaken) -> None:
         for row in self.rows.values():
             if row.outcome == "open":
-                collected = str(data.get("detail") or "")
+                collected = record.detail
                 row.stacks = kept(collected) or row.stacks
                 row.detail = row.detail or collected[:2000]
-                stuck = msgspec.convert(data.get("stuck") or (), tuple[Evidence, ...])
-                if len(stuck) == 1 and not row.node:
-                    row.node = stuck[0].node
-                if data.get("steps") is not None:
-                    self._plan(row, data["steps"])
+                if len(record.stuck) == 1 and not row.node:
+                    row.node = record.stuck[0].node
+                if record.steps is not None:
+                    self._plan(row, record.steps)
 
-    def _on_step_done(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_step_done(self, record: isolator.StepDone) -> None:
+        row = self._exception(record)
         if row is not None:
             planned = self._planned.get(row.ordinal, [])
-            index = int(data.get("index") or 0)
-            note = str(data.get("note") or "")
+            index = record.index
+            note = record.note
             name = planned[index] if index < len(planned) else f"step {index + 1}"
             row.steps.append(noted(name, note) if note else name)
-        for bad in data.get("bad_nodes") or ():
-            self.bad_nodes.append(msgspec.convert(bad, BadNode))
+        self.bad_nodes += record.bad_nodes
 
-    def _on_step_failed(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_step_failed(self, record: isolator.StepFailed) -> None:
+        row = self._exception(record)
         if row is not None:
             planned = self._planned.get(row.ordinal, [])
-            index = int(data.get("index") or 0)
+            index = record.index
             name = planned[index] if index < len(planned) else f"step {index + 1}"
-            row.steps.append(noted(name, f"failed: {data.get('note') or 'no reason given'}"))
+            row.steps.append(noted(name, f"failed: {record.note or 'no reason given'}"))
 
-    def _on_otherwise(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_otherwise(self, record: isolator.Otherwise) -> None:
+        row = self._exception(record)
         if row is not None:
-            row.action, row.reason = str(data.get("action") or ""), str(data.get("reason") or "")
+            row.action, row.reason = record.action, record.reason
 
-    def _on_confirmed(self, data: dict[str, Any], time: float) -> None:
+    def _on_confirmed(self, record: isolator.Confirmed, time: float) -> None:
         self._starting = []
-        for ordinal in data.get("ordinals") or ():
-            row = self.rows.get(int(ordinal))
+        for ordinal in record.ordinals:
+            row = self.rows.get(ordinal)
             if row is not None:
                 row.outcome = _RESTARTED
                 row.seconds = max(0.0, time - row.time)
 
-    def _on_recovered(self, data: dict[str, Any], time: float) -> None:
-        for ordinal in data.get("ordinals") or ():
-            row = self.rows.get(int(ordinal))
+    def _on_recovered(self, record: isolator.Recovered) -> None:
+        for ordinal in record.ordinals:
+            row = self.rows.get(ordinal)
             if row is not None:
-                row.outcome, row.because = _RECOVERED, str(data.get("because") or "")
+                row.outcome, row.because = _RECOVERED, record.because
 
-    def _on_paused(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_paused(self, record: isolator.Paused) -> None:
+        row = self._exception(record)
         if row is not None:
             row.outcome = "paused"
         self._state(TaskState.PAUSED)
 
-    def _on_resumed(self, data: dict[str, Any], time: float) -> None:
+    def _on_resumed(self, record: isolator.Resumed) -> None:
         for row in self.rows.values():
             if row.outcome == "paused":
                 row.outcome = "open"
         self._state(TaskState.RECOVERING)
 
-    def _on_escalated(self, data: dict[str, Any], time: float) -> None:
-        row = self._exception(data)
+    def _on_escalated(self, record: isolator.Escalated) -> None:
+        row = self._exception(record)
         if row is not None:
             row.outcome = "escalated"
-            row.reason = str(data.get("reason") or row.reason)
+            row.reason = record.reason or row.reason
         self._state(TaskState.ESCALATED)
 
-    def _on_finished(self, data: dict[str, Any], time: float) -> None:
+    def _end(self, state: TaskState, code: int | None, reason: str, time: float) -> None:
         self._stop(time)
-        state = TaskState(data.get("state") or TaskState.FAILED)
         self._state(state)
-        self.row.exit_code = data.get("code")
-        self.row.reason = str(data.get("reason") or "")
+        self.row.exit_code = code
+        self.row.reason = reason
         self.row.ended = time
         for row in self.rows.values():
             if row.outcome == "open":
                 row.outcome = "skipped" if state is TaskState.SKIPPED else state.value
 
-    def _on_lease_ended(self, data: dict[str, Any], time: float) -> None:
-        self.row.leases_ended.append(str(data.get("reason") or ""))
+    def _on_lease_ended(self, record: isolator.LeaseEnded) -> None:
+        self.row.leases_ended.append(record.reason)
 
-    def _on_coordinator_unobserved(self, data: dict[str, Any], time: float) -> None:
+    def _on_unobserved(self, record: coordinator.Unobserved) -> None:
         self._state(TaskState.UNOBSERVED)
 
-    def _on_coordinator_state(self, data: dict[str, Any], time: float) -> None:
+    def _on_state(self, record: coordinator.State) -> None:
         if self.row.state == TaskState.UNOBSERVED:
-            self._state(TaskState(data["state"]))
+            self._state(record.state)
 
-    def _on_coordinator_requeue_decided(self, data: dict[str, Any], time: float) -> None:
-        job = str(data.get("job_id") or "")
-        self.row.run_again.append(RunAgain(job=job, reason=str(data.get("because") or "")))
+    def _on_requeue_decided(self, record: coordinator.RequeueDecided) -> None:
+        job = record.job_id
+        self.row.run_again.append(RunAgain(job=job, reason=record.because))
 
-    def _on_coordinator_requeue_done(self, data: dict[str, Any], time: float) -> None:
-        if data.get("outcome") == "refused" and self.row.run_again:
-            self.row.run_again[-1].reason += f": refused: {data.get('reason')}"
+    def _on_requeue_done(self, record: coordinator.RequeueDone) -> None:
+        if record.outcome is OrderStatus.REFUSED and self.row.run_again:
+            self.row.run_again[-1].reason += f": refused: {record.reason}"
 
-    def _on_coordinator_bad_node(self, data: dict[str, Any], time: float) -> None:
-        self.bad_nodes.append(msgspec.convert(data["bad_node"], BadNode))
+    def _on_bad_node(self, record: coordinator.BadNodeSeen) -> None:
+        self.bad_nodes.append(record.bad_node)
 
-    def _on_coordinator_finished(self, data: dict[str, Any], time: float) -> None:
+    def _on_ended_alone(self, record: coordinator.Finished, time: float) -> None:
         """Take the end of a task that nobody was left to tell of."""
-        if data.get("told_by") != "isolator":
-            code = data.get("exit_code")
-            self._on_finished({**data, "code": None if code == -1 else code}, time)
+        if record.told_by is not ToldBy.ISOLATOR:
+            self._end(record.state, None if record.exit_code == -1 else record.exit_code, record.reason, time)

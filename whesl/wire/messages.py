@@ -8,13 +8,13 @@ and dropped, never executed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from whesl.model.evidence import Raised
+from whesl.model.outcomes import ControlAction, RecoveryOutcome, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration, Workflow
+from whesl.records.isolator import AnyRecord
 
 WIRE_VERSION = 1
 CLUSTER_VARIABLES = ("PATH", "SLURM_CONF", "WHESL_LOCAL", "FLUX_URI")
@@ -64,12 +64,11 @@ class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
 
 
 class Report(Message, frozen=True, kw_only=True, tag="report"):
-    """Something happened that the coordinator records: kind is the isolator journal's own word."""
+    """Something happened that the coordinator records; ``time`` is by the isolator's clock."""
 
     task: str
-    kind: str
     time: float
-    data: dict[str, Any] = {}
+    record: AnyRecord
 
 
 class RecoveryRequest(Message, frozen=True, kw_only=True, tag="recovery-request"):
@@ -94,7 +93,7 @@ class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):
     ordinal: int
     raised: float = 0.0
     exception: str
-    outcome: str  # relaunched, paused, failed, escalated, skipped
+    outcome: RecoveryOutcome
     configuration: Configuration = Configuration()
     dependents_map: Configuration = Configuration()
     signal: int = 0
@@ -165,11 +164,11 @@ class RecoveryGrant(Message, frozen=True, kw_only=True, tag="recovery-grant"):
 
 
 class EscalationDecision(Message, frozen=True, kw_only=True, tag="escalation-decision"):
-    """What becomes of an escalated task: requeue (same job again), fail, pause."""
+    """What becomes of an escalated task."""
 
     task: str
     ordinal: int
-    action: str
+    action: Verdict
     reason: str = ""
 
 
@@ -186,7 +185,7 @@ class Control(Message, frozen=True, kw_only=True, tag="control"):
 
     task: str
     id: str
-    action: str
+    action: ControlAction
 
 
 class RaiseException(Message, frozen=True, kw_only=True, tag="raise"):

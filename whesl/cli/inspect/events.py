@@ -70,12 +70,12 @@ def flattened(record: Record) -> dict[str, Any]:
 
     ``number`` counts the coordinator's records, ``source`` is coordinator or isolator.
     """
-    data = {key: value for key, value in record.data.items() if key != "from"}
+    data = {key: value for key, value in record.data.items() if key not in ("from", "kind")}
     event = {"seq": record.seq, "time": record.time, "kind": record.kind, "source": "coordinator"}
     if record.kind == "report":
-        inner = data.get("data") or {}
-        event |= {"time": data["time"], "kind": data["kind"], "source": "isolator"}
-        data = {**inner, "task": data["task"]}
+        told = data["record"]
+        event |= {"time": data["time"], "kind": told["kind"], "source": "isolator"}
+        data = {key: value for key, value in told.items() if key != "kind"} | {"task": data["task"]}
     task = data.get("task")
     event |= {"task": task if isinstance(task, str) else "", "data": data}
     return event

@@ -14,13 +14,14 @@ from rich.live import Live
 
 from whesl.cli.display import Screen
 from whesl.coordinator.client.observing import Known, journal_file
-from whesl.coordinator.core.records import RecordError, apply
+from whesl.coordinator.core import journalled
+from whesl.coordinator.core.journalled import RecordError, apply
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.views import status_view, task_view
 from whesl.journal import Journal, JournalError
 from whesl.model.printable import visible
 from whesl.report import progress, terminal
-from whesl.report.collection import happening
+from whesl.report.collection import Happening, happening
 
 _TURN = 0.5
 _KEPT = 20
@@ -60,11 +61,12 @@ class Watcher:
                 for record in journal.read(self._seen):
                     self._seen = record.seq
                     try:
-                        self.state = apply(self.state, record.kind, record.data, record.time)
+                        found = journalled.read(record)
+                        self.state = apply(self.state, found, record.time)
                     except RecordError as error:
                         self.said.append(visible(f"not read: {error.message}"))
                         continue
-                    self._say(happening(record))
+                    self._say(happening(found, record.time))
         except JournalError as error:
             # A journal that is not there yet is no damage; one that is being repaired is read again.
             if error.reason != "missing" and error.message != self._damage:
@@ -78,7 +80,8 @@ class Watcher:
             for record in journal.read(max(0, self._seen - _BACK)):
                 if record.seq > self._seen:
                     return
-                self._say(happening(record))
+                with contextlib.suppress(RecordError):
+                    self._say(happening(journalled.read(record), record.time))
 
     def view(self) -> dict[str, Any]:
         """Return what ``whesl status --json`` prints."""
@@ -100,7 +103,7 @@ class Watcher:
         tasks = self.state.tasks.values()
         return all(task.state.final for task in tasks if self._workflow in ("", task.workflow))
 
-    def _say(self, found: Any) -> None:
+    def _say(self, found: Happening | None) -> None:
         if found is None or (self._workflow and not found.task.startswith(f"{self._workflow}/")):
             return
         text = progress.line(found)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.core.records import RecordError, Replay, apply
+from whesl.coordinator.core import journalled
+from whesl.coordinator.core.journalled import RecordError, Replay, apply
 from whesl.coordinator.core.state import State
 from whesl.coordinator.garbage import put_off
 from whesl.coordinator.storage import snapshots
@@ -48,7 +49,7 @@ def _read(home: Path) -> Known:
             for record in journal.read(seq):
                 seq = record.seq
                 try:
-                    replay.take(record.kind, record.data, record.time)
+                    replay.take(journalled.read(record), record.time)
                 except RecordError as error:
                     damage = _not_understood(journal, seq, error)
     except JournalError as error:
@@ -64,7 +65,7 @@ def _read_on(home: Path, since: Known) -> Known:
             for record in journal.read(seq):
                 seq = record.seq
                 try:
-                    state = apply(state, record.kind, record.data, record.time)
+                    state = apply(state, journalled.read(record), record.time)
                 except RecordError as error:
                     damage = _not_understood(journal, seq, error)
     except JournalError as error:

@@ -15,7 +15,9 @@ from whesl.coordinator.core.events import AllowRequeue, RequeueEnded
 from whesl.coordinator.core.hierarchy import identify
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition import Transition
+from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
+from whesl.records import coordinator as records
 from whesl.wire.messages import Register, Welcome
 
 NAME = "coordinator"
@@ -36,7 +38,7 @@ def on_register(transition: Transition, peer: str, message: Register) -> None:
     again = entry is not None and not entry.of_another_run(message.claim, message.run)
     if not again:
         clocks.forget(transition, task)
-    if entry is None or not again or entry.peer != peer or entry.told_by == "scheduler":
+    if entry is None or not again or entry.peer != peer or entry.told_by is ToldBy.SCHEDULER:
         _admit(transition, entry, task, peer, message)
     heard(transition, (task,))
     welcome(transition, transition.state.tasks[task])
@@ -68,8 +70,10 @@ def _order(one: str, other: str, job_id: str) -> int:
 
 def _refuse(transition: Transition, entry: TaskEntry, peer: str, message: Register, reason: str) -> None:
     if message.claim not in entry.fenced and message.job_id == entry.job_id:
-        transition.record("fenced", task=entry.id, claim=message.claim, peer=peer)
-    transition.record("refused", task=entry.id, claim=message.claim, job_id=message.job_id, reason=reason)
+        transition.record(records.Fenced(task=entry.id, claim=message.claim, peer=peer))
+    transition.record(
+        records.Refused(task=entry.id, claim=message.claim, job_id=message.job_id, reason=reason)
+    )
     transition.say(f"{entry.id}: claim {message.claim} refused: {reason}")
     transition.send(peer, Welcome(task=message.task, admitted=False, reason=reason, coordinator=NAME))
     if entry.state is TaskState.UNOBSERVED:
@@ -82,39 +86,40 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
         entry = _requeued(transition, entry)
         # It runs again: from here on that is nobody's decision but ours.
         transition.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
-    revived = entry is not None and entry.told_by == "scheduler"
+    revived = entry is not None and entry.told_by is ToldBy.SCHEDULER
     another = entry is not None and bool(entry.claim) and entry.of_another_run(message.claim, message.run)
     # An isolator whose registration was lost has said how it ended; this is another one.
     unregistered = entry is not None and not entry.claim and entry.peer not in ("", peer)
     if entry is not None and new:
-        transition.record("fenced", task=task, claim=entry.claim, peer=entry.peer)
+        transition.record(records.Fenced(task=task, claim=entry.claim, peer=entry.peer))
         if entry.live and entry.peer != peer:
             reason = f"claim {message.claim} is newer"
             old = Welcome(task=entry.alias or task, admitted=False, reason=reason, coordinator=NAME)
             transition.send(entry.peer, old)
         for other in transition.state.recoveries_of(task):
             if not other.closed and other.peer != peer:
-                transition.record("closed", recovery=other.id, task=task, outcome="replaced")
+                transition.record(records.Closed(recovery=other.id, task=task, outcome="replaced"))
     flow = transition.state.workflows.get(message.workflow)
     transition.record(
-        "registered",
-        task=task,
-        alias=message.task if message.task != task else "",
-        workflow=message.workflow,
-        step=message.step,
-        instance=message.instance,
-        workspace=message.workspace,
-        rjms=message.rjms,
-        job_id=message.job_id,
-        cluster={} if flow is not None and flow.rjms == message.rjms else message.cluster,
-        claim=message.claim,
-        run=message.run,
-        nodes=message.nodes,
-        declared=() if flow is not None else message.exceptions,
-        peer=peer,
-        attempt=message.attempt,
-        state=message.state,
-        fresh=entry is not None and entry.state.final and (another or revived or unregistered),
+        records.Registered(
+            task=task,
+            alias=message.task if message.task != task else "",
+            workflow=message.workflow,
+            step=message.step,
+            instance=message.instance,
+            workspace=message.workspace,
+            rjms=message.rjms,
+            job_id=message.job_id,
+            cluster={} if flow is not None and flow.rjms == message.rjms else message.cluster,
+            claim=message.claim,
+            run=message.run,
+            nodes=message.nodes,
+            declared=() if flow is not None else message.exceptions,
+            peer=peer,
+            attempt=message.attempt,
+            state=message.state,
+            fresh=entry is not None and entry.state.final and (another or revived or unregistered),
+        )
     )
 
 
@@ -125,7 +130,7 @@ def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
     """
     order = escalation.pending_requeue(transition, entry)
     if order is not None:
-        recovery.on_requeue_ended(transition, RequeueEnded(token=order.token, outcome="done"))
+        recovery.on_requeue_ended(transition, RequeueEnded(token=order.token, outcome=OrderStatus.DONE))
     return transition.state.tasks[entry.id]
 
 
@@ -159,5 +164,5 @@ def heard(transition: Transition, tasks: Sequence[str]) -> None:
     for task in tasks:
         entry = transition.state.tasks[task]
         if entry.quiet or entry.over:
-            transition.record("heard", task=task)
+            transition.record(records.Heard(task=task))
     transition.volatile(heard=transition.state.volatile.heard.with_all(dict.fromkeys(tasks, transition.now)))

@@ -1,13 +1,8 @@
-"""What each record of the coordinator's journal changes. Pure; ``records.apply`` is how they are used.
-
-The records are the keys of ``CHANGES``. Beside them, for people only: refused, coordinator-started,
-coordinator-stopped.
-"""
+"""What each record of the coordinator's journal changes. Pure; ``journalled.apply`` is how they are used."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,7 +14,6 @@ from whesl.coordinator.core.state import (
     Answer,
     ControlEntry,
     Outcome,
-    OwnStep,
     Recovery,
     RequeueEntry,
     State,
@@ -27,24 +21,93 @@ from whesl.coordinator.core.state import (
     WorkflowEntry,
     numbered,
 )
-from whesl.detect.transform import History
-from whesl.esl.spec import Spec
 from whesl.model.avoidance import repeated
-from whesl.model.evidence import Raised
+from whesl.model.counts import History
+from whesl.model.outcomes import ControlAction, OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome, ToldBy
+from whesl.model.record import Damage, assert_never
 from whesl.model.states import TaskState
-from whesl.model.workflow import BadNode, Configuration, Workflow
+from whesl.model.workflow import Configuration
+from whesl.records import coordinator as records
+from whesl.records import isolator
 
-Data = dict[str, Any]
 
-# What an isolator's own records say about its task's state.
-_REPORTED_STATES = {
-    "attempt": TaskState.RUNNING,
-    "launched": TaskState.RUNNING,
-    "decided": TaskState.RECOVERING,
-    "resumed": TaskState.RECOVERING,
-    "paused": TaskState.PAUSED,
-    "escalated": TaskState.ESCALATED,
-}
+def change(state: State, record: records.AnyRecord, time: float) -> State:
+    """Return the state after a record; the most frequent kinds come first.
+
+    Args:
+        state: the state before.
+        record: what was written down.
+        time: when it was, seconds since the epoch.
+    """
+    match record:
+        case records.Registered():
+            return _registered(state, record, time)
+        case records.Reported():
+            return _report(state, record, time)
+        case records.State():
+            return _state(state, record, time)
+        case records.Finished():
+            return _finished(state, record, time)
+        case records.Clock():
+            return _clock(state, record)
+        case records.Heard():
+            return _heard(state, record)
+        case records.Quiet():
+            return _quiet(state, record)
+        case records.RecoveryDone():
+            return _recovery_done(state, record, time)
+        case records.Closed():
+            return _closed(state, record)
+        case records.Configured():
+            return _configured(state, record)
+        case records.Workflow():
+            return _workflow(state, record, time)
+        case records.Fenced():
+            return _fenced(state, record)
+        case records.Unobserved():
+            return _unobserved(state, record, time)
+        case records.Over():
+            return _over(state, record)
+        case records.Counted():
+            return _counted(state, record)
+        case records.Requested():
+            return _requested(state, record, time)
+        case records.StepBegun():
+            return _step_begun(state, record)
+        case records.StepDone():
+            return _step_done(state, record)
+        case records.StepFailed():
+            return _step_failed(state, record)
+        case records.Granted():
+            return _granted(state, record)
+        case records.Decided():
+            return _decided(state, record)
+        case records.RequeueDecided():
+            return _requeue_decided(state, record, time)
+        case records.RequeueBegun():
+            return _requeue_begun(state, record)
+        case records.RequeueDone():
+            return _requeue_done(state, record)
+        case records.JobCancel():
+            return _job_cancel(state, record)
+        case records.JobCancelled():
+            return _job_cancelled(state, record)
+        case records.BadNodeSeen():
+            return _bad_node(state, record)
+        case records.NodeForgotten():
+            return _node_forgotten(state, record)
+        case records.Control():
+            return _control(state, record)
+        case records.ControlDone():
+            return _control_done(state, record)
+        case records.Command():
+            return _command(state, record)
+        case records.Parted():
+            return _parted(state, record)
+        case records.CoordinatorStarted() | records.CoordinatorStopped() | records.Refused() | Damage():
+            return state
+        case _:
+            return assert_never(record)
 
 
 def _task(whole: State, task: str, **changes: Any) -> State:
@@ -80,15 +143,15 @@ def _recovery(state: State, key: str, **changes: Any) -> State:
     return msgspec.structs.replace(state, recoveries=state.recoveries.with_(key, changed))
 
 
-def _workflow(state: State, data: Data, time: float) -> State:
-    workflow = msgspec.convert(data["workflow"], Workflow)
+def _workflow(state: State, record: records.Workflow, time: float) -> State:
+    workflow = record.workflow
     before = state.workflows.get(workflow.id)
     entry = WorkflowEntry(
         workflow=workflow,
-        spec=msgspec.convert(data["spec"], Spec),
-        rjms=data["rjms"],
-        observe=data["observe"],
-        environment=data["environment"],
+        spec=record.spec,
+        rjms=record.rjms,
+        observe=record.observe,
+        environment=record.environment,
         time=time,
         history=before.history if before else History(),
         counted=before.counted if before else Map(),
@@ -110,55 +173,53 @@ def _workflow(state: State, data: Data, time: float) -> State:
     )
 
 
-def _registered(state: State, data: Data, time: float) -> State:
+def _registered(state: State, record: records.Registered, time: float) -> State:
     """An isolator was admitted: it owns the task from now on."""
-    task = data["task"]
-    before = state.tasks.get(task) or TaskEntry(id=task, workflow=data["workflow"], step=data["step"])
-    run = data.get("run", "")  # journals of earlier versions have none
-    another = before.of_another_run(data["claim"], run)
-    if data["fresh"]:
+    task = record.task
+    before = state.tasks.get(task) or TaskEntry(id=task, workflow=record.workflow, step=record.step)
+    another = before.of_another_run(record.claim, record.run)
+    if record.fresh:
         before = msgspec.structs.replace(
             before,
             state=TaskState.REGISTERED,
             exit_code=None,
             reason="",
-            told_by="",
+            told_by=ToldBy.NOBODY,
             attempt=0,
             started=0.0,
         )
-    if data["attempt"] == 0 and another:
+    if record.attempt == 0 and another:
         # Its isolator begins with an empty journal: its exceptions are numbered from 1 again.
         before = msgspec.structs.replace(before, outcomes={}, exceptions=0, recovered=0)
-        state = _forgotten(state, task, data["peer"])
+        state = _forgotten(state, task, record.peer)
     if another:
         before = msgspec.structs.replace(before, said=0.0, behind=0.0)
-    own = TaskState(data["state"])
-    new = TaskState.RUNNING if own is TaskState.REGISTERED else own
+    new = TaskState.RUNNING if record.state is TaskState.REGISTERED else record.state
     entry = msgspec.structs.replace(
         before,
-        instance=data["instance"] or before.instance,
-        workspace=before.workspace or data["workspace"],
-        alias=data["alias"],
+        instance=record.instance or before.instance,
+        workspace=before.workspace or record.workspace,
+        alias=record.alias,
         state=new if before.state.may_become(new) else before.state,
         # A restarted isolator of a task that has ended changes nothing.
         state_time=before.state_time if before.state.final else max(time, before.state_time),
         started=before.started or time,
-        attempt=max(before.attempt, data["attempt"]),
-        claim=data["claim"],
-        run=run,
-        peer=data["peer"],
-        rjms=data["rjms"],
-        job_id=data["job_id"],
-        cluster=data.get("cluster", {}),
-        nodes=tuple(data["nodes"]),
+        attempt=max(before.attempt, record.attempt),
+        claim=record.claim,
+        run=record.run,
+        peer=record.peer,
+        rjms=record.rjms,
+        job_id=record.job_id,
+        cluster=record.cluster,
+        nodes=record.nodes,
         uses=() if another else before.uses,
-        declared=tuple(map(sys.intern, data.get("declared", ()))),
+        declared=tuple(map(sys.intern, record.declared)),
         quiet=0.0,
         over=0.0,
-        trouble=before.trouble if data["peer"] == before.peer else "",
+        trouble=before.trouble if record.peer == before.peer else "",
         parted="",
     )
-    aliases = state.aliases.with_(data["alias"], task) if data["alias"] else state.aliases
+    aliases = state.aliases.with_(record.alias, task) if record.alias else state.aliases
     return _with_task(state, entry, aliases=aliases)
 
 
@@ -179,130 +240,126 @@ def _forgotten(state: State, task: str, peer: str) -> State:
     return msgspec.structs.replace(state, recoveries=recoveries, recoveries_by_task=by_task)
 
 
-def _fenced(state: State, data: Data, _time: float) -> State:
-    entry = state.tasks.get(data["task"])
+def _fenced(state: State, record: records.Fenced) -> State:
+    entry = state.tasks.get(record.task)
     if entry is None:
         return state
-    peers = (data["peer"],) if data["peer"] else ()
+    peers = (record.peer,) if record.peer else ()
     return _task(
         state,
         entry.id,
-        fenced=tuple(dict.fromkeys((*entry.fenced, data["claim"]))),
+        fenced=tuple(dict.fromkeys((*entry.fenced, record.claim))),
         fenced_peers=tuple(dict.fromkeys((*entry.fenced_peers, *peers)))[-16:],
     )
 
 
-def _report(state: State, data: Data, time: float) -> State:
+def _report(state: State, record: records.Reported, time: float) -> State:
     """What an isolator wrote down; a record older than what it has said since changes no state.
 
     That is seen by its own clock alone: hosts' clocks differ.
     """
-    entry = state.tasks.get(data["task"])
-    if entry is None or not data.get("current", True):
+    entry = state.tasks.get(record.task)
+    if entry is None or not record.current:
         return state
-    when, inner = data["time"], data["data"]
-    if data["kind"] == "raised":
-        raised = inner["raised"] if isinstance(inner.get("raised"), dict) else {}
-        ordinal = _whole(raised.get("ordinal"))
-        if ordinal > entry.exceptions:
-            state = _task(
+    when, told = record.time, record.record
+    changes: dict[str, Any] = {}
+    match told:
+        case isolator.Raised():
+            if told.raised.ordinal <= entry.exceptions:
+                return state
+            return _task(
                 state,
                 entry.id,
-                exception=str(raised.get("exception", "")),
+                exception=told.raised.exception,
                 exception_time=entry.ours(when, time),
-                exceptions=ordinal,
+                exceptions=told.raised.ordinal,
             )
-    if data["kind"] == "recovered":
-        return _recovered(state, entry, inner)
-    if data["kind"] == "journal":
-        return _task(state, entry.id, trouble=str(inner.get("trouble", "")))
-    if data["kind"] == "finished":
-        return _task(state, entry.id, reason=str(inner.get("reason", "")))
-    new = _REPORTED_STATES.get(data["kind"])
-    if new is None or when < entry.said or entry.state is TaskState.REGISTERED:
+        case isolator.Recovered():
+            return _recovered(state, entry, told)
+        case isolator.JournalTroubled():
+            return _task(state, entry.id, trouble=told.trouble)
+        case isolator.Finished():
+            return _task(state, entry.id, reason=told.reason)
+        case isolator.Attempt():
+            new = TaskState.RUNNING
+            changes = {"attempt": max(entry.attempt, told.attempt), "uses": told.nodes}
+        case isolator.Launched():
+            new = TaskState.RUNNING
+        case isolator.Decided() | isolator.Resumed():
+            new = TaskState.RECOVERING
+        case isolator.Paused():
+            new, changes = TaskState.PAUSED, {"reason": told.reason}
+        case isolator.Escalated():
+            new = TaskState.ESCALATED
+        case _:
+            return state
+    if when < entry.said or entry.state is TaskState.REGISTERED:
         return state
-    changes: Data = {"reason": str(inner.get("reason", ""))} if new in (TaskState.PAUSED,) else {}
-    if data["kind"] == "attempt":
-        changes["attempt"] = max(entry.attempt, _whole(inner.get("attempt")))
-        changes["uses"] = _names(inner.get("nodes"))
     return _moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
 
 
-def _recovered(state: State, entry: TaskEntry, inner: Data) -> State:
+def _recovered(state: State, entry: TaskEntry, told: isolator.Recovered) -> State:
     """Restarts went on past what had failed (``whesl.model.recovered``)."""
-    told = inner.get("ordinals")
-    ordinals = {ordinal for item in told if (ordinal := _whole(item))} if isinstance(told, list) else set()
     outcomes = dict(entry.outcomes)
-    for ordinal in ordinals:
+    for ordinal in told.ordinals:
         before = outcomes.get(ordinal)
-        outcomes[ordinal] = Outcome("recovered", before.raised if before else 0.0)
-    recovered = sum(outcome.word == "recovered" for outcome in outcomes.values())
+        outcomes[ordinal] = Outcome(RecoveryOutcome.RECOVERED, before.raised if before else 0.0)
+    recovered = sum(outcome.word is RecoveryOutcome.RECOVERED for outcome in outcomes.values())
     return _task(state, entry.id, outcomes=outcomes, recovered=recovered)
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    """Return the names in a report, none for anything else."""
-    names = value if isinstance(value, list) else []
-    return tuple(name for name in names if isinstance(name, str))
+def _state(state: State, record: records.State, time: float) -> State:
+    entry = state.tasks[record.task]
+    attempt = max(entry.attempt, record.attempt)
+    said = max(entry.said, record.said)
+    return _moved(state, entry.id, record.state, time, attempt=attempt, said=said)
 
 
-def _whole(value: Any) -> int:
-    """Return a number in a report, whose content is not checked when it arrives; 0 for anything else."""
-    return value if isinstance(value, int) else 0
+def _clock(state: State, record: records.Clock) -> State:
+    return _task(state, record.task, behind=record.behind)
 
 
-def _state(state: State, data: Data, time: float) -> State:
-    entry = state.tasks[data["task"]]
-    attempt = max(entry.attempt, data["attempt"])
-    said = max(entry.said, data.get("said", 0.0))
-    return _moved(state, entry.id, TaskState(data["state"]), time, attempt=attempt, said=said)
+def _unobserved(state: State, record: records.Unobserved, time: float) -> State:
+    return _moved(state, record.task, TaskState.UNOBSERVED, time, reason=record.reason)
 
 
-def _clock(state: State, data: Data, _time: float) -> State:
-    return _task(state, data["task"], behind=data["behind"])
-
-
-def _unobserved(state: State, data: Data, time: float) -> State:
-    return _moved(state, data["task"], TaskState.UNOBSERVED, time, reason=data["reason"])
-
-
-def _quiet(state: State, data: Data, _time: float) -> State:
-    entries = ((state.tasks.get(task), since) for task, since in data["tasks"].items())
+def _quiet(state: State, record: records.Quiet) -> State:
+    entries = ((state.tasks.get(task), since) for task, since in record.tasks.items())
     changed = {
         entry.id: msgspec.structs.replace(entry, quiet=since) for entry, since in entries if entry is not None
     }
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
 
 
-def _heard(state: State, data: Data, _time: float) -> State:
-    return _task(state, data["task"], quiet=0.0, over=0.0)
+def _heard(state: State, record: records.Heard) -> State:
+    return _task(state, record.task, quiet=0.0, over=0.0)
 
 
-def _over(state: State, data: Data, _time: float) -> State:
-    return _task(state, data["task"], over=data["since"])
+def _over(state: State, record: records.Over) -> State:
+    return _task(state, record.task, over=record.since)
 
 
-def _counted(state: State, data: Data, _time: float) -> State:
-    entry = state.workflows[data["workflow"]]
+def _counted(state: State, record: records.Counted) -> State:
+    entry = state.workflows[record.workflow]
     changed = msgspec.structs.replace(
         entry,
-        history=msgspec.convert(data["history"], History),
-        counted=entry.counted.with_(numbered(data["task"], data["ordinal"], data.get("raised", 0.0)), None),
+        history=record.history,
+        counted=entry.counted.with_(numbered(record.task, record.ordinal, record.raised), None),
     )
-    return msgspec.structs.replace(state, workflows=state.workflows.with_(data["workflow"], changed))
+    return msgspec.structs.replace(state, workflows=state.workflows.with_(record.workflow, changed))
 
 
-def _requested(state: State, data: Data, time: float) -> State:
+def _requested(state: State, record: records.Requested, time: float) -> State:
     recovery = Recovery(
-        id=data["recovery"],
-        task=data["task"],
-        raised=msgspec.convert(data["raised"], Raised),
-        exception=data["exception"],
-        origin=data["origin"],
-        peer=data["peer"],
-        reason=data["reason"],
-        steps=msgspec.convert(data["steps"], tuple[OwnStep, ...]),
-        refused=data["refused"],
+        id=record.recovery,
+        task=record.task,
+        raised=record.raised,
+        exception=record.exception,
+        origin=record.origin,
+        peer=record.peer,
+        reason=record.reason,
+        steps=record.steps,
+        refused=record.refused,
         time=time,
     )
     keys = state.recoveries_by_task.get(recovery.task, ())
@@ -313,7 +370,9 @@ def _requested(state: State, data: Data, time: float) -> State:
             recovery.task, keys if recovery.id in keys else (*keys, recovery.id)
         ),
     )
-    waits = {"request": TaskState.RECOVERING, "escalation": TaskState.ESCALATED}.get(recovery.origin)
+    waits = {Origin.REQUEST: TaskState.RECOVERING, Origin.ESCALATION: TaskState.ESCALATED}.get(
+        recovery.origin
+    )
     if waits is None:
         return state
     return _moved(_said(state, recovery.task, recovery.raised.time), recovery.task, waits, time)
@@ -325,96 +384,88 @@ def _said(state: State, task: str, when: float) -> State:
     return state if entry is None or when <= entry.said else _task(state, task, said=when)
 
 
-def _step_begun(state: State, data: Data, _time: float) -> State:
-    return _recovery(state, data["recovery"], begun=data["index"] + 1)
+def _step_begun(state: State, record: records.StepBegun) -> State:
+    return _recovery(state, record.recovery, begun=record.index + 1)
 
 
-def _step_done(state: State, data: Data, _time: float) -> State:
-    recovery = state.recoveries[data["recovery"]]
-    own, dependents = data.get("configuration"), recovery.dependents
-    if data.get("dependents"):
-        change = msgspec.convert(data["dependents"], Configuration)
-        dependents = added(dependents or Configuration(), change)
-    others = msgspec.convert(data.get("others", {}), dict[str, Configuration])
-    bases = msgspec.convert(data.get("bases", {}), dict[str, Configuration])
+def _step_done(state: State, record: records.StepDone) -> State:
+    recovery = state.recoveries[record.recovery]
+    dependents = recovery.dependents
+    if record.dependents is not None:
+        dependents = added(dependents or Configuration(), record.dependents)
     return _recovery(
         state,
         recovery.id,
-        done=data["index"] + 1,
-        requeue=recovery.requeue or data["outcome"] == "requeue",
-        configuration=msgspec.convert(own, Configuration) if own else recovery.configuration,
+        done=record.index + 1,
+        requeue=recovery.requeue or record.outcome is OwnStepOutcome.REQUEUE,
+        configuration=record.configuration or recovery.configuration,
         dependents=dependents,
-        others={**recovery.others, **others},
-        bases={**bases, **recovery.bases},
-        signal=data.get("signal", 0) or recovery.signal,
+        others={**recovery.others, **record.others},
+        bases={**record.bases, **recovery.bases},
+        signal=record.signal or recovery.signal,
     )
 
 
-def _step_failed(state: State, data: Data, _time: float) -> State:
-    return _recovery(state, data["recovery"], refused=data["note"])
+def _step_failed(state: State, record: records.StepFailed) -> State:
+    return _recovery(state, record.recovery, refused=record.note)
 
 
-def _granted(state: State, data: Data, _time: float) -> State:
-    return _recovery(state, data["recovery"], granted=True, refused=data["refused"])
+def _granted(state: State, record: records.Granted) -> State:
+    return _recovery(state, record.recovery, granted=True, refused=record.refused)
 
 
-def _recovery_done(state: State, data: Data, time: float) -> State:
-    entry = state.tasks[data["task"]]
-    outcome = Outcome(data["outcome"], data.get("raised", 0.0))
-    outcomes = {**entry.outcomes, data["ordinal"]: outcome}
+def _recovery_done(state: State, record: records.RecoveryDone, time: float) -> State:
+    entry = state.tasks[record.task]
+    outcome = Outcome(record.outcome, record.raised)
+    outcomes = {**entry.outcomes, record.ordinal: outcome}
     state = _task(state, entry.id, outcomes=outcomes)
-    if data["outcome"] == "relaunched" and entry.state in (TaskState.RECOVERING, TaskState.PAUSED):
-        state = _said(state, entry.id, outcome.raised + data.get("seconds", 0.0))
+    if record.outcome is RecoveryOutcome.RELAUNCHED and entry.state in (
+        TaskState.RECOVERING,
+        TaskState.PAUSED,
+    ):
+        state = _said(state, entry.id, outcome.raised + record.seconds)
         state = _moved(state, entry.id, TaskState.RUNNING, time)
-    if data["outcome"] == "paused":
+    if record.outcome is RecoveryOutcome.PAUSED:
         return state
     for recovery in state.recoveries_of(entry.id):
         same = outcome.raised in (0.0, recovery.raised.time)
-        if same and recovery.raised.ordinal == data["ordinal"]:
-            state = _recovery(state, recovery.id, closed=recovery.closed or data["outcome"])
+        if same and recovery.raised.ordinal == record.ordinal:
+            state = _recovery(state, recovery.id, closed=recovery.closed or record.outcome)
     return state
 
 
-def _closed(state: State, data: Data, _time: float) -> State:
-    return _recovery(state, data["recovery"], closed=data["outcome"])
+def _closed(state: State, record: records.Closed) -> State:
+    return _recovery(state, record.recovery, closed=record.outcome)
 
 
-def _configured(state: State, data: Data, _time: float) -> State:
+def _configured(state: State, record: records.Configured) -> State:
     """Tasks by the number of their configuration: dependents come by the thousand, and share one."""
-    changed, signal = {}, data["signal"]
-    shared = msgspec.convert(data.get("configurations", []), tuple[Configuration, ...])
-    made: dict[bytes, Configuration] = {}
-    for task, which in data["tasks"].items():
+    changed = {}
+    for task, which in record.tasks.items():
         entry = state.tasks.get(task)
         if entry is not None:
-            new = shared[which] if isinstance(which, int) else _own(which, made)
-            changed[task] = msgspec.structs.replace(entry, configuration=new, signal=signal)
+            new = record.configurations[which]
+            changed[task] = msgspec.structs.replace(entry, configuration=new, signal=record.signal)
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
 
 
-def _own(content: Data, made: dict[bytes, Configuration]) -> Configuration:
-    """Return a configuration that a journal of an earlier version has for each task anew."""
-    text = msgspec.json.encode(content)
-    return made.get(text) or made.setdefault(text, msgspec.convert(content, Configuration))
+def _decided(state: State, record: records.Decided) -> State:
+    return _recovery(state, record.recovery, decision=record.action, reason=record.reason)
 
 
-def _decided(state: State, data: Data, _time: float) -> State:
-    return _recovery(state, data["recovery"], decision=data["action"], reason=data["reason"])
-
-
-def _requeue_decided(state: State, data: Data, time: float) -> State:
+def _requeue_decided(state: State, record: records.RequeueDecided, time: float) -> State:
     entry = RequeueEntry(
-        token=data["token"],
-        task=data["task"],
-        rjms=data["rjms"],
-        job_id=data["job_id"],
-        claim=data["claim"],
-        recovery=data["recovery"],
-        because=data["because"],
+        token=record.token,
+        task=record.task,
+        rjms=record.rjms,
+        job_id=record.job_id,
+        claim=record.claim,
+        recovery=record.recovery,
+        because=record.because,
         time=time,
     )
     state = msgspec.structs.replace(state, requeues=state.requeues.with_(entry.token, entry))
-    return _moved(state, entry.task, TaskState.ESCALATED, time, reason=data["because"])
+    return _moved(state, entry.task, TaskState.ESCALATED, time, reason=record.because)
 
 
 def _requeue(state: State, token: str, **changes: Any) -> State:
@@ -422,60 +473,67 @@ def _requeue(state: State, token: str, **changes: Any) -> State:
     return msgspec.structs.replace(state, requeues=state.requeues.with_(token, entry))
 
 
-def _requeue_begun(state: State, data: Data, _time: float) -> State:
-    return _requeue(state, data["token"], status="begun", restarts=data["restarts"])
+def _requeue_begun(state: State, record: records.RequeueBegun) -> State:
+    return _requeue(state, record.token, status=OrderStatus.BEGUN, restarts=record.restarts)
 
 
-def _requeue_done(state: State, data: Data, _time: float) -> State:
-    return _requeue(state, data["token"], status=data["outcome"])
+def _requeue_done(state: State, record: records.RequeueDone) -> State:
+    return _requeue(state, record.token, status=record.outcome)
 
 
-def _job_cancel(state: State, data: Data, _time: float) -> State:
-    return msgspec.structs.replace(state, cancels={**state.cancels, data["job_id"]: data["task"]})
+def _job_cancel(state: State, record: records.JobCancel) -> State:
+    return msgspec.structs.replace(state, cancels={**state.cancels, record.job_id: record.task})
 
 
-def _job_cancelled(state: State, data: Data, _time: float) -> State:
-    left = {job: task for job, task in state.cancels.items() if job != data["job_id"]}
+def _job_cancelled(state: State, record: records.JobCancelled) -> State:
+    left = {job: task for job, task in state.cancels.items() if job != record.job_id}
     return msgspec.structs.replace(state, cancels=left)
 
 
-def _bad_node(state: State, data: Data, _time: float) -> State:
-    bad = msgspec.convert(data["bad_node"], BadNode)
+def _bad_node(state: State, record: records.BadNodeSeen) -> State:
+    bad = record.bad_node
     bad = repeated(state.bad_nodes.get(bad.node), bad)
     return msgspec.structs.replace(state, bad_nodes={**state.bad_nodes, bad.node: bad})
 
 
-def _node_forgotten(state: State, data: Data, _time: float) -> State:
-    left = {node: bad for node, bad in state.bad_nodes.items() if node != data["node"]}
+def _node_forgotten(state: State, record: records.NodeForgotten) -> State:
+    left = {node: bad for node, bad in state.bad_nodes.items() if node != record.node}
     return msgspec.structs.replace(state, bad_nodes=left)
 
 
-def _control(state: State, data: Data, time: float) -> State:
-    entry = msgspec.convert(data, ControlEntry)
+def _control(state: State, record: records.Control) -> State:
+    entry = ControlEntry(
+        id=record.id,
+        task=record.task,
+        action=record.action,
+        exception=record.exception,
+        node=record.node,
+        evidence=record.evidence,
+    )
     state = msgspec.structs.replace(state, controls={**state.controls, entry.id: entry})
-    if data["action"] == "cancel":
-        state = _task(state, data["task"], cancelled=True)
+    if record.action is ControlAction.CANCEL:
+        state = _task(state, record.task, cancelled=True)
     return state
 
 
-def _control_done(state: State, data: Data, _time: float) -> State:
-    left = {key: entry for key, entry in state.controls.items() if key != data["id"]}
+def _control_done(state: State, record: records.ControlDone) -> State:
+    left = {key: entry for key, entry in state.controls.items() if key != record.id}
     return msgspec.structs.replace(state, controls=left)
 
 
-def _command(state: State, data: Data, _time: float) -> State:
+def _command(state: State, record: records.Command) -> State:
     commands = dict(list(state.commands.items())[-KEPT_COMMANDS:])
-    answer = Answer(data["error"], data.get("body", ""))
-    return msgspec.structs.replace(state, commands={**commands, data["id"]: answer})
+    answer = Answer(record.error, record.body)
+    return msgspec.structs.replace(state, commands={**commands, record.id: answer})
 
 
-def _parted(state: State, data: Data, _time: float) -> State:
-    return _task(state, data["task"], parted=data["state"], exit_code=data["exit_code"])
+def _parted(state: State, record: records.Parted) -> State:
+    return _task(state, record.task, parted=record.state, exit_code=record.exit_code)
 
 
-def _finished(state: State, data: Data, time: float) -> State:
-    entry = state.tasks[data["task"]]
-    new = TaskState(data["state"])
+def _finished(state: State, record: records.Finished, time: float) -> State:
+    entry = state.tasks[record.task]
+    new = record.state
     for recovery in state.recoveries_of(entry.id):
         # Nobody is left who waits for it, whoever it was that told of the end.
         if not recovery.closed:
@@ -483,7 +541,7 @@ def _finished(state: State, data: Data, time: float) -> State:
     left = {
         key: control
         for key, control in state.controls.items()
-        if control.task != entry.id or control.action != "raise"
+        if control.task != entry.id or control.action is not ControlAction.RAISE
     }
     state = msgspec.structs.replace(state, controls=left)
     return _moved(
@@ -491,45 +549,9 @@ def _finished(state: State, data: Data, time: float) -> State:
         entry.id,
         new,
         time,
-        exit_code=data["exit_code"],
-        attempt=max(entry.attempt, data["attempts"]),
-        reason=data["reason"],
-        told_by=data["told_by"],
-        peer=entry.peer or data.get("peer", ""),
+        exit_code=record.exit_code,
+        attempt=max(entry.attempt, record.attempts),
+        reason=record.reason,
+        told_by=record.told_by,
+        peer=entry.peer or record.peer,
     )
-
-
-CHANGES: dict[str, Callable[[State, Data, float], State]] = {
-    "workflow": _workflow,
-    "registered": _registered,
-    "fenced": _fenced,
-    "report": _report,
-    "state": _state,
-    "clock": _clock,
-    "unobserved": _unobserved,
-    "quiet": _quiet,
-    "heard": _heard,
-    "over": _over,
-    "counted": _counted,
-    "requested": _requested,
-    "step-begun": _step_begun,
-    "step-done": _step_done,
-    "step-failed": _step_failed,
-    "granted": _granted,
-    "recovery-done": _recovery_done,
-    "closed": _closed,
-    "configured": _configured,
-    "decided": _decided,
-    "requeue-decided": _requeue_decided,
-    "requeue-begun": _requeue_begun,
-    "requeue-done": _requeue_done,
-    "job-cancel": _job_cancel,
-    "job-cancelled": _job_cancelled,
-    "bad-node": _bad_node,
-    "node-forgotten": _node_forgotten,
-    "control": _control,
-    "control-done": _control_done,
-    "command": _command,
-    "parted": _parted,
-    "finished": _finished,
-}

@@ -13,6 +13,7 @@ import math
 
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition import Transition
+from whesl.records import coordinator as records
 
 # Seconds that mean nothing: what the network may take, and synchronised clocks differ by.
 TOLERATED = 2.0
@@ -31,7 +32,7 @@ def note(transition: Transition, entry: TaskEntry, sent: float) -> None:
     transition.volatile(late=transition.state.volatile.late.with_(entry.id, late))
     behind = late if abs(late) > TOLERATED else 0.0
     if abs(behind - entry.behind) > NOTED:
-        transition.record("clock", task=entry.id, claim=entry.claim, behind=behind)
+        transition.record(records.Clock(task=entry.id, claim=entry.claim, behind=behind))
         where = entry.nodes[0] if entry.nodes else "its host"
         word = "behind" if behind >= 0 else "ahead of"
         transition.say(f"{entry.id}: the clock of {where} is {abs(behind):.1f} s {word} the coordinator's")

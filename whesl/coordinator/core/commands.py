@@ -18,14 +18,17 @@ from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
 from whesl.model.decoding import UNDECODABLE
+from whesl.model.outcomes import ControlAction, ToldBy
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode
+from whesl.records import coordinator as records
 from whesl.wire.messages import Command, RaiseException, RegisterWorkflow, Reply
 
 T = TypeVar("T", Command, RaiseException)
 
 DEFAULT_HOURS = 24.0
 MOST_HOURS = 24.0 * 365
+_ASKED = (ControlAction.RESUME, ControlAction.PAUSE, ControlAction.CANCEL)
 _PAUSABLE = frozenset({TaskState.RUNNING, TaskState.UNOBSERVED})
 
 
@@ -46,12 +49,13 @@ def on_register_workflow(transition: Transition, peer: str, message: RegisterWor
         known.environment,
     ):
         transition.record(
-            "workflow",
-            workflow=message.workflow,
-            spec=spec,
-            rjms=message.rjms,
-            observe=message.observe,
-            environment=message.environment,
+            records.Workflow(
+                workflow=message.workflow,
+                spec=spec,
+                rjms=message.rjms,
+                observe=message.observe,
+                environment=message.environment,
+            )
         )
         transition.say(f"workflow {message.workflow.id}: {len(message.workflow.tasks)} tasks")
     transition.send(peer, Reply(ok=True))
@@ -87,21 +91,21 @@ def _answered(
             error = str(refused)
             body = {"candidates": refused.candidates, "hint": refused.hint}
         text = msgspec.json.encode(body).decode()
-        transition.record("command", id=command, action=action, target=target, error=error, body=text)
+        transition.record(records.Command(id=command, action=action, target=target, error=error, body=text))
         answer = transition.state.commands[command]
     transition.send(peer, Reply(ok=not answer.error, error=answer.error, body=answer.body.encode()))
 
 
 def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:
-    if message.action in ("resume", "pause", "cancel"):
-        return _control(transition, message)
+    if message.action in _ASKED:
+        return _control(transition, message, ControlAction(message.action))
     if message.action == "add-node":
         return _add_node(transition, message)
     if message.action == "forget-node":
         if message.target not in transition.state.bad_nodes:
             known = tuple(sorted(transition.state.bad_nodes))
             raise RefusalError(f"node {message.target!r} is not in the memory of bad nodes", known)
-        transition.record("node-forgotten", node=message.target)
+        transition.record(records.NodeForgotten(node=message.target))
         return {"node": message.target}
     if message.action == "job-ended":
         return _job_ended(transition, message)
@@ -111,37 +115,37 @@ def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:
     raise RefusalError(f"there is no command {message.action!r}")
 
 
-def _control(transition: Transition, message: Command) -> dict[str, Any]:
+def _control(transition: Transition, message: Command, action: ControlAction) -> dict[str, Any]:
     try:
         entry = transition.state.tasks[resolve(transition.state.tasks, message.target)]
     except AmbiguityError as error:
         raise RefusalError(str(error), error.candidates) from None
-    action = message.action
     if entry.state.final:
         raise RefusalError(f"{entry.id} has ended: it is {entry.state.value}")
-    if action == "resume" and entry.state is not TaskState.PAUSED:
+    if action is ControlAction.RESUME and entry.state is not TaskState.PAUSED:
         raise RefusalError(f"{entry.id} is {entry.state.value}, not paused")
-    if action == "pause" and entry.state not in _PAUSABLE:
+    if action is ControlAction.PAUSE and entry.state not in _PAUSABLE:
         raise RefusalError(f"{entry.id} is {entry.state.value}; only a running task can be paused")
-    transition.record("control", id=message.id, task=entry.id, action=action)
+    transition.record(records.Control(id=message.id, task=entry.id, action=action))
     if entry.claim:
         transition.send(entry.peer, transition.state.controls[message.id].message(entry.alias or entry.id))
-    if action == "cancel" and not (entry.claim and entry.state is not TaskState.UNOBSERVED):
+    if action is ControlAction.CANCEL and not (entry.claim and entry.state is not TaskState.UNOBSERVED):
         _cancel_alone(transition, entry, message.id)
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}
 
 
 def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> None:
     """Cancel a task whose isolator cannot be told: it has not started, or it is silent."""
-    transition.record("control-done", id=control, task=entry.id)
+    transition.record(records.ControlDone(id=control, task=entry.id))
     transition.record(
-        "finished",
-        task=entry.id,
-        state=TaskState.CANCELLED,
-        exit_code=-1,
-        attempts=entry.attempt,
-        reason="cancelled by a person",
-        told_by="coordinator",
+        records.Finished(
+            task=entry.id,
+            state=TaskState.CANCELLED,
+            exit_code=-1,
+            attempts=entry.attempt,
+            reason="cancelled by a person",
+            told_by=ToldBy.COORDINATOR,
+        )
     )
     escalation.cancel_job(transition, entry)
 
@@ -184,6 +188,6 @@ def _add_node(transition: Transition, message: Command) -> dict[str, Any]:
         source="user",
         chosen=True,
     )
-    transition.record("bad-node", bad_node=bad)
+    transition.record(records.BadNodeSeen(bad_node=bad))
     body: dict[str, Any] = msgspec.to_builtins(bad)
     return body

@@ -11,6 +11,7 @@ from whesl.coordinator.core.hierarchy import added, dependents, rebased, running
 from whesl.coordinator.core.state import Recovery, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.model.workflow import Configuration
+from whesl.records import coordinator as records
 
 
 def apply_changes(transition: Transition, recovery: Recovery, *, own: bool = True) -> None:
@@ -99,11 +100,12 @@ def configure(
     # Thousands of dependents share one configuration, and so they do in the record.
     numbers: dict[int, int] = {}
     transition.record(
-        "configured",
-        tasks={task: numbers.setdefault(id(new), len(numbers)) for task, new in changed.items()},
-        configurations=list({id(new): new for new in changed.values()}.values()),
-        because=because,
-        signal=signal,
+        records.Configured(
+            tasks={task: numbers.setdefault(id(new), len(numbers)) for task, new in changed.items()},
+            configurations=tuple({id(new): new for new in changed.values()}.values()),
+            because=because,
+            signal=signal,
+        )
     )
     if tell:
         told = tuple(entry.id for entry in running(transition.state, changed))

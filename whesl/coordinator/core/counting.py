@@ -12,6 +12,7 @@ from whesl.coordinator.core.transition import Transition
 from whesl.detect.transform import transform
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task
+from whesl.records import coordinator as records
 
 
 def counted(transition: Transition, raised: Raised) -> str:
@@ -34,14 +35,15 @@ def counted(transition: Transition, raised: Raised) -> str:
     became = transform(workflow.spec, task, workflow.history, first, entry.ours(raised.time, transition.now))
     own = became.exception in (raised.exception, *raised.transformed_from)
     transition.record(
-        "counted",
-        workflow=workflow.workflow.id,
-        task=entry.id,
-        ordinal=raised.ordinal,
-        raised=raised.time,
-        exception=first,
-        became=raised.exception if own else became.exception,
-        detail=became.detail,
-        history=became.history,
+        records.Counted(
+            workflow=workflow.workflow.id,
+            task=entry.id,
+            ordinal=raised.ordinal,
+            raised=raised.time,
+            exception=first,
+            became=raised.exception if own else became.exception,
+            detail=became.detail,
+            history=became.history,
+        )
     )
     return raised.exception if own else became.exception

@@ -24,8 +24,10 @@ from whesl.coordinator.core.state import Recovery, RequeueEntry, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Otherwise
 from whesl.model.avoidance import SECONDS
+from whesl.model.outcomes import OrderStatus, ToldBy, Verdict
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode, Grade
+from whesl.records import coordinator as records
 from whesl.rjms.port import JobRecord
 from whesl.wire.messages import EscalationDecision
 
@@ -40,26 +42,29 @@ def decide(transition: Transition, recovery: Recovery) -> None:
     entry = transition.state.tasks[recovery.task]
     workflow = transition.state.workflows.get(entry.workflow)
     if recovery.refused:
-        settle(transition, recovery, "fail", recovery.refused)
+        settle(transition, recovery, Verdict.FAIL, recovery.refused)
     elif recovery.requeue or recovery.steps or recovery.reason in _ALLOCATION:
         because = f"{recovery.raised.exception}: {recovery.reason}"
         if not order_requeue(transition, entry.id, because, recovery.id):
-            settle(transition, recovery, "fail", SPENT if entry.job_id else "there is no job to run again")
+            settle(
+                transition, recovery, Verdict.FAIL, SPENT if entry.job_id else "there is no job to run again"
+            )
     else:
         described = exception_of(workflow.spec if workflow else None, recovery.exception)
         pause = described is not None and described.otherwise is Otherwise.PAUSE
-        settle(transition, recovery, "pause" if pause else "fail", recovery.reason)
+        settle(transition, recovery, Verdict.PAUSE if pause else Verdict.FAIL, recovery.reason)
 
 
-def settle(transition: Transition, recovery: Recovery, action: str, reason: str) -> None:
+def settle(transition: Transition, recovery: Recovery, action: Verdict, reason: str) -> None:
     """Write a decision down and tell who waits for it: requeue, fail or pause."""
     transition.record(
-        "decided",
-        recovery=recovery.id,
-        task=recovery.task,
-        ordinal=recovery.raised.ordinal,
-        action=action,
-        reason=reason,
+        records.Decided(
+            recovery=recovery.id,
+            task=recovery.task,
+            ordinal=recovery.raised.ordinal,
+            action=action,
+            reason=reason,
+        )
     )
     transition.say(f"{recovery.task}: {recovery.raised.exception} was escalated: {action} ({reason})")
     entry = transition.state.tasks[recovery.task]
@@ -68,6 +73,7 @@ def settle(transition: Transition, recovery: Recovery, action: str, reason: str)
 
 def send_decision(transition: Transition, recovery: Recovery, peer: str) -> None:
     """Tell an isolator (again) what was decided."""
+    assert recovery.decision is not None
     transition.send(
         peer,
         EscalationDecision(
@@ -94,22 +100,23 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
     orders = transition.state.requeues
     token = f"{task}@{entry.claim}"
     if token in orders:
-        return orders[token].status != "refused"
+        return orders[token].status is not OrderStatus.REFUSED
     used = sum(
-        order.task == task and order.job_id == entry.job_id and order.status != "refused"
+        order.task == task and order.job_id == entry.job_id and order.status is not OrderStatus.REFUSED
         for order in orders.values()
     )
     if used >= transition.state.settings.requeues:
         return False
     transition.record(
-        "requeue-decided",
-        token=token,
-        task=task,
-        rjms=entry.rjms,
-        job_id=entry.job_id,
-        claim=entry.claim,
-        recovery=recovery,
-        because=because,
+        records.RequeueDecided(
+            token=token,
+            task=task,
+            rjms=entry.rjms,
+            job_id=entry.job_id,
+            claim=entry.claim,
+            recovery=recovery,
+            because=because,
+        )
     )
     transition.say(f"{task}: job {entry.job_id} is to run again: {because}")
     pursue(transition, transition.state.requeues[token])
@@ -118,9 +125,9 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
 
 def pursue(transition: Transition, order: RequeueEntry) -> None:
     """Do the next thing of an order: look first, then act."""
-    if order.status == "decided":
+    if order.status is OrderStatus.DECIDED:
         transition.do(AskRequeue(token=order.token, rjms=order.rjms, job_id=order.job_id))
-    elif order.status == "begun":
+    elif order.status is OrderStatus.BEGUN:
         exclude = tuple(bad.node for bad in transition.bad_nodes() if bad.excluded)
         transition.do(
             Requeue(
@@ -136,9 +143,9 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
 def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
     """How often the job ran before is known: from here on it can be told whether it was requeued."""
     order = transition.state.requeues.get(event.token)
-    if order is None or order.status != "decided":
+    if order is None or order.status is not OrderStatus.DECIDED:
         return
-    transition.record("requeue-begun", token=order.token, task=order.task, restarts=event.restarts)
+    transition.record(records.RequeueBegun(token=order.token, task=order.task, restarts=event.restarts))
     pursue(transition, transition.state.requeues[order.token])
 
 
@@ -169,9 +176,9 @@ def _runs(entry: TaskEntry) -> int:
 def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
     """The scheduler has taken the permission, or not: then a requeue may be refused later, which is told."""
     key = f"allow {event.task}"
-    if event.outcome != "done":
+    if event.outcome is not OrderStatus.DONE:
         transition.say(f"{event.task}: it could not be said whether its job may run again: {event.reason}")
-    if event.outcome == "later" and event.allowed:
+    if event.outcome is OrderStatus.LATER and event.allowed:
         transition.wait_to_retry(key)
     else:
         transition.retry_over(key)
@@ -180,7 +187,7 @@ def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
 def pending_requeue(transition: Transition, entry: TaskEntry) -> RequeueEntry | None:
     """Return the order to run a task's job again that concerns its present claim, if there is one."""
     order = transition.state.requeues.get(f"{entry.id}@{entry.claim}")
-    return order if order is not None and order.status != "refused" else None
+    return order if order is not None and order.status is not OrderStatus.REFUSED else None
 
 
 # A silent task -----------------------------------------------------------------------------------------
@@ -214,18 +221,18 @@ def watch(transition: Transition) -> None:
             continue
         order = pending_requeue(transition, entry)
         if silent and order is None and entry.state is not TaskState.UNOBSERVED:
-            transition.record("unobserved", task=entry.id, reason=_silence(settings.silence))
+            transition.record(records.Unobserved(task=entry.id, reason=_silence(settings.silence)))
             prepare(transition, entry)
             transition.say(
                 f"{entry.id}: its isolator is silent; asking {entry.rjms or 'nobody: no scheduler'}"
             )
-        waiting = order is not None and order.status == "done" and silent
+        waiting = order is not None and order.status is OrderStatus.DONE and silent
         if (waiting or transition.state.tasks[entry.id].state is TaskState.UNOBSERVED) and order_is_quiet(
             order
         ):
             look(transition, transition.state.tasks[entry.id])
     if quiet:
-        transition.record("quiet", tasks=quiet)
+        transition.record(records.Quiet(tasks=quiet))
 
 
 def _silence(limit: float) -> str:
@@ -237,12 +244,12 @@ def _explain_silence(transition: Transition, entry: TaskEntry, *, suspended: boo
     told = f"job {entry.job_id} is suspended"
     if suspended is not (entry.reason == told):
         reason = told if suspended else _silence(transition.state.settings.silence)
-        transition.record("unobserved", task=entry.id, reason=reason)
+        transition.record(records.Unobserved(task=entry.id, reason=reason))
 
 
 def order_is_quiet(order: RequeueEntry | None) -> bool:
     """Whether no order is under way that looks at the job itself."""
-    return order is None or order.status == "done"
+    return order is None or order.status is OrderStatus.DONE
 
 
 def look(transition: Transition, entry: TaskEntry, every: float | None = None) -> None:
@@ -280,7 +287,7 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
     ended = record is None or record.state.ended
     if not ended:
         if entry.over:
-            transition.record("over", task=entry.id, since=0.0)
+            transition.record(records.Over(task=entry.id, since=0.0))
         if contest is not None:
             lives = msgspec.structs.replace(contest, lives=True)
             transition.volatile(contests=volatile.contests.with_(entry.id, lives))
@@ -291,7 +298,7 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         return
     if not 0 < entry.over <= transition.now:
         # Its isolator's last words may still be on their way.
-        transition.record("over", task=entry.id, since=transition.now)
+        transition.record(records.Over(task=entry.id, since=transition.now))
         return
     patience = transition.state.settings.look / 2
     if order is not None and record is not None and record.restarts <= order.restarts:
@@ -328,13 +335,14 @@ def ended_unheard(
     became = _STATES.get(state, TaskState.FAILED)
     reason = f"job {job} ended without a word of its isolator: {word}" if job else word
     transition.record(
-        "finished",
-        task=entry.id,
-        state=became,
-        exit_code=code,
-        attempts=entry.attempt,
-        reason=reason,
-        told_by="scheduler",
+        records.Finished(
+            task=entry.id,
+            state=became,
+            exit_code=code,
+            attempts=entry.attempt,
+            reason=reason,
+            told_by=ToldBy.SCHEDULER,
+        )
     )
     transition.say(f"{entry.id}: {became.value}: {reason}")
 
@@ -354,7 +362,7 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, record: JobRecord
             expires=transition.now + SECONDS[Grade.LOST],
             source="scheduler",
         )
-        transition.record("bad-node", bad_node=bad, task=entry.id)
+        transition.record(records.BadNodeSeen(bad_node=bad, task=entry.id))
     if not order_requeue(transition, entry.id, reason):
         give_up(transition, entry, f"{reason}; {SPENT}")
 
@@ -363,13 +371,14 @@ def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
     """Fail a task that nobody looks after any more, and end its job, so that its manager sees it."""
     code = entry.exit_code if entry.parted and entry.exit_code else 1
     transition.record(
-        "finished",
-        task=entry.id,
-        state=TaskState.FAILED,
-        exit_code=code,
-        attempts=entry.attempt,
-        reason=reason,
-        told_by="coordinator",
+        records.Finished(
+            task=entry.id,
+            state=TaskState.FAILED,
+            exit_code=code,
+            attempts=entry.attempt,
+            reason=reason,
+            told_by=ToldBy.COORDINATOR,
+        )
     )
     cancel_job(transition, entry)
 
@@ -377,7 +386,7 @@ def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
 def cancel_job(transition: Transition, entry: TaskEntry) -> None:
     """End a task's job through the scheduler; written down, so that it is not forgotten."""
     if entry.job_id and entry.rjms:
-        transition.record("job-cancel", task=entry.id, job_id=entry.job_id)
+        transition.record(records.JobCancel(task=entry.id, job_id=entry.job_id))
         transition.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
 
 
@@ -385,8 +394,8 @@ def on_job_cancelled(transition: Transition, event: JobCancelled) -> None:
     """A job was ended, or will never be by us."""
     if event.job_id not in transition.state.cancels:
         return
-    if event.outcome == "later":
+    if event.outcome is OrderStatus.LATER:
         transition.wait_to_retry(f"cancel {event.job_id}")
         return
     transition.retry_over(f"cancel {event.job_id}")
-    transition.record("job-cancelled", task=event.task, job_id=event.job_id, reason=event.reason)
+    transition.record(records.JobCancelled(task=event.task, job_id=event.job_id, reason=event.reason))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from whesl.model.outcomes import OrderStatus, OwnStepOutcome
 from whesl.model.workflow import BadNode, Configuration
+from whesl.records.coordinator import AnyRecord
 from whesl.rjms.port import JobRecord
 from whesl.wire.messages import AnyMessage, Heartbeat
 
@@ -35,14 +35,13 @@ class HeartbeatsArrived(Event, frozen=True, kw_only=True):
 class StepEnded(Event, frozen=True, kw_only=True):
     """One of the coordinator's own steps of a recovery ended.
 
-    ``outcome``: continue, requeue (the job has to run again), fail, or later (try again after a while).
     ``configuration`` is the task's new one, ``dependents`` what to add to each dependent's, ``others`` the
     new configurations of single tasks by id, ``bases`` what these tasks had when the step was carried out.
     """
 
     recovery: str
     index: int
-    outcome: str
+    outcome: OwnStepOutcome
     note: str = ""
     configuration: Configuration | None = None
     dependents: Configuration | None = None
@@ -72,28 +71,28 @@ class RequeueAsked(Event, frozen=True, kw_only=True):
 
 
 class RequeueEnded(Event, frozen=True, kw_only=True):
-    """A requeue ended. ``outcome``: done, refused, or later (try again after a while)."""
+    """A requeue ended: it is done, refused, or to be tried again later."""
 
     token: str
-    outcome: str
+    outcome: OrderStatus
     reason: str = ""
 
 
 class JobCancelled(Event, frozen=True, kw_only=True):
-    """A job's cancellation ended. ``outcome``: done, refused or later."""
+    """A job's cancellation ended: done, refused, or to be tried again later."""
 
     task: str
     job_id: str
-    outcome: str
+    outcome: OrderStatus
     reason: str = ""
 
 
 class RequeueAllowed(Event, frozen=True, kw_only=True):
-    """An ``AllowRequeue`` ended. ``outcome``: done, refused, or later (the scheduler could not be asked)."""
+    """An ``AllowRequeue`` ended. It is done, refused, or to be tried again later."""
 
     task: str
     allowed: bool
-    outcome: str
+    outcome: OrderStatus
     reason: str = ""
 
 
@@ -108,8 +107,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class Journal(Command, frozen=True, kw_only=True):
     """Write a record down; on disk before any other command of the same step is carried out."""
 
-    kind: str
-    data: dict[str, Any]
+    record: AnyRecord
 
 
 class Send(Command, frozen=True, kw_only=True):

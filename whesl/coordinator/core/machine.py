@@ -30,8 +30,10 @@ from whesl.coordinator.core.events import (
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.core.transition import Transition
-from whesl.model.evidence import Raised
+from whesl.model.outcomes import ToldBy
 from whesl.model.states import NodeState, TaskState
+from whesl.records import coordinator as records
+from whesl.records import isolator
 from whesl.wire.messages import (
     Command as PersonsCommand,
 )
@@ -129,34 +131,22 @@ def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) 
     said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
     if said.final or (said is entry.state and message.attempt == entry.attempt):
         return
-    transition.record("state", task=entry.id, state=said, attempt=message.attempt, said=message.time)
+    transition.record(records.State(task=entry.id, state=said, attempt=message.attempt, said=message.time))
 
 
 def _on_report(transition: Transition, peer: str, message: Report) -> None:
     entry = transition.task(message.task)
     current = entry is None or (entry.peer == peer and escalation.pending_requeue(transition, entry) is None)
-    transition.record(
-        "report",
-        task=entry.id if entry else message.task,
-        kind=message.kind,
-        time=message.time,
-        data=message.data,
-        current=current,
-    )
+    task, told = entry.id if entry else message.task, message.record
+    transition.record(records.Reported(task=task, time=message.time, record=told, current=current))
     if entry is None:
         return
-    control = message.data.get("id")
-    if message.kind == "control" and isinstance(control, str) and control in transition.state.controls:
-        transition.record("control-done", id=control, task=entry.id)
-    if message.kind == "node" and message.data.get("state") == NodeState.DOWN and current:
+    if isinstance(told, isolator.Control) and told.id in transition.state.controls:
+        transition.record(records.ControlDone(id=told.id, task=entry.id))
+    elif isinstance(told, isolator.Node) and told.state is NodeState.DOWN and current:
         escalation.prepare(transition, entry)
-    if message.kind == "raised":
-        try:
-            raised = msgspec.convert(message.data.get("raised"), Raised)
-        except msgspec.ValidationError:
-            transition.say(f"{entry.id}: a report of an exception could not be read")
-            return
-        recovery.on_raised(transition, entry, raised, peer)
+    elif isinstance(told, isolator.Raised):
+        recovery.on_raised(transition, entry, told.raised, peer)
 
 
 def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
@@ -167,24 +157,25 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
     if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
         # Its isolator was ended by the very requeue that is under way, or has left for it.
         if not entry.parted:
-            transition.record("parted", task=entry.id, state=message.state, exit_code=message.exit_code)
+            transition.record(records.Parted(task=entry.id, state=message.state, exit_code=message.exit_code))
         return
     state = message.state if message.state.final else TaskState.FAILED
     for control in [control for control in transition.state.controls.values() if control.task == entry.id]:
-        transition.record("control-done", id=control.id, task=entry.id)
+        transition.record(records.ControlDone(id=control.id, task=entry.id))
     transition.record(
-        "finished",
-        task=entry.id,
-        state=state,
-        exit_code=message.exit_code,
-        attempts=message.attempts,
-        reason=entry.reason,
-        told_by="isolator",
-        peer=peer,
+        records.Finished(
+            task=entry.id,
+            state=state,
+            exit_code=message.exit_code,
+            attempts=message.attempts,
+            reason=entry.reason,
+            told_by=ToldBy.ISOLATOR,
+            peer=peer,
+        )
     )
     for known in transition.state.recoveries_of(entry.id):
         if not known.closed:
-            transition.record("closed", recovery=known.id, task=entry.id, outcome=state.value)
+            transition.record(records.Closed(recovery=known.id, task=entry.id, outcome=state.value))
     transition.say(f"{entry.id}: {state.value}, exit status {message.exit_code}, {message.attempts} attempts")
 
 
@@ -196,7 +187,7 @@ def _on_node(transition: Transition, _peer: str, message: NodeSuspect) -> None:
         bad = msgspec.structs.replace(bad, **moved)
     known = transition.state.bad_nodes.get(bad.node)
     if known is None or known.time < bad.time:
-        transition.record("bad-node", bad_node=bad, task=bad.task)
+        transition.record(records.BadNodeSeen(bad_node=bad, task=bad.task))
         transition.say(f"node {bad.node} is bad: {bad.reason}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.coordinator.core.state import OwnStep, TaskEntry
+from whesl.coordinator.core.state import TaskEntry
 from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Raised
@@ -12,6 +12,7 @@ from whesl.model.workflow import Task
 from whesl.operations.arguments import checked, split_command
 from whesl.operations.node_suspicion import find_suspect
 from whesl.operations.plan import Context, PlanStep, RecoveryError, capture_values, substitute
+from whesl.records.coordinator import OwnStep
 
 # What each entity can be asked for, beside custom handlers. WMS: what its manager can do.
 _OFFERED = {

@@ -9,8 +9,10 @@ from typing import Any
 from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.core.transition import Transition
+from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import Task
 from whesl.operations.node_suspicion import match_node
+from whesl.records import coordinator as records
 from whesl.wire.messages import RaiseException
 
 # Exceptions that one task has not taken yet: fewer than its isolator remembers the ids of.
@@ -43,13 +45,14 @@ def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str,
     for number, entry in enumerate(covered):
         control = f"{message.id}.{number}"
         transition.record(
-            "control",
-            id=control,
-            task=entry.id,
-            action="raise",
-            exception=message.exception,
-            node=node_of(entry, message),
-            evidence=message.evidence,
+            records.Control(
+                id=control,
+                task=entry.id,
+                action=ControlAction.RAISE,
+                exception=message.exception,
+                node=node_of(entry, message),
+                evidence=message.evidence,
+            )
         )
         transition.send(entry.peer, transition.state.controls[control].message(entry.alias or entry.id))
     tasks = [entry.id for entry in covered]
@@ -165,9 +168,8 @@ def _check(state: State, entry: TaskEntry) -> None:
         raise RefusalError(f"{entry.id} has ended: it is {entry.state.value}")
     if not entry.claim:
         raise RefusalError(f"{entry.id} has not started")
-    waiting = sum(
-        control.task == entry.id and control.action == "raise" for control in state.controls.values()
-    )
+    mine = (control for control in state.controls.values() if control.task == entry.id)
+    waiting = sum(control.action is ControlAction.RAISE for control in mine)
     if waiting >= MOST_WAITING:
         raise RefusalError(
             f"{entry.id} has not taken {waiting} exceptions that were raised before",

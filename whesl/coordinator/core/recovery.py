@@ -12,14 +12,16 @@ from whesl.coordinator.core.counting import counted
 from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
 from whesl.coordinator.core.hierarchy import dependents, says_something
 from whesl.coordinator.core.planning import exception_of, own_steps
-from whesl.coordinator.core.state import OwnStep, Recovery, TaskEntry
+from whesl.coordinator.core.state import Recovery, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Level
 from whesl.model.evidence import Raised
+from whesl.model.outcomes import OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome, Verdict
 from whesl.operations.plan import RecoveryError
+from whesl.records import coordinator as records
 from whesl.wire.messages import Escalate, RecoveryDone, RecoveryGrant, RecoveryRequest
 
-_WENT_ON = ("relaunched", "skipped")
+_WENT_ON = (RecoveryOutcome.RELAUNCHED, RecoveryOutcome.SKIPPED)
 
 
 def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> None:
@@ -32,7 +34,9 @@ def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> N
     known = transition.state.recoveries.get(key)
     if known is None or known.raised.time != raised.time:
         # Of another claim whose exceptions had the same numbers, where a new one's registration is late.
-        begin(transition, entry, raised, counted(transition, raised), key=key, origin="request", peer=peer)
+        begin(
+            transition, entry, raised, counted(transition, raised), key=key, origin=Origin.REQUEST, peer=peer
+        )
     elif known.granted:
         send_grant(transition, known, peer)
 
@@ -50,7 +54,7 @@ def on_raised(transition: Transition, entry: TaskEntry, raised: Raised, peer: st
     became = counted(transition, raised)
     if became != raised.exception and not workflow.observe:
         key = f"{entry.id}#{raised.ordinal}!{became}"
-        begin(transition, entry, raised, became, key=key, origin="counted", peer=peer)
+        begin(transition, entry, raised, became, key=key, origin=Origin.COUNTED, peer=peer)
 
 
 def begin(
@@ -60,16 +64,16 @@ def begin(
     exception: str,
     *,
     key: str,
-    origin: str,
+    origin: Origin,
     peer: str = "",
     reason: str = "",
 ) -> None:
     """Plan the coordinator's steps of a recovery, write them down, and start with the first."""
     for other in transition.state.recoveries_of(entry.id):
         older = other.raised.ordinal < raised.ordinal
-        if older and other.origin == "request" and not other.closed:
-            transition.record("closed", recovery=other.id, task=entry.id, outcome="superseded")
-    steps: tuple[OwnStep, ...] = ()
+        if older and other.origin is Origin.REQUEST and not other.closed:
+            transition.record(records.Closed(recovery=other.id, task=entry.id, outcome="superseded"))
+    steps: tuple[records.OwnStep, ...] = ()
     refused = ""
     workflow = transition.state.workflows.get(entry.workflow)
     if workflow is not None and workflow.spec is not None and exception:
@@ -78,17 +82,18 @@ def begin(
         except RecoveryError as error:
             refused = error.message
     transition.record(
-        "requested",
-        recovery=key,
-        task=entry.id,
-        ordinal=raised.ordinal,
-        raised=raised,
-        exception=exception,
-        origin=origin,
-        peer=peer,
-        reason=reason,
-        steps=steps,
-        refused=refused,
+        records.Requested(
+            recovery=key,
+            task=entry.id,
+            ordinal=raised.ordinal,
+            raised=raised,
+            exception=exception,
+            origin=origin,
+            peer=peer,
+            reason=reason,
+            steps=steps,
+            refused=refused,
+        )
     )
     became = f", which is {exception} for the workflow" if exception not in ("", raised.exception) else ""
     transition.say(
@@ -107,12 +112,13 @@ def advance(transition: Transition, key: str) -> None:
         return
     if recovery.begun <= recovery.done:
         transition.record(
-            "step-begun",
-            recovery=key,
-            task=recovery.task,
-            ordinal=recovery.raised.ordinal,
-            index=recovery.done,
-            step=recovery.steps[recovery.done].name,
+            records.StepBegun(
+                recovery=key,
+                task=recovery.task,
+                ordinal=recovery.raised.ordinal,
+                index=recovery.done,
+                step=recovery.steps[recovery.done].name,
+            )
         )
     transition.do(RunStep(recovery=key, index=recovery.done))
 
@@ -123,71 +129,77 @@ def on_step_ended(transition: Transition, event: StepEnded) -> None:
     if recovery is None or not recovery.open or event.index != recovery.done:
         return
     name = recovery.steps[event.index].name
-    if event.outcome == "later" and transition.now - recovery.time < transition.state.settings.step_limit:
+    if (
+        event.outcome is OwnStepOutcome.LATER
+        and transition.now - recovery.time < transition.state.settings.step_limit
+    ):
         transition.say(f"{recovery.task}: {name}: {event.note}; trying again")
         transition.wait_to_retry(recovery.id)
         return
     transition.retry_over(recovery.id)
     for bad in event.bad_nodes:
-        transition.record("bad-node", bad_node=bad, task=recovery.task)
-    about = {
-        "recovery": recovery.id,
-        "task": recovery.task,
-        "ordinal": recovery.raised.ordinal,
-        "index": event.index,
-        "step": name,
-        "note": event.note,
-    }
-    if event.outcome in ("continue", "requeue"):
+        transition.record(records.BadNodeSeen(bad_node=bad, task=recovery.task))
+    if event.outcome in (OwnStepOutcome.CONTINUE, OwnStepOutcome.REQUEUE):
         transition.record(
-            "step-done",
-            **about,
-            outcome=event.outcome,
-            configuration=event.configuration,
-            dependents=event.dependents,
-            others=event.others,
-            bases=event.bases,
-            signal=event.signal,
+            records.StepDone(
+                recovery=recovery.id,
+                task=recovery.task,
+                ordinal=recovery.raised.ordinal,
+                index=event.index,
+                step=name,
+                note=event.note,
+                outcome=event.outcome,
+                configuration=event.configuration,
+                dependents=event.dependents,
+                others=event.others,
+                bases=event.bases,
+                signal=event.signal,
+            )
         )
     else:
-        transition.record("step-failed", **about)
+        _fail(transition, recovery, event.index, event.note)
         transition.say(f"{recovery.task}: {name} failed: {event.note}")
     advance(transition, recovery.id)
 
 
 def _conclude(transition: Transition, recovery: Recovery) -> None:
-    if recovery.origin in ("escalation", "lost"):
+    if recovery.origin is Origin.ESCALATION:
         escalation.decide(transition, recovery)
     elif recovery.requeue and not recovery.refused:
         if not escalation.order_requeue(transition, recovery.task, recovery.exception, recovery.id):
             refuse(transition, recovery.id, escalation.SPENT)
-    elif recovery.origin == "request":
+    elif recovery.origin is Origin.REQUEST:
         grant(transition, recovery)
     else:
         apply_changes(transition, recovery)
         transition.record(
-            "closed",
-            recovery=recovery.id,
-            task=recovery.task,
-            outcome="failed" if recovery.refused else "done",
-            reason=recovery.refused,
+            records.Closed(
+                recovery=recovery.id,
+                task=recovery.task,
+                outcome="failed" if recovery.refused else "done",
+                reason=recovery.refused,
+            )
         )
 
 
 def refuse(transition: Transition, key: str, reason: str) -> None:
     """The coordinator's part cannot be done: who waits for it is told."""
     recovery = transition.state.recoveries[key]
-    index = max(recovery.done - 1, 0)
-    transition.record(
-        "step-failed",
-        recovery=key,
-        task=recovery.task,
-        ordinal=recovery.raised.ordinal,
-        index=index,
-        step=recovery.steps[index].name if recovery.steps else "",
-        note=reason,
-    )
+    _fail(transition, recovery, max(recovery.done - 1, 0), reason)
     advance(transition, key)
+
+
+def _fail(transition: Transition, recovery: Recovery, index: int, note: str) -> None:
+    transition.record(
+        records.StepFailed(
+            recovery=recovery.id,
+            task=recovery.task,
+            ordinal=recovery.raised.ordinal,
+            index=index,
+            step=recovery.steps[index].name if recovery.steps else "",
+            note=note,
+        )
+    )
 
 
 def grant(transition: Transition, recovery: Recovery) -> None:
@@ -196,12 +208,13 @@ def grant(transition: Transition, recovery: Recovery) -> None:
         new = upon_present(transition, recovery, {recovery.task: recovery.configuration})
         configure(transition, new, because=recovery.id, tell=False)
     transition.record(
-        "granted",
-        recovery=recovery.id,
-        task=recovery.task,
-        ordinal=recovery.raised.ordinal,
-        exception=recovery.exception,
-        refused=recovery.refused,
+        records.Granted(
+            recovery=recovery.id,
+            task=recovery.task,
+            ordinal=recovery.raised.ordinal,
+            exception=recovery.exception,
+            refused=recovery.refused,
+        )
     )
     entry = transition.state.tasks[recovery.task]
     send_grant(transition, transition.state.recoveries[recovery.id], entry.peer or recovery.peer)
@@ -229,16 +242,21 @@ def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
         return
     known = entry.outcomes.get(message.ordinal)
     same = known is not None and known.raised == message.raised
-    if known is not None and same and (known.word != "paused" or known.word == message.outcome):
+    if (
+        known is not None
+        and same
+        and (known.word is not RecoveryOutcome.PAUSED or known.word == message.outcome)
+    ):
         return
     transition.record(
-        "recovery-done",
-        task=entry.id,
-        ordinal=message.ordinal,
-        raised=message.raised,
-        exception=message.exception,
-        outcome=message.outcome,
-        seconds=message.seconds,
+        records.RecoveryDone(
+            task=entry.id,
+            ordinal=message.ordinal,
+            raised=message.raised,
+            exception=message.exception,
+            outcome=message.outcome,
+            seconds=message.seconds,
+        )
     )
     if message.outcome not in _WENT_ON:
         return
@@ -269,38 +287,40 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
     chain = (*raised.transformed_from, raised.exception)
     if exception_of(workflow.spec if workflow else None, higher) is None or higher in chain:
         higher = ""
-    begin(transition, entry, raised, higher, key=key, origin="escalation", peer=peer, reason=message.reason)
+    begin(
+        transition, entry, raised, higher, key=key, origin=Origin.ESCALATION, peer=peer, reason=message.reason
+    )
 
 
 def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
     """The scheduler took the order, refused it, or could not be asked."""
     order = transition.state.requeues.get(event.token)
-    if order is None or order.status not in ("decided", "begun"):
+    if order is None or order.status not in (OrderStatus.DECIDED, OrderStatus.BEGUN):
         return
-    if event.outcome == "later":
+    if event.outcome is OrderStatus.LATER:
         transition.say(f"{order.task}: job {order.job_id}: {event.reason}; trying again")
         transition.wait_to_retry(order.token)
         return
     transition.retry_over(order.token)
     transition.record(
-        "requeue-done", token=order.token, task=order.task, outcome=event.outcome, reason=event.reason
+        records.RequeueDone(token=order.token, task=order.task, outcome=event.outcome, reason=event.reason)
     )
     recovery = transition.state.recoveries.get(order.recovery)
-    if event.outcome == "done":
+    if event.outcome is OrderStatus.DONE:
         transition.say(f"{order.task}: job {order.job_id} runs again under the same id")
         if recovery is not None:
             apply_changes(transition, recovery)
-            if recovery.origin == "escalation":
-                escalation.settle(transition, recovery, "requeue", order.because)
+            if recovery.origin is Origin.ESCALATION:
+                escalation.settle(transition, recovery, Verdict.REQUEUE, order.because)
             else:
-                transition.record("closed", recovery=recovery.id, task=order.task, outcome="requeued")
+                transition.record(records.Closed(recovery=recovery.id, task=order.task, outcome="requeued"))
         return
     reason = f"the scheduler refused to run job {order.job_id} again: {event.reason}"
     transition.say(f"{order.task}: {reason}")
     entry = transition.state.tasks[order.task]
     if recovery is None or entry.parted:
         escalation.give_up(transition, entry, reason)
-    elif recovery.origin == "escalation":
-        escalation.settle(transition, recovery, "fail", reason)
+    elif recovery.origin is Origin.ESCALATION:
+        escalation.settle(transition, recovery, Verdict.FAIL, reason)
     else:
         refuse(transition, recovery.id, reason)

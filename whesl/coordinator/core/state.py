@@ -9,11 +9,13 @@ from __future__ import annotations
 import msgspec
 
 from whesl.coordinator.core.persistent_map import Map
-from whesl.detect.transform import History
-from whesl.esl.spec import RecoveryStep, Spec
+from whesl.esl.spec import Spec
+from whesl.model.counts import History
 from whesl.model.evidence import Raised
+from whesl.model.outcomes import ControlAction, OrderStatus, Origin, RecoveryOutcome, ToldBy, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration, Workflow
+from whesl.records.coordinator import OwnStep
 from whesl.wire.messages import Control, RaiseException
 
 KEPT_COMMANDS = 1000
@@ -57,7 +59,7 @@ class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True):
     """How the recovery from a numbered exception ended. ``raised``: which one of that number it was."""
 
-    word: str
+    word: RecoveryOutcome
     raised: float = 0.0
 
 
@@ -104,7 +106,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exit_code: int | None = None
     reason: str = ""
     trouble: str = ""  # what is wrong with its isolator's journal
-    told_by: str = ""
+    told_by: ToldBy = ToldBy.NOBODY
     exception: str = ""
     exception_time: float = 0.0
     exceptions: int = 0
@@ -135,27 +137,9 @@ def numbered(task: str, ordinal: int, raised: float) -> str:
     return f"{task}#{ordinal}@{raised!r}"
 
 
-class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the coordinator's steps, with captures filled in. ``suspect`` is set for NODE steps."""
-
-    step: RecoveryStep
-    handler: str | None = None
-    suspect: str = ""
-    because: str = ""
-    level: int = 0
-
-    @property
-    def name(self) -> str:
-        """As the specification spells it."""
-        step = self.step
-        return f"{step.entity.value} {step.resource}.{step.operation}"
-
-
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """A recovery with steps of the coordinator's own.
 
-    ``origin``: request (an isolator waits for the grant), escalation (an isolator waits for a decision),
-    counted (exceptions of several tasks together became this one: nobody waits), lost (nobody is left to).
     ``exception`` is what is handled; it differs from ``raised.exception`` after a transformation.
     ``configuration``, ``dependents`` and ``others`` collect what its steps changed; ``bases`` are the tasks'
     configurations from before, since others may change them until the recovery's own changes come into force.
@@ -165,7 +149,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     raised: Raised
     exception: str
-    origin: str
+    origin: Origin
     peer: str = ""
     reason: str = ""
     steps: tuple[OwnStep, ...] = ()
@@ -175,7 +159,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
     granted: bool = False
     requeue: bool = False
-    decision: str = ""
+    decision: Verdict | None = None
     closed: str = ""
     configuration: Configuration | None = None
     dependents: Configuration | None = None
@@ -190,7 +174,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One order to run a job again. ``status``: decided, begun, done, refused."""
+    """One order to run a job again."""
 
     token: str
     task: str
@@ -199,7 +183,7 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
     claim: str
     recovery: str = ""
     because: str = ""
-    status: str = "decided"
+    status: OrderStatus = OrderStatus.DECIDED
     restarts: int = 0
     time: float = 0.0
 
@@ -219,14 +203,14 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     id: str
     task: str
-    action: str
+    action: ControlAction
     exception: str = ""
     node: str = ""
     evidence: str = ""
 
     def message(self, name: str) -> Control | RaiseException:
         """Return it as its isolator is told, which calls the task ``name``."""
-        if self.action == "raise":
+        if self.action is ControlAction.RAISE:
             return RaiseException(
                 id=self.id, exception=self.exception, task=name, node=self.node, evidence=self.evidence
             )

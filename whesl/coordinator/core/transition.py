@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from whesl.coordinator.core.events import Command, Journal, Say, Send
-from whesl.coordinator.core.records import apply
+from whesl.coordinator.core.journalled import apply
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.model.workflow import BadNode
+from whesl.records.coordinator import AnyRecord
 from whesl.wire.messages import AnyMessage
 
 
@@ -26,11 +27,10 @@ class Transition:
         self.now = now
         self.commands: list[Command] = []
 
-    def record(self, kind: str, /, **data: Any) -> None:
+    def record(self, record: AnyRecord) -> None:
         """Write a record down and apply it."""
-        content: dict[str, Any] = msgspec.to_builtins(data)
-        self.commands.append(Journal(kind=kind, data=content))
-        self.state = apply(self.state, kind, content, self.now)
+        self.commands.append(Journal(record=record))
+        self.state = apply(self.state, record, self.now)
 
     def volatile(self, **changes: Any) -> None:
         """Change what need not outlive the coordinator."""

@@ -28,6 +28,7 @@ from whesl.coordinator.core.state import State
 from whesl.coordinator.effects import recovery_steps
 from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.workers import Workers
+from whesl.model.outcomes import OrderStatus, OwnStepOutcome
 
 _MOST_LOOKS = 500  # at jobs with one question: their ids are one argument of a command
 
@@ -78,7 +79,9 @@ class Calls:
         ports, log = self._ports, self._log
         self._workers.submit(
             lambda: recovery_steps.perform(state, command.recovery, command.index, ports, log),
-            lambda why: StepEnded(recovery=command.recovery, index=command.index, outcome="fail", note=why),
+            lambda why: StepEnded(
+                recovery=command.recovery, index=command.index, outcome=OwnStepOutcome.FAIL, note=why
+            ),
         )
 
     def _ask_requeue(self, command: AskRequeue, state: State) -> None:
@@ -87,7 +90,7 @@ class Calls:
             lambda: recovery_steps.ask_requeue(
                 self._ports, command.token, command.rjms, command.job_id, where
             ),
-            lambda why: RequeueEnded(token=command.token, outcome="refused", reason=why),
+            lambda why: RequeueEnded(token=command.token, outcome=OrderStatus.REFUSED, reason=why),
         )
 
     def _requeue(self, command: Requeue, state: State) -> None:
@@ -102,7 +105,7 @@ class Calls:
                 command.exclude,
                 where,
             ),
-            lambda why: RequeueEnded(token=command.token, outcome="refused", reason=why),
+            lambda why: RequeueEnded(token=command.token, outcome=OrderStatus.REFUSED, reason=why),
         )
 
     def _allow_requeue(self, command: AllowRequeue, state: State) -> None:
@@ -112,7 +115,9 @@ class Calls:
             lambda: recovery_steps.allow_requeue(
                 self._ports, task, command.rjms, job_id, where, allowed=command.allowed
             ),
-            lambda why: RequeueAllowed(task=task, allowed=command.allowed, outcome="refused", reason=why),
+            lambda why: RequeueAllowed(
+                task=task, allowed=command.allowed, outcome=OrderStatus.REFUSED, reason=why
+            ),
         )
 
     def _cancel_job(self, command: CancelJob, state: State) -> None:
@@ -120,7 +125,7 @@ class Calls:
         where = state.environment_of(task)
         self._workers.submit(
             lambda: recovery_steps.cancel_job(self._ports, task, command.rjms, job_id, where),
-            lambda why: JobCancelled(task=task, job_id=job_id, outcome="refused", reason=why),
+            lambda why: JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.REFUSED, reason=why),
         )
 
 

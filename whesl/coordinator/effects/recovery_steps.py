@@ -21,11 +21,12 @@ from whesl.coordinator.core.events import (
 )
 from whesl.coordinator.core.hierarchy import dependents
 from whesl.coordinator.core.planning import context_of, exception_of, plan_step
-from whesl.coordinator.core.state import OwnStep, Recovery, State
+from whesl.coordinator.core.state import Recovery, State
 from whesl.coordinator.effects.ports import AllowsRequeue, ExcludesNodes, LiftsHold, Ports
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.avoidance import SECONDS
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.outcomes import OrderStatus, OwnStepOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
 from whesl.model.workflow import BadNode, Configuration, Grade
@@ -33,7 +34,8 @@ from whesl.operations import arguments as args
 from whesl.operations import filesystem
 from whesl.operations.handlers import run_handler
 from whesl.operations.node_suspicion import grade_of
-from whesl.operations.plan import Outcome, StepResult
+from whesl.operations.plan import StepResult
+from whesl.records.coordinator import OwnStep
 from whesl.rjms.port import JobRecord, Scheduler
 
 _LATER = (TransientError, CouldNotObserveError)
@@ -53,7 +55,7 @@ class _Job:
         self.ports = ports
         self.log = log
 
-    def ended(self, outcome: str, note: str = "", **changes: Any) -> StepEnded:
+    def ended(self, outcome: OwnStepOutcome, note: str = "", **changes: Any) -> StepEnded:
         changed = [*changes.get("others", ())]
         if changes.get("configuration") is not None:
             changed.append(self.entry.id)
@@ -86,24 +88,26 @@ def perform(state: State, key: str, index: int, ports: Ports, log: IO[Any] | int
             return _handler(job)
         return _ENTITIES[job.own.step.entity](job)
     except _LATER as error:
-        return job.ended("later", error.message)
+        return job.ended(OwnStepOutcome.LATER, error.message)
     except WheslError as error:
-        return job.ended("fail", error.message)
+        return job.ended(OwnStepOutcome.FAIL, error.message)
     except (OSError, ValueError) as error:
-        return job.ended("fail", f"{job.own.name}: {error}")
+        return job.ended(OwnStepOutcome.FAIL, f"{job.own.name}: {error}")
 
 
 def _handler(job: _Job) -> StepEnded:
     step = plan_step(job.own, job.recovery.id, job.index, job.recovery.raised)
     result: StepResult = run_handler(step, context_of(job.entry), job.log)
-    if result.outcome not in (Outcome.CONTINUE, Outcome.SKIP):
+    if result.outcome not in (StepOutcome.CONTINUE, StepOutcome.SKIP):
         why = result.note or result.reason or "no reason given"
-        return job.ended("fail", f"handler: {result.outcome.value}: {why}", bad_nodes=result.bad_nodes)
+        return job.ended(
+            OwnStepOutcome.FAIL, f"handler: {result.outcome.value}: {why}", bad_nodes=result.bad_nodes
+        )
     own, downstream = result.configuration, result.dependents
     if job.own.step.entity is Entity.DEPENDENT_JOB:
         own, downstream = None, own or downstream
     return job.ended(
-        "continue",
+        OwnStepOutcome.CONTINUE,
         result.note,
         configuration=own,
         dependents=downstream,
@@ -117,14 +121,16 @@ def _handler(job: _Job) -> StepEnded:
 
 def _by_manager(job: _Job) -> StepEnded:
     if job.workflow is None:
-        return job.ended("fail", "no workflow manager is known: the task's workflow was not registered")
+        return job.ended(
+            OwnStepOutcome.FAIL, "no workflow manager is known: the task's workflow was not registered"
+        )
     workflow = job.workflow.workflow
     before = job.recovery.configuration or job.entry.configuration
     manager = job.ports.manager(workflow.wms)
     after = manager.apply(workflow, job.own.step, job.recovery.raised, before)
     change = Configuration(path_map=after.path_map) if after.path_map != before.path_map else None
     rules = ", ".join(f"{rule.old} -> {rule.new}" for rule in after.path_map.rules)
-    return job.ended("continue", rules, configuration=after, dependents=change)
+    return job.ended(OwnStepOutcome.CONTINUE, rules, configuration=after, dependents=change)
 
 
 # SCHEDULER ---------------------------------------------------------------------------------------------
@@ -137,18 +143,18 @@ def _by_scheduler(job: _Job) -> StepEnded:
         return _restart(job)
     if step.resource == ResourceKind.JOB:
         scheduler.cancel(job.entry.job_id)
-        return job.ended("continue", f"job {job.entry.job_id} cancelled")
+        return job.ended(OwnStepOutcome.CONTINUE, f"job {job.entry.job_id} cancelled")
     arguments = job.arguments(args.NodeRemove if step.operation == Operation.REMOVE else args.NodeReplace)
     node = arguments.node or job.own.suspect
     if not node:
-        how = {"restart": "continue"}.get(arguments.unknown, "fail")
+        how = OwnStepOutcome.CONTINUE if arguments.unknown == "restart" else OwnStepOutcome.FAIL
         return job.ended(how, "which node is to blame is not known from the evidence")
     bad = _bad_node(job, node, arguments.expires)
     marked = scheduler.mark_node(node, f"whesl: {bad.reason}")
     note = f"{node} taken out of service" if marked else f"{node} noted as bad; only its owner may drain it"
     if step.operation == Operation.REPLACE and not _job_replaces_node(job):
-        return job.ended("requeue", note, bad_nodes=(bad,))
-    return job.ended("continue", note, bad_nodes=(bad,))
+        return job.ended(OwnStepOutcome.REQUEUE, note, bad_nodes=(bad,))
+    return job.ended(OwnStepOutcome.CONTINUE, note, bad_nodes=(bad,))
 
 
 def _restart(job: _Job) -> StepEnded:
@@ -156,11 +162,11 @@ def _restart(job: _Job) -> StepEnded:
     arguments = job.arguments(args.JobReplace)
     if arguments.nodes is not None and arguments.nodes > len(job.entry.nodes):
         return job.ended(
-            "fail",
+            OwnStepOutcome.FAIL,
             f"a job that runs again keeps its size: {len(job.entry.nodes)} nodes, not {arguments.nodes}",
         )
     before = job.recovery.configuration or job.entry.configuration
-    return job.ended("requeue", "the job runs again", configuration=_replaced(before, arguments))
+    return job.ended(OwnStepOutcome.REQUEUE, "the job runs again", configuration=_replaced(before, arguments))
 
 
 def _replaced(before: Configuration, arguments: args.JobReplace) -> Configuration:
@@ -208,30 +214,36 @@ def _by_dependents(job: _Job) -> StepEnded:
         replace = job.arguments(args.FilesystemReplace)
         if len(replace.filesystem) > 1:
             # Which of them has room is seen by the job itself; its choice reaches dependents when it is done.
-            return job.ended("continue", "dependents follow the job's own choice", signal=replace.signal)
+            return job.ended(
+                OwnStepOutcome.CONTINUE, "dependents follow the job's own choice", signal=replace.signal
+            )
         rule = PathMap().with_rule(replace.defaultpath, replace.filesystem[0])
         change = Configuration(path_map=rule)
-        return job.ended("continue", dependents=change, signal=replace.signal)
+        return job.ended(OwnStepOutcome.CONTINUE, dependents=change, signal=replace.signal)
     if kind == (ResourceKind.NODE, Operation.REMOVE):
         remove = job.arguments(args.NodeRemove)
         node = remove.node or job.own.suspect
         if not node:
-            return job.ended("continue", "which node is to blame is not known from the evidence")
+            return job.ended(OwnStepOutcome.CONTINUE, "which node is to blame is not known from the evidence")
         bad = _bad_node(job, node, remove.expires)
         change = Configuration(excluded_nodes=(node,))
-        return job.ended("continue", f"dependents avoid {node}", dependents=change, bad_nodes=(bad,))
+        return job.ended(
+            OwnStepOutcome.CONTINUE, f"dependents avoid {node}", dependents=change, bad_nodes=(bad,)
+        )
     if kind == (ResourceKind.JOB, Operation.REPLACE):
         change = _replaced(Configuration(), job.arguments(args.JobReplace))
-        return job.ended("continue", "dependents run changed", dependents=change)
+        return job.ended(OwnStepOutcome.CONTINUE, "dependents run changed", dependents=change)
     if kind == (ResourceKind.JOB, Operation.REMOVE):
-        return job.ended("continue", "dependents are skipped", dependents=Configuration(skip=True))
+        return job.ended(
+            OwnStepOutcome.CONTINUE, "dependents are skipped", dependents=Configuration(skip=True)
+        )
     change_one = filesystem.add if step.operation == Operation.ADD else filesystem.remove
     others = {}
     for task in dependents(job.state, job.entry.id):
         result = change_one(job.arguments(args.FilesystemChange), context_of(job.state.tasks[task]))
         if result.configuration is not None:
             others[task] = result.configuration
-    return job.ended("continue", f"{len(others)} dependents changed", others=others)
+    return job.ended(OwnStepOutcome.CONTINUE, f"{len(others)} dependents changed", others=others)
 
 
 _ENTITIES: dict[Entity, Callable[[_Job], StepEnded]] = {
@@ -291,11 +303,13 @@ def ask_requeue(
     try:
         record = ports.scheduler(rjms, environment).jobs([job_id]).get(job_id)
     except _LATER as error:
-        return RequeueEnded(token=token, outcome="later", reason=error.message)
+        return RequeueEnded(token=token, outcome=OrderStatus.LATER, reason=error.message)
     except WheslError as error:
-        return RequeueEnded(token=token, outcome="refused", reason=error.message)
+        return RequeueEnded(token=token, outcome=OrderStatus.REFUSED, reason=error.message)
     if record is None:
-        return RequeueEnded(token=token, outcome="refused", reason="the scheduler does not know the job")
+        return RequeueEnded(
+            token=token, outcome=OrderStatus.REFUSED, reason="the scheduler does not know the job"
+        )
     return RequeueAsked(token=token, restarts=record.restarts)
 
 
@@ -323,11 +337,13 @@ def requeue(
         scheduler = ports.scheduler(rjms, environment)
         record = scheduler.jobs([job_id]).get(job_id)
         if record is None:
-            return RequeueEnded(token=token, outcome="refused", reason="the scheduler does not know the job")
+            return RequeueEnded(
+                token=token, outcome=OrderStatus.REFUSED, reason="the scheduler does not know the job"
+            )
         if _runs_again(record, restarts):
-            return RequeueEnded(token=token, outcome="done", reason="it was done before")
+            return RequeueEnded(token=token, outcome=OrderStatus.DONE, reason="it was done before")
         if record.state is JobState.COMPLETED:
-            return RequeueEnded(token=token, outcome="refused", reason="the job has completed")
+            return RequeueEnded(token=token, outcome=OrderStatus.REFUSED, reason="the job has completed")
         try:
             scheduler.requeue(job_id)
         except RefusedError:
@@ -337,10 +353,10 @@ def requeue(
         if exclude and isinstance(scheduler, ExcludesNodes):
             scheduler.exclude(job_id, exclude)
     except _LATER as error:
-        return RequeueEnded(token=token, outcome="later", reason=error.message)
+        return RequeueEnded(token=token, outcome=OrderStatus.LATER, reason=error.message)
     except WheslError as error:
-        return RequeueEnded(token=token, outcome="refused", reason=error.message)
-    return RequeueEnded(token=token, outcome="done")
+        return RequeueEnded(token=token, outcome=OrderStatus.REFUSED, reason=error.message)
+    return RequeueEnded(token=token, outcome=OrderStatus.DONE)
 
 
 def _runs_again(record: JobRecord | None, restarts: int) -> bool:
@@ -356,10 +372,10 @@ def allow_requeue(
         if isinstance(scheduler, AllowsRequeue):
             scheduler.allow_requeue(job_id, allowed)
     except CouldNotObserveError as error:
-        return RequeueAllowed(task=task, allowed=allowed, outcome="later", reason=error.message)
+        return RequeueAllowed(task=task, allowed=allowed, outcome=OrderStatus.LATER, reason=error.message)
     except WheslError as error:
-        return RequeueAllowed(task=task, allowed=allowed, outcome="refused", reason=error.message)
-    return RequeueAllowed(task=task, allowed=allowed, outcome="done")
+        return RequeueAllowed(task=task, allowed=allowed, outcome=OrderStatus.REFUSED, reason=error.message)
+    return RequeueAllowed(task=task, allowed=allowed, outcome=OrderStatus.DONE)
 
 
 def cancel_job(
@@ -369,7 +385,7 @@ def cancel_job(
     try:
         ports.scheduler(rjms, environment).cancel(job_id)
     except _LATER as error:
-        return JobCancelled(task=task, job_id=job_id, outcome="later", reason=error.message)
+        return JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.LATER, reason=error.message)
     except WheslError as error:
-        return JobCancelled(task=task, job_id=job_id, outcome="refused", reason=error.message)
-    return JobCancelled(task=task, job_id=job_id, outcome="done")
+        return JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.REFUSED, reason=error.message)
+    return JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.DONE)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 
-import msgspec
-
-from whesl.coordinator.core.records import RecordError, Replay
+from whesl.coordinator.core import journalled
+from whesl.coordinator.core.journalled import RecordError, Replay
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.figures import Figures
 from whesl.coordinator.garbage import put_off
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Begun, Kept
 from whesl.journal import Journal
+from whesl.records.coordinator import Record
 from whesl.wire.delivery import Inbox
 
 LOG = logging.getLogger(__name__)
-# Under which name the first record of what a message has led to says which message it was.
-ORIGIN = "from"
 
 
 def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
@@ -38,14 +35,13 @@ def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
         inbox.restore(begun.kept.inbox)
         replay = Replay(settings, begun.kept.state)
         for record in journal.read(begun.seq):
-            origin = record.data.get(ORIGIN)
-            if origin:
-                with contextlib.suppress(msgspec.ValidationError):
-                    inbox.note(*msgspec.convert(origin, tuple[str, str, int, int]))
             try:
-                replay.take(record.kind, record.data, record.time)
+                found = journalled.read(record)
+                if isinstance(found, Record) and found.message is not None:
+                    inbox.note(*found.message)
+                replay.take(found, record.time)
             except RecordError as error:
                 LOG.error("the journal %s: %s", journal.path, error.message)
             else:
-                figures.take(record.kind, record.data)
+                figures.take(found)
         return begun, Kept(state=replay.state(), inbox=inbox.memory(), figures=figures.memory())

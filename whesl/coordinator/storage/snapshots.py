@@ -25,11 +25,11 @@ from whesl.coordinator.core.state import (
     WorkflowEntry,
 )
 from whesl.coordinator.figures import Memory
-from whesl.detect.transform import History
 from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, Piece, SnapshotError
 from whesl.model import retry
+from whesl.model.counts import History
 from whesl.model.decoding import FOREIGN
 from whesl.model.workflow import BadNode, Configuration, Task, Workflow
 from whesl.wire.delivery import Remembered

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
+from whesl.model.outcomes import RecoveryOutcome, Verdict
 from whesl.model.states import TaskState
+from whesl.records import isolator as records
 from whesl.wire.messages import Escalate, EscalationDecision
 
 FAILED_WITHOUT_STATUS = 1
@@ -37,14 +39,14 @@ def on_decision(transition: Transition, decision: EscalationDecision) -> None:
         return
     name = recovery.raised.exception
     reason = decision.reason or recovery.reason
-    if decision.action == "pause":
-        transition.record("paused", ordinal=recovery.ordinal, reason=f"{name}: {reason}")
-        transition.report_recovery(recovery, "paused")
-    elif decision.action == "requeue":
-        transition.report_recovery(recovery, "escalated")
+    if decision.action is Verdict.PAUSE:
+        transition.record(records.Paused(ordinal=recovery.ordinal, reason=f"{name}: {reason}"))
+        transition.report_recovery(recovery, RecoveryOutcome.PAUSED)
+    elif decision.action is Verdict.REQUEUE:
+        transition.report_recovery(recovery, RecoveryOutcome.ESCALATED)
         transition.finish(EXIT_TEMPORARY, TaskState.ESCALATED, f"{name}: the job is run again: {reason}")
     else:
-        transition.report_recovery(recovery, "failed")
+        transition.report_recovery(recovery, RecoveryOutcome.FAILED)
         transition.finish(state.exit_code or FAILED_WITHOUT_STATUS, TaskState.FAILED, f"{name}: {reason}")
 
 

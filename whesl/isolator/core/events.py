@@ -6,23 +6,16 @@ the shell turns what happens into events, and carries commands out in the order 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from whesl.model.allocation import NodeSet
-from whesl.model.evidence import Evidence, LastLines
+from whesl.model.evidence import Detected, Evidence, LastLines
+from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.recovered import Reach
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode, Configuration
+from whesl.records.isolator import AnyRecord
 from whesl.wire.messages import AnyMessage, Register, Welcome
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A detector's word, before counting and transformation."""
-
-    exception: str
-    evidence: tuple[Evidence, ...] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +78,7 @@ class Detections(Event, frozen=True, kw_only=True):
     """Detectors found something in a running attempt."""
 
     attempt: int
-    found: tuple[Found, ...]
+    found: tuple[Detected, ...]
 
 
 class AttemptExited(Event, frozen=True, kw_only=True):
@@ -98,7 +91,7 @@ class AttemptExited(Event, frozen=True, kw_only=True):
     attempt: int
     code: int
     signal: int = 0
-    found: tuple[Found, ...] = ()
+    found: tuple[Detected, ...] = ()
     last: LastLines = LastLines()
 
 
@@ -123,7 +116,7 @@ class NodeSeen(Event, frozen=True, kw_only=True):
     state: NodeState
     reason: str
     source: str  # agent, rjms
-    found: tuple[Found, ...] = ()
+    found: tuple[Detected, ...] = ()
 
 
 class LeaseEnded(Event, frozen=True, kw_only=True):
@@ -135,7 +128,7 @@ class LeaseEnded(Event, frozen=True, kw_only=True):
     node: str
     reason: str
     attempts: tuple[int, ...] = ()
-    found: tuple[Found, ...] = ()
+    found: tuple[Detected, ...] = ()
 
 
 class JournalTroubled(Event, frozen=True, kw_only=True):
@@ -159,17 +152,14 @@ class JobExceptionSeen(Event, frozen=True, kw_only=True):
     time: float = 0.0
     nodes: tuple[str, ...] = ()
     attempt: str | None = None
-    found: tuple[Found, ...] = ()
+    found: tuple[Detected, ...] = ()
 
 
 class JobExceptionRaised(Event, frozen=True, kw_only=True):
-    """An exception was raised on the job, or could not be. ``outcome`` is one of raised, none, failed.
-
-    ``none``: there is nothing to raise it on. The words are in ``reason``.
-    """
+    """An exception was raised on the job, or could not be, for a ``reason``."""
 
     ordinal: int
-    outcome: str
+    outcome: JobRaiseOutcome
     reason: str = ""
 
 
@@ -200,11 +190,11 @@ class KillUnconfirmed(Event, frozen=True, kw_only=True):
 
 
 class StepDone(Event, frozen=True, kw_only=True):
-    """A recovery step ended. ``outcome`` is one of continue, skip, pause, fail, escalate."""
+    """A recovery step ended."""
 
     ordinal: int
     index: int
-    outcome: str
+    outcome: StepOutcome
     configuration: Configuration | None = None
     dependents: Configuration | None = None
     nodes: NodeSet | None = None
@@ -237,8 +227,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class Journal(Command, frozen=True, kw_only=True):
     """Write a record down; it precedes whatever follows from it."""
 
-    kind: str
-    data: dict[str, Any]
+    record: AnyRecord
 
 
 class StartAttempt(Command, frozen=True, kw_only=True):

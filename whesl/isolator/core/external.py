@@ -6,11 +6,12 @@ From here on they are what a detector's are: counted, transformed, limited, reco
 from __future__ import annotations
 
 from whesl.isolator.core import recovery, rules
-from whesl.isolator.core.events import Found
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Detected, Evidence
+from whesl.model.outcomes import ControlAction
 from whesl.model.printable import visible
+from whesl.records import isolator as records
 from whesl.wire.messages import RaiseException
 
 MOST_EVIDENCE = 4096
@@ -22,8 +23,9 @@ def on_raise(transition: Transition, message: RaiseException) -> None:
     state = transition.state
     if message.id in state.controls:
         return
+    taken = ControlAction.RAISE
     transition.record(
-        "control", id=message.id, action="raise", exception=message.exception, node=message.node
+        records.Control(id=message.id, action=taken, exception=message.exception, node=message.node)
     )
     reason = _why_not(transition, message)
     if reason:
@@ -35,7 +37,7 @@ def on_raise(transition: Transition, message: RaiseException) -> None:
         node=message.node,
         detail=visible(message.evidence)[:MOST_EVIDENCE] or NO_EVIDENCE,
     )
-    found = Found(exception=message.exception, evidence=(evidence,))
+    found = Detected(exception=message.exception, evidence=(evidence,))
     recovery.consider(transition, (found,), node=message.node, waits=True)
 
 

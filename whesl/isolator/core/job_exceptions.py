@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.core.events import JobExceptionRaised, JobExceptionSeen, RaiseJobException
-from whesl.isolator.core.outcomes import JobRaise
 from whesl.isolator.core.setup import token_prefix
-from whesl.isolator.core.state import State
+from whesl.isolator.core.state import JobRaise, State
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Raised, explain
+from whesl.model.outcomes import JobRaiseOutcome
+from whesl.records import isolator as records
 
 MOST_CHARACTERS = 400
 _SIGN = "whesl"
@@ -31,11 +32,12 @@ def announce(transition: Transition, spec: ExceptionSpec, raised: Raised) -> Non
     if spec.raises is None or transition.state.setup.observe:
         return
     transition.record(
-        "job-raise",
-        ordinal=raised.ordinal,
-        exception_type=spec.raises.exception_type,
-        severity=spec.raises.severity,
-        note=note_of(raised, token_prefix(transition.state.setup)[:_RUN_CHARACTERS]),
+        records.JobRaise(
+            ordinal=raised.ordinal,
+            exception_type=spec.raises.exception_type,
+            severity=spec.raises.severity,
+            note=note_of(raised, token_prefix(transition.state.setup)[:_RUN_CHARACTERS]),
+        )
     )
     transition.do(_command(transition.state.job_raises[-1]))
 
@@ -88,6 +90,6 @@ def on_raised(transition: Transition, event: JobExceptionRaised) -> None:
     if not pending:
         return
     known = {(item.outcome, item.reason) for item in transition.state.job_raises}
-    transition.record("job-raised", ordinal=event.ordinal, outcome=event.outcome, reason=event.reason)
-    if event.outcome != "raised" and (event.outcome, event.reason) not in known:
+    transition.record(records.JobRaised(ordinal=event.ordinal, outcome=event.outcome, reason=event.reason))
+    if event.outcome is not JobRaiseOutcome.RAISED and (event.outcome, event.reason) not in known:
         transition.say(f"RAISE: not raised on the job: {event.reason}")

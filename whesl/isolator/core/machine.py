@@ -58,7 +58,9 @@ from whesl.isolator.core.events import (
 from whesl.isolator.core.setup import Setup, token_prefix
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition import Transition, merged
+from whesl.model.outcomes import Action, ControlAction, RecoveryOutcome
 from whesl.model.states import NodeState, TaskState
+from whesl.records import isolator as records
 from whesl.wire.messages import (
     Control,
     EscalationDecision,
@@ -77,16 +79,16 @@ REPEATED_SIGNAL = 2.0
 _STOPPED_BY = {signal.SIGTERM: "terminated, as at the time limit", signal.SIGINT: "interrupted"}
 
 
-def rebuild(setup: Setup, records: Iterable[tuple[str, dict[str, Any], float]]) -> State:
+def rebuild(setup: Setup, written: Iterable[tuple[records.AnyRecord, float]]) -> State:
     """Return the state that a journal's records describe.
 
     Args:
         setup: what the isolator was told.
-        records: kind, data and time of each record, in order.
+        written: the records, each with its time, in order.
     """
     state = State(setup=setup)
-    for kind, data, time in records:
-        state = apply(state, kind, data, time)
+    for record, time in written:
+        state = apply(state, record, time)
     return state
 
 
@@ -109,14 +111,14 @@ def _on_started(transition: Transition, event: Started) -> None:
     setup = state.setup
     if state.claim != setup.claim:
         transition.record(
-            "begun", claim=setup.claim, rjms=setup.rjms, job_id=setup.job_id, observe=setup.observe
+            records.Begun(claim=setup.claim, rjms=setup.rjms, job_id=setup.job_id, observe=setup.observe)
         )
     elif state.phase is Phase.FINISHED:
         _tell_again(transition)
         transition.send_finished()
         return
     else:
-        transition.record("resumed-isolator", phase=state.phase, attempt=state.attempt)
+        transition.record(records.IsolatorResumed(phase=state.phase.value, attempt=state.attempt))
         job_exceptions.again(transition)
     _tell_again(transition)
     phase = transition.state.phase
@@ -165,7 +167,7 @@ def _tell_again(transition: Transition) -> None:
     """
     state = transition.state
     for done in (*state.told, *(state.pending if state.phase is Phase.RUNNING else ())):
-        transition.report_recovery(done, "relaunched")
+        transition.report_recovery(done, RecoveryOutcome.RELAUNCHED)
 
 
 def _begin(transition: Transition) -> None:
@@ -233,12 +235,13 @@ def _take(transition: Transition, welcome: Welcome, *, anyway: bool = False) -> 
     newer = anyway or welcome.configuration.version > state.coordinator_version
     if newer or welcome.bad_nodes != state.bad_nodes:
         transition.record(
-            "reconfigured",
-            configuration=merged(state.configuration, welcome.configuration)
-            if newer
-            else state.configuration,
-            coordinator_version=max(state.coordinator_version, welcome.configuration.version),
-            bad_nodes=welcome.bad_nodes,
+            records.Reconfigured(
+                configuration=merged(state.configuration, welcome.configuration)
+                if newer
+                else state.configuration,
+                coordinator_version=max(state.coordinator_version, welcome.configuration.version),
+                bad_nodes=welcome.bad_nodes,
+            )
         )
     if newer and state.alive:
         transition.do(WriteReconfigure(configuration=transition.state.configuration))
@@ -266,10 +269,11 @@ def _reconfigure(transition: Transition, message: Reconfigure) -> None:
     if message.configuration.version <= state.coordinator_version:
         return
     transition.record(
-        "reconfigured",
-        configuration=merged(state.configuration, message.configuration),
-        coordinator_version=message.configuration.version,
-        signal=message.signal,
+        records.Reconfigured(
+            configuration=merged(state.configuration, message.configuration),
+            coordinator_version=message.configuration.version,
+            signal=message.signal,
+        )
     )
     if transition.state.phase is not Phase.NEW:
         transition.do(WriteReconfigure(configuration=transition.state.configuration))
@@ -280,20 +284,25 @@ def _reconfigure(transition: Transition, message: Reconfigure) -> None:
 def _on_control(transition: Transition, control: Control) -> None:
     if control.id in transition.state.controls:
         return
-    transition.record("control", id=control.id, action=control.action)
+    transition.record(records.Control(id=control.id, action=control.action))
     phase = transition.state.phase
-    if control.action == "cancel":
+    if control.action is ControlAction.CANCEL:
         _stop(transition, 128 + signal.SIGTERM, "cancelled by a person")
-    elif control.action == "resume" and phase is Phase.PAUSED:
+    elif control.action is ControlAction.RESUME and phase is Phase.PAUSED:
         under_way = transition.state.recovery
-        again = under_way is not None and under_way.action == "pause"
-        transition.record("resumed", by=control.id, request=again and _needs_grant(transition))
+        again = under_way is not None and under_way.action is Action.PAUSE
+        transition.record(records.Resumed(by=control.id, request=again and _needs_grant(transition)))
         recovery.fence(transition)
-    elif control.action == "pause" and phase in (Phase.RUNNING, Phase.LAUNCHING, Phase.BACKOFF, Phase.NEW):
-        transition.record("paused", ordinal=0, reason="paused by a person")
+    elif control.action is ControlAction.PAUSE and phase in (
+        Phase.RUNNING,
+        Phase.LAUNCHING,
+        Phase.BACKOFF,
+        Phase.NEW,
+    ):
+        transition.record(records.Paused(ordinal=0, reason="paused by a person"))
         if transition.state.alive or phase is Phase.LAUNCHING:
             transition.do(recovery.kill_command(transition.state))
-    elif control.action in ("pause", "resume"):
+    elif control.action in (ControlAction.PAUSE, ControlAction.RESUME):
         transition.say(
             f"{control.action} has no meaning while the task is {transition.state.task_state.value}"
         )
@@ -309,7 +318,7 @@ def _needs_grant(transition: Transition) -> bool:
 def _stop(transition: Transition, code: int, reason: str) -> None:
     """End the task now: everything is killed first."""
     state = transition.state
-    transition.record("stopping", code=code, reason=reason)
+    transition.record(records.Stopping(code=code, reason=reason))
     if state.attempt == 0 or (state.recovery is not None and state.recovery.fenced):
         transition.finish(code, TaskState.CANCELLED, reason)
     else:
@@ -322,14 +331,14 @@ def _on_signal(transition: Transition, event: Signalled) -> None:
     state = transition.state
     signum = signal.Signals(event.signum)
     running = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
-    transition.record("signal", signal=signum.name)
+    transition.record(records.Signal(signal=signum.name))
     if signum not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if running:
             transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="main"))
         return
     reason = _STOPPED_BY.get(signum, "hung up")
     if running:
-        transition.record("stopping", code=128 + signum, reason=reason)
+        transition.record(records.Stopping(code=128 + signum, reason=reason))
         transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
         transition.wake(transition.now + state.setup.term_grace)
     elif state.phase is Phase.STOPPING:
@@ -356,9 +365,10 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     judged = phase not in (Phase.RUNNING, Phase.LAUNCHING)
     if event.attempt != state.attempt or (judged and not state.alive):
         return
-    last = {"last": event.last} if event.last.telling else {}
-    transition.record("exited", attempt=event.attempt, code=event.code, signal=event.signal, **last)
-    if phase is Phase.FENCING and state.recovery is not None and state.recovery.action == "fail":
+    transition.record(
+        records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=event.last)
+    )
+    if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery.fence(transition)
     if not judged and startup.refused(transition, event):
         return
@@ -398,17 +408,19 @@ def _on_node(transition: Transition, event: NodeSeen) -> None:
     if event.state is NodeState.UNKNOWN:
         return
     if event.source == "agent" and event.state is NodeState.UP:
-        transition.record("agent", node=event.node)
+        transition.record(records.Agent(node=event.node))
     if (event.state is NodeState.DOWN) != known or event.found:
         transition.record(
-            "node", node=event.node, state=event.state, reason=event.reason, source=event.source
+            records.Node(node=event.node, state=event.state, reason=event.reason, source=event.source)
         )
     if event.found and event.node in transition.state.nodes.active:
         recovery.consider(transition, event.found, node=event.node)
 
 
 def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:
-    transition.record("lease-ended", node=event.node, attempt=transition.state.attempt, reason=event.reason)
+    transition.record(
+        records.LeaseEnded(node=event.node, attempt=transition.state.attempt, reason=event.reason)
+    )
     transition.say(event.reason)
     if transition.state.attempt in event.attempts and event.node in transition.state.nodes.active:
         # The others may wait for the killed ones for ever, and their launcher with them.
@@ -421,7 +433,7 @@ def _on_stopped(transition: Transition, event: Stopped) -> None:
     if state.welcome_deadline is not None:
         transition.volatile(welcome_deadline=state.welcome_deadline + event.seconds)
     if state.phase not in (Phase.NEW, Phase.RUNNING, Phase.FINISHED):
-        transition.record("stopped", seconds=event.seconds)
+        transition.record(records.TimeStopped(seconds=event.seconds))
 
 
 def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
@@ -436,12 +448,13 @@ def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
     if job_exceptions.is_ours(state, event) or stranger:
         return
     transition.record(
-        "job-exception",
-        job_id=event.job_id,
-        exception_type=event.exception_type,
-        severity=event.severity,
-        note=event.note,
-        nodes=event.nodes,
+        records.JobException(
+            job_id=event.job_id,
+            exception_type=event.exception_type,
+            severity=event.severity,
+            note=event.note,
+            nodes=event.nodes,
+        )
     )
     if event.attempt is not None:
         past = event.attempt != state.token
@@ -450,7 +463,9 @@ def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
         past = elsewhere or 0 < event.time < state.attempt_started
     if past:
         for item in event.found:
-            transition.record("dropped", exception=item.exception, of=state.ordinal, evidence=item.evidence)
+            transition.record(
+                records.Dropped(exception=item.exception, of=state.ordinal, evidence=item.evidence)
+            )
     else:
         recovery.consider(transition, event.found)
 
@@ -495,10 +510,8 @@ def _on_tick(transition: Transition, _event: Event) -> None:
 
 def _on_journal(transition: Transition, event: JournalTroubled) -> None:
     """Tell the coordinator. It is no record: where would it be written?"""
-    data = {"trouble": event.trouble}
-    transition.send(
-        Report(task=transition.state.setup.task.id, kind="journal", time=transition.now, data=data)
-    )
+    trouble = records.JournalTroubled(trouble=event.trouble)
+    transition.send(Report(task=transition.state.setup.task.id, time=transition.now, record=trouble))
 
 
 def _on_found(transition: Transition, _event: CoordinatorFound) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from whesl.isolator.core.setup import split
 from whesl.isolator.core.state import State
 from whesl.isolator.core.transition import Transition
 from whesl.model.avoidance import SECONDS, told
 from whesl.model.workflow import BadNode, Grade
+from whesl.records import isolator as records
 from whesl.wire.messages import NodeSuspect
 
 
@@ -21,8 +20,8 @@ def choose_first(transition: Transition) -> None:
     bad = {item.node for item in state.bad_nodes if item.expires > transition.now}
     avoid = frozenset(bad | set(state.configuration.excluded_nodes) | set(state.down))
     nodes = split(setup, wanted=state.configuration.nodes, avoid=avoid)
-    avoided = sorted(avoid & set(nodes.spares))
-    transition.record("nodes", nodes=nodes, avoided=avoided)
+    avoided = tuple(sorted(avoid & set(nodes.spares)))
+    transition.record(records.Nodes(nodes=nodes, avoided=avoided))
     if avoided:
         transition.say(f"not used while others are free: {_why(state, avoided, transition.now)}")
     used = sorted(avoid & set(nodes.active))
@@ -70,7 +69,7 @@ def place(transition: Transition) -> bool:
         except LookupError:
             return False
     if replaced:
-        transition.record("nodes", nodes=msgspec.to_builtins(nodes), replaced=replaced)
+        transition.record(records.Nodes(nodes=nodes, replaced=replaced))
         transition.say(f"dead and replaced by spares before the start: {', '.join(replaced)}")
         for node in replaced:
             transition.send(NodeSuspect(bad_node=_lost(transition, node)))

@@ -8,6 +8,7 @@ from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Raised
 from whesl.model.recovered import Reach, seconds_past, went_past
+from whesl.records import isolator as records
 
 # Seconds between two looks at an attempt whose output or progress may yet come to more.
 AGAIN = 60.0
@@ -38,9 +39,11 @@ def completed(transition: Transition) -> None:
 
 
 def _write(transition: Transition, exceptions: list[Raised] | tuple[Raised, ...], because: str) -> None:
-    ordinals = [raised.ordinal for raised in exceptions]
-    names = [raised.exception for raised in exceptions]
+    ordinals = tuple(raised.ordinal for raised in exceptions)
+    names = tuple(raised.exception for raised in exceptions)
     transition.record(
-        "recovered", ordinals=ordinals, exceptions=names, attempt=transition.state.attempt, because=because
+        records.Recovered(
+            ordinals=ordinals, exceptions=names, attempt=transition.state.attempt, because=because
+        )
     )
     transition.say(f"recovered from {', '.join(dict.fromkeys(names))}: {because}")

@@ -16,7 +16,6 @@ from whesl.isolator.core.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.events import (
     CollectEvidence,
     EvidenceCollected,
-    Found,
     KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
@@ -25,8 +24,10 @@ from whesl.isolator.core.events import (
 )
 from whesl.isolator.core.state import Phase, Recovery, State
 from whesl.isolator.core.transition import Transition, merged
-from whesl.model.evidence import Evidence, Raised
+from whesl.model.evidence import Detected, Evidence, Raised
+from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import TaskState
+from whesl.records import isolator as records
 from whesl.wire.messages import RecoveryGrant, RecoveryRequest
 
 LAST_WORDS = 1.0
@@ -38,7 +39,7 @@ _WAITS = (Phase.NEW, Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Pha
 
 
 def consider(
-    transition: Transition, found: tuple[Found, ...], *, node: str = "", waits: bool = False
+    transition: Transition, found: tuple[Detected, ...], *, node: str = "", waits: bool = False
 ) -> None:
     """Raise the first of what was found; the others are its cascade, or wait for the present recovery.
 
@@ -54,15 +55,15 @@ def consider(
         elif state.phase in (Phase.RUNNING, Phase.LAUNCHING):
             _raise(transition, item)
         elif (node or waits) and state.phase in _WAITS and not _same_cause(state.recovery, item, node):
-            transition.record("queued", found=item, node=node)
+            transition.record(records.Queued(found=item, node=node))
         else:
             ordinal = state.recovery.ordinal if state.recovery else state.ordinal
-            transition.record("dropped", exception=item.exception, of=ordinal, evidence=item.evidence)
+            transition.record(records.Dropped(exception=item.exception, of=ordinal, evidence=item.evidence))
     if transition.state.phase is Phase.BACKOFF:
         launch_when_due(transition)
 
 
-def _same_cause(recovery: Recovery | None, found: Found, node: str) -> bool:
+def _same_cause(recovery: Recovery | None, found: Detected, node: str) -> bool:
     if recovery is None:
         return False
     if node:
@@ -75,7 +76,7 @@ def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
     return tuple(item.node for item in evidence if item.node and item.kind in _ABOUT_NODES)
 
 
-def _observe(transition: Transition, found: Found) -> None:
+def _observe(transition: Transition, found: Detected) -> None:
     """Observe mode: say once per attempt and exception what would have been done, and touch nothing."""
     became = rules.transformed(transition.state, found, transition.now)
     name = became.exception
@@ -83,28 +84,31 @@ def _observe(transition: Transition, found: Found) -> None:
         if became.history != transition.state.history:
             # It is counted all the same: the n-th one may be a higher exception.
             of, history = transition.state.ordinal, became.history
-            transition.record("dropped", exception=name, of=of, evidence=found.evidence, history=history)
+            transition.record(
+                records.Dropped(exception=name, of=of, evidence=found.evidence, history=history)
+            )
         return
     raised = rules.raised(transition.state, found, became, transition.now)
-    transition.record("raised", raised=raised, history=became.history)
+    transition.record(records.Raised(raised=raised, history=became.history))
     spec = transition.rule(name)
     decision = rules.decide(transition.state, spec, raised, transition.now)
     transition.record(
-        "observed",
-        exception=name,
-        ordinal=raised.ordinal,
-        action=decision.action,
-        reason=decision.reason,
-        steps=decision.steps,
+        records.Observed(
+            exception=name,
+            ordinal=raised.ordinal,
+            action=decision.action,
+            reason=decision.reason,
+            steps=decision.steps,
+        )
     )
     transition.say(f"observed {name} ({rules.why(raised)}): would {decision.action}; nothing was touched")
 
 
-def _raise(transition: Transition, found: Found, *, queued: bool = False) -> None:
+def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> None:
     became = rules.transformed(transition.state, found, transition.now)
     raised = rules.raised(transition.state, found, became, transition.now)
     taken = found.exception if queued else None
-    transition.record("raised", raised=raised, queued=taken, history=became.history)
+    transition.record(records.Raised(raised=raised, queued=taken, history=became.history))
     _decide(transition, transition.rule(raised.exception), raised)
 
 
@@ -120,13 +124,13 @@ def raise_lost(transition: Transition) -> bool:
     if not gone or not name:
         return False
     evidence = Evidence(kind="node", time=transition.now, node=gone[0], detail=node_selection.too_few(state))
-    word = Found(exception=name, evidence=(evidence,))
+    word = Detected(exception=name, evidence=(evidence,))
     if state.setup.observe:
         _observe(transition, word)
         return False
     became = rules.transformed(state, word, transition.now)
     raised = rules.raised(state, word, became, transition.now)
-    transition.record("raised", raised=raised, queued=None, history=became.history)
+    transition.record(records.Raised(raised=raised, queued=None, history=became.history))
     # What was done about this very node, and has left it in use, would do no more the next time.
     tried = any(
         item.raised.exception == raised.exception and gone[0] in nodes_of(item.raised.evidence)
@@ -153,7 +157,7 @@ def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
     raised = msgspec.structs.replace(
         last, ordinal=state.ordinal + 1, time=transition.now, evidence=(*last.evidence, evidence)
     )
-    transition.record("raised", raised=raised, queued=None)
+    transition.record(records.Raised(raised=raised, queued=None))
     _decide(transition, transition.rule(raised.exception), raised, hopeless=reason)
 
 
@@ -161,20 +165,23 @@ def _decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hope
     """Decide about an exception, and begin. ``hopeless``: why its recovery would not help."""
     state = transition.state
     decision = rules.decide(state, spec, raised, transition.now)
-    if hopeless and decision.action == "recover":
-        decision = rules.Decision(action=spec.otherwise.value.lower(), reason=hopeless, steps=decision.steps)
+    if hopeless and decision.action is Action.RECOVER:
+        decision = rules.Decision(
+            action=Action(spec.otherwise.value.lower()), reason=hopeless, steps=decision.steps
+        )
     wanted = spec.level is Level.WORKFLOW_LEVEL and state.setup.coordinator
-    request = wanted and decision.action == "recover"
+    request = wanted and decision.action is Action.RECOVER
     transition.record(
-        "decided",
-        exception=raised.exception,
-        ordinal=raised.ordinal,
-        action=decision.action,
-        reason=decision.reason,
-        level=spec.level,
-        steps=decision.steps,
-        backoff=decision.backoff,
-        request=request,
+        records.Decided(
+            exception=raised.exception,
+            ordinal=raised.ordinal,
+            action=decision.action,
+            reason=decision.reason,
+            level=spec.level,
+            steps=decision.steps,
+            backoff=decision.backoff,
+            request=request,
+        )
     )
     because = f", {decision.reason}" if decision.reason else ""
     transition.say(f"raised {raised.exception} ({rules.why(raised)}): {decision.action}{because}")
@@ -183,7 +190,7 @@ def _decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hope
         request_grant(transition)
     if state.alive and any(item.kind in _TIMERS for item in raised.evidence):
         transition.do(CollectEvidence(attempt=state.attempt))
-    elif state.alive and decision.action == "fail":
+    elif state.alive and decision.action is Action.FAIL:
         # Nothing is waiting for it to be gone, so it may end with its own last words and its own status.
         transition.wake(transition.now + LAST_WORDS)
         return
@@ -193,7 +200,7 @@ def _decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hope
 def fence_when_due(transition: Transition) -> None:
     """End an attempt that was given time for its last words."""
     state = transition.state
-    if state.recovery is None or state.recovery.action != "fail" or state.recovery.fenced:
+    if state.recovery is None or state.recovery.action is not Action.FAIL or state.recovery.fenced:
         return
     if transition.now >= state.recovery.decided + LAST_WORDS:
         fence(transition)
@@ -205,7 +212,7 @@ def request_grant(transition: Transition) -> None:
     """Ask the coordinator to do its part; the same request again after a restart is recognised."""
     recovery = transition.recovery()
     if recovery.requested is None:
-        transition.record("requested", ordinal=recovery.ordinal)
+        transition.record(records.Requested(ordinal=recovery.ordinal))
     transition.send(RecoveryRequest(raised=recovery.raised, claim=transition.state.setup.claim))
 
 
@@ -214,7 +221,7 @@ def fence(transition: Transition) -> None:
     state = transition.state
     recovery = state.recovery
     if state.attempt == 0 and recovery is not None and not recovery.fenced:
-        transition.record("fenced", attempt=0, seconds=0.0)
+        transition.record(records.Fenced(attempt=0, seconds=0.0))
         proceed(transition)
     elif state.attempt == 0 or (recovery is not None and recovery.fenced):
         proceed(transition)
@@ -237,23 +244,24 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
         return
     recovery = state.recovery
     known = nodes_of(recovery.raised.evidence) if recovery else ()
-    evidence = [
+    evidence = tuple(
         Evidence(kind="heartbeat", time=transition.now, node=node, detail="did not answer when it was fenced")
         for node in event.unreachable
         if node not in known
-    ]
+    )
     if state.alive or state.is_refused or (recovery is not None and not recovery.fenced):
         transition.record(
-            "fenced",
-            attempt=event.attempt,
-            seconds=event.seconds,
-            killed=event.killed,
-            open_files=event.open_files,
-            unreachable=event.unreachable,
-            unasked=event.unasked,
-            lingering=event.lingering,
-            evidence=evidence,
-            steps=_planned_anew(transition, evidence),
+            records.Fenced(
+                attempt=event.attempt,
+                seconds=event.seconds,
+                killed=event.killed,
+                open_files=event.open_files,
+                unreachable=event.unreachable,
+                unasked=event.unasked,
+                lingering=event.lingering,
+                evidence=evidence,
+                steps=_planned_anew(transition, evidence),
+            )
         )
     transition.volatile(unconfirmed=False)
     proceed(transition)
@@ -262,25 +270,25 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
 def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
     """Write down what was seen of a hung attempt; a node on which it cannot run may be the suspect."""
     transition.record(
-        "evidence",
-        attempt=event.attempt,
-        detail=event.detail,
-        stuck=event.stuck,
-        steps=_planned_anew(transition, list(event.stuck)),
+        records.EvidenceTaken(
+            attempt=event.attempt,
+            detail=event.detail,
+            stuck=event.stuck,
+            steps=_planned_anew(transition, event.stuck),
+        )
     )
     for item in event.stuck:
         transition.say(f"on {item.node}: {item.detail}")
 
 
-def _planned_anew(transition: Transition, evidence: list[Evidence]) -> list[dict[str, Any]] | None:
+def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tuple[records.Step, ...] | None:
     """Return the steps again when fencing has shown which node is the suspect; None when nothing is new."""
     recovery = transition.state.recovery
     if not evidence or recovery is None or recovery.done:
         return None
     raised = recovery.raised
     raised = msgspec.structs.replace(raised, evidence=(*raised.evidence, *evidence))
-    silent = nodes_of(tuple(evidence))
-    planned = rules.planned(transition.state, raised, silent=silent)
+    planned = rules.planned(transition.state, raised, silent=nodes_of(evidence))
     return planned.steps if not planned.error else None
 
 
@@ -290,7 +298,7 @@ def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
     if event.attempt != state.attempt:
         return
     if not state.unconfirmed:
-        transition.record("unfenced", attempt=event.attempt, reason=event.reason)
+        transition.record(records.Unfenced(attempt=event.attempt, reason=event.reason))
         transition.say(f"attempt {event.attempt} could not be ended: {event.reason}; trying again")
     transition.volatile(unconfirmed=True)
     if transition.now - state.since < FENCE_LIMIT:
@@ -323,17 +331,17 @@ def proceed(transition: Transition) -> None:
         return
     if not recovery.fenced:
         return
-    if recovery.action != "recover":
+    if recovery.action is not Action.RECOVER:
         _conclude(transition, recovery)
     elif recovery.request and not recovery.granted:
         _wait_for_grant(transition, recovery)
     elif recovery.done < len(recovery.steps):
-        transition.record("step-begun", ordinal=recovery.ordinal, index=recovery.done)
+        transition.record(records.StepBegun(ordinal=recovery.ordinal, index=recovery.done))
         transition.do(RunStep(ordinal=recovery.ordinal, index=recovery.done))
     else:
         not_before = recovery.decided + recovery.backoff
         transition.record(
-            "relaunched", ordinal=recovery.ordinal, attempt=state.attempt + 1, not_before=not_before
+            records.Relaunched(ordinal=recovery.ordinal, attempt=state.attempt + 1, not_before=not_before)
         )
         launch_when_due(transition)
 
@@ -341,7 +349,7 @@ def proceed(transition: Transition) -> None:
 def _wait_for_grant(transition: Transition, recovery: Recovery) -> None:
     state = transition.state
     if state.phase is not Phase.GRANT:
-        transition.record("waiting", ordinal=recovery.ordinal)
+        transition.record(records.WaitsForGrant(ordinal=recovery.ordinal))
     wait = state.setup.coordinator_wait
     if recovery.requested is None:
         request_grant(transition)
@@ -369,7 +377,7 @@ def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
     if recovery is None or recovery.ordinal != grant.ordinal or recovery.granted or not recovery.request:
         return
     # Paused or escalated, a repeated word decides nothing again; a grant is kept for when the task goes on.
-    undecided = recovery.action == "recover" and transition.state.phase in (Phase.FENCING, Phase.GRANT)
+    undecided = recovery.action is Action.RECOVER and transition.state.phase in (Phase.FENCING, Phase.GRANT)
     if grant.refused:
         if undecided:
             reason = f"the coordinator could not do its part: {grant.refused}"
@@ -382,19 +390,20 @@ def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
             recovery.raised, exception=grant.transformed, transformed_from=origins
         )
         decision = rules.decide(transition.state, transition.rule(grant.transformed), raised, transition.now)
-        if decision.action != "recover" and not undecided:
+        if decision.action is not Action.RECOVER and not undecided:
             return
         transition.say(f"{recovery.raised.exception} became {grant.transformed}, counted over all tasks")
-        if decision.action != "recover":
+        if decision.action is not Action.RECOVER:
             instead(transition, decision.action, decision.reason, became=grant.transformed)
             return
         became = {"raised": raised, "steps": decision.steps}
     transition.record(
-        "granted",
-        ordinal=grant.ordinal,
-        configuration=merged(transition.state.configuration, grant.configuration),
-        coordinator_version=max(transition.state.coordinator_version, grant.configuration.version),
-        **became,
+        records.Granted(
+            ordinal=grant.ordinal,
+            configuration=merged(transition.state.configuration, grant.configuration),
+            coordinator_version=max(transition.state.coordinator_version, grant.configuration.version),
+            **became,
+        )
     )
     proceed(transition)
 
@@ -412,15 +421,17 @@ def check_grant(transition: Transition) -> None:
         transition.wake(recovery.requested + wait)
 
 
-def otherwise_of(transition: Transition, recovery: Recovery) -> str:
+def otherwise_of(transition: Transition, recovery: Recovery) -> Action:
     """Return what the specification says is done when a recovery cannot be: fail, pause, escalate."""
-    return transition.rule(recovery.raised.exception).otherwise.value.lower()
+    return Action(transition.rule(recovery.raised.exception).otherwise.value.lower())
 
 
-def instead(transition: Transition, action: str, reason: str, *, became: str = "") -> None:
+def instead(transition: Transition, action: Action, reason: str, *, became: str = "") -> None:
     """The recovery cannot be done: fail, pause or escalate. ``became``: as what, if not as itself."""
     recovery = transition.recovery()
-    transition.record("otherwise", ordinal=recovery.ordinal, action=action, reason=reason, became=became)
+    transition.record(
+        records.Otherwise(ordinal=recovery.ordinal, action=action, reason=reason, became=became)
+    )
     transition.say(f"{recovery.raised.exception}: {action}, because {reason}")
     if transition.recovery().fenced or transition.state.unconfirmed:
         _conclude(transition, transition.recovery())
@@ -429,13 +440,13 @@ def instead(transition: Transition, action: str, reason: str, *, became: str = "
 def _conclude(transition: Transition, recovery: Recovery) -> None:
     state = transition.state
     reason = rules.with_evidence(recovery.raised, recovery.reason)
-    if recovery.action == "pause":
-        transition.record("paused", ordinal=recovery.ordinal, reason=reason)
-        transition.report_recovery(recovery, "paused")
-    elif recovery.action == "escalate":
+    if recovery.action is Action.PAUSE:
+        transition.record(records.Paused(ordinal=recovery.ordinal, reason=reason))
+        transition.report_recovery(recovery, RecoveryOutcome.PAUSED)
+    elif recovery.action is Action.ESCALATE:
         _escalate(transition, recovery)
     else:
-        transition.report_recovery(recovery, "failed")
+        transition.report_recovery(recovery, RecoveryOutcome.FAILED)
         code = state.exit_code or FAILED_WITHOUT_STATUS
         transition.finish(code, TaskState.FAILED, reason)
 
@@ -457,10 +468,10 @@ def _escalate(transition: Transition, recovery: Recovery) -> None:
             transformed_from=chain,
             reached=recovery.raised.reached,
         )
-        transition.record("raised", raised=raised, queued=None)
+        transition.record(records.Raised(raised=raised, queued=None))
         _decide(transition, transition.rule(higher), raised)
         return
-    transition.record("escalated", ordinal=recovery.ordinal, reason=recovery.reason)
+    transition.record(records.Escalated(ordinal=recovery.ordinal, reason=recovery.reason))
     escalation.send(transition)
     if not state.setup.coordinator:
         transition.finish(EXIT_TEMPORARY, TaskState.FAILED, f"{recovery.raised.exception}: {recovery.reason}")
@@ -491,9 +502,8 @@ def raise_queued(transition: Transition) -> bool:
         if not about or about & set(transition.state.nodes.active):
             _raise(transition, found, queued=True)
             return True
-        transition.record(
-            "dropped", exception=found.exception, of=transition.state.ordinal, evidence=found.evidence
-        )
+        of = transition.state.ordinal
+        transition.record(records.Dropped(exception=found.exception, of=of, evidence=found.evidence))
     return False
 
 
@@ -502,11 +512,12 @@ def start_attempt(transition: Transition, number: int) -> None:
     state = transition.state
     token = setup.token(state.setup, number)
     transition.record(
-        "attempt",
-        attempt=number,
-        token=token,
-        nodes=state.nodes.active,
-        configuration_version=state.configuration.version,
+        records.Attempt(
+            attempt=number,
+            token=token,
+            nodes=state.nodes.active,
+            configuration_version=state.configuration.version,
+        )
     )
     start = StartAttempt(attempt=number, token=token, configuration=state.configuration, nodes=state.nodes)
     transition.do(msgspec.structs.replace(start, lingering=state.lingering))

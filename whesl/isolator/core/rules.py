@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from whesl.detect.transform import Transformed, transform
 from whesl.esl.spec import Entity, ExceptionSpec, NodeCondition, NodeDetection
-from whesl.isolator.core.events import Found
 from whesl.isolator.core.state import State
-from whesl.model.evidence import Evidence, Raised, explain, shortened
+from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
+from whesl.model.outcomes import Action
 from whesl.model.recovered import Reach
 from whesl.model.workflow import job_matches
 from whesl.operations.budget import Allowed
 from whesl.operations.plan import Context, RecoveryError, make_plan
+from whesl.records.isolator import Step
 
 _LINE = 160
 
@@ -22,16 +21,16 @@ _LINE = 160
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """A recovery's steps as JSON, or why there are none."""
 
-    steps: list[dict[str, Any]] = []
+    steps: tuple[Step, ...] = ()
     error: str = ""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What is done about an exception: recover after ``backoff`` s, or fail, pause, escalate."""
 
-    action: str
+    action: Action
     reason: str = ""
-    steps: list[dict[str, Any]] = []
+    steps: tuple[Step, ...] = ()
     backoff: float = 0.0
 
 
@@ -79,7 +78,7 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
         plan = make_plan(spec, raised, context(state, silent=silent))
     except RecoveryError as error:
         return Planned(error=error.message)
-    return Planned(steps=[msgspec.to_builtins(step) for step in plan.steps])
+    return Planned(steps=tuple(msgspec.to_builtins(step) for step in plan.steps))
 
 
 def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
@@ -111,7 +110,7 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
         raised: this occurrence of it.
         now: seconds since the epoch.
     """
-    instead = spec.otherwise.value.lower()
+    instead = Action(spec.otherwise.value.lower())
     plan = planned(state, raised)
     allowed = state.budget.decide(spec, raised.ordinal, now)
     if not isinstance(allowed, Allowed):
@@ -124,10 +123,10 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
     if not state.setup.coordinator and needs_coordinator(spec):
         reason = "it needs steps of the coordinator, and this task runs without one"
         return Decision(action=instead, reason=reason, steps=plan.steps)
-    return Decision(action="recover", steps=plan.steps, backoff=allowed.wait)
+    return Decision(action=Action.RECOVER, steps=plan.steps, backoff=allowed.wait)
 
 
-def raised(state: State, found: Found, became: Transformed, now: float) -> Raised:
+def raised(state: State, found: Detected, became: Transformed, now: float) -> Raised:
     """Return the next exception of a task.
 
     Args:
@@ -174,7 +173,7 @@ def with_evidence(raised: Raised, reason: str) -> str:
     return f"{raised.exception}: {reason}" + ("" if told in reason else f" ({seen})")
 
 
-def transformed(state: State, found: Found, now: float) -> Transformed:
+def transformed(state: State, found: Detected, now: float) -> Transformed:
     """Return the exception that is raised in the end, and through which others it came to that.
 
     Args:

@@ -12,6 +12,8 @@ from whesl.isolator.core.events import AttemptExited, AttemptStarted, ProbeProgr
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Evidence
+from whesl.model.outcomes import RecoveryOutcome
+from whesl.records import isolator as records
 from whesl.rjms.refusals import refusal
 
 FIRST_WAIT = 1.0
@@ -25,9 +27,9 @@ def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
         return
-    transition.record("launched", attempt=event.attempt, pid=event.pid, started=event.started)
+    transition.record(records.Launched(attempt=event.attempt, pid=event.pid, started=event.started))
     for done in state.pending:
-        transition.report_recovery(done, "relaunched")
+        transition.report_recovery(done, RecoveryOutcome.RELAUNCHED)
     probe(transition)
 
 
@@ -45,11 +47,12 @@ def on_program_seen(transition: Transition, event: ProgramSeen) -> None:
     first = state.pending[0]
     seconds = max(transition.now - first.raised.time, 0.0)
     transition.record(
-        "confirmed",
-        ordinals=[item.ordinal for item in state.pending],
-        attempt=event.attempt,
-        seconds=seconds,
-        node=event.node,
+        records.Confirmed(
+            ordinals=tuple(item.ordinal for item in state.pending),
+            attempt=event.attempt,
+            seconds=seconds,
+            node=event.node,
+        )
     )
     transition.say(f"attempt {event.attempt} runs, {seconds:.2f} s after the exception")
     recovered.judge(transition)
@@ -70,7 +73,7 @@ def refused(transition: Transition, event: AttemptExited) -> bool:
     wait = min(FIRST_WAIT * 2**state.refusals, LONGEST_WAIT)
     since = state.refused_since or transition.now
     transition.record(
-        "refused", attempt=event.attempt, reason=why, since=since, not_before=transition.now + wait
+        records.StartRefused(attempt=event.attempt, reason=why, since=since, not_before=transition.now + wait)
     )
     if transition.now - since < REFUSED_LIMIT:
         transition.say(f"attempt {event.attempt} was refused ({why}); trying again in {wait:g} s")

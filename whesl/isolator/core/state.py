@@ -8,21 +8,20 @@ the state before it, by construction. What is volatile (contact with the coordin
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 import msgspec
 
-from whesl.detect.transform import History
-from whesl.isolator.core.events import Found
-from whesl.isolator.core.outcomes import Ended, JobRaise
 from whesl.isolator.core.setup import Setup
 from whesl.model.allocation import NodeSet
-from whesl.model.evidence import Raised
+from whesl.model.counts import History
+from whesl.model.evidence import Detected, Raised
+from whesl.model.outcomes import Action, JobRaiseOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.recovered import Reach
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Configuration
 from whesl.operations.budget import Budget
+from whesl.records.isolator import Finished, Step
 
 
 class Phase(str, Enum):
@@ -45,11 +44,11 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """The recovery under way. ``steps`` are the plan's, as JSON; ``done`` of them are done."""
 
     raised: Raised
-    action: str  # recover, fail, pause, escalate
+    action: Action
     reason: str = ""
     became: str = ""  # by the coordinator's count; its own budget was spent
     level: str = "JOB_LEVEL"
-    steps: tuple[dict[str, Any], ...] = ()
+    steps: tuple[Step, ...] = ()
     done: int = 0
     backoff: float = 0.0
     decided: float = 0.0
@@ -66,6 +65,17 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     def ordinal(self) -> int:
         """The number of the exception it recovers from."""
         return self.raised.ordinal
+
+
+class JobRaise(msgspec.Struct, frozen=True, kw_only=True):
+    """An exception to be raised on the job for the task's exception ``ordinal``."""
+
+    ordinal: int
+    exception_type: str
+    severity: int
+    note: str
+    outcome: JobRaiseOutcome = JobRaiseOutcome.OPEN
+    reason: str = ""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +108,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     told: tuple[Recovery, ...] = ()  # over: the coordinator may not have heard of them before a crash
     refusals: int = 0  # starts in a row that the resource manager did not take
     refused_since: float = 0.0
-    queued: tuple[Found, ...] = ()
+    queued: tuple[Detected, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
     leases_ended: tuple[str, ...] = ()  # what agents told of leases that ended in this attempt
@@ -109,7 +119,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0  # when the present phase was entered
     stop_code: int = 0
     stop_reason: str = ""
-    ended: Ended | None = None
+    ended: Finished | None = None
 
     connected: bool = False
     heartbeat: float = 5.0

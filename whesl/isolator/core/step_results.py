@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from whesl.isolator.core import recovery
 from whesl.isolator.core.events import StepDone
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition import Transition
+from whesl.model.outcomes import Action, RecoveryOutcome, StepOutcome
 from whesl.model.states import TaskState
+from whesl.records import isolator as records
 from whesl.wire.messages import NodeSuspect
 
 
@@ -22,37 +22,50 @@ def on_step_done(transition: Transition, event: StepDone) -> None:
         return
     if (event.ordinal, event.index) != (under_way.ordinal, under_way.done):
         return
-    if event.outcome in ("fail", "escalate"):
-        transition.record("step-failed", ordinal=event.ordinal, index=event.index, note=event.note)
+    if event.outcome in (StepOutcome.FAIL, StepOutcome.ESCALATE):
+        transition.record(records.StepFailed(ordinal=event.ordinal, index=event.index, note=event.note))
         _send_bad_nodes(transition, event)
-        action = "escalate" if event.outcome == "escalate" else recovery.otherwise_of(transition, under_way)
+        given_up = event.outcome is StepOutcome.ESCALATE
+        action = Action.ESCALATE if given_up else recovery.otherwise_of(transition, under_way)
         said = ": ".join(part for part in (event.reason, event.note) if part)
         recovery.instead(transition, action, said or "a step could not be done")
         return
-    transition.record("step-done", **_step_data(state, event))
+    transition.record(_step_done(state, event))
     _send_bad_nodes(transition, event)
-    if event.outcome == "skip":
-        transition.report_recovery(transition.recovery(), "skipped")
+    if event.outcome is StepOutcome.SKIP:
+        transition.report_recovery(transition.recovery(), RecoveryOutcome.SKIPPED)
         transition.finish(
             0, TaskState.SKIPPED, event.note or f"{under_way.raised.exception}: skipped by its rule"
         )
-    elif event.outcome == "pause":
+    elif event.outcome is StepOutcome.PAUSE:
         transition.record(
-            "paused", ordinal=event.ordinal, reason=f"{under_way.raised.exception}: {event.note}"
+            records.Paused(ordinal=event.ordinal, reason=f"{under_way.raised.exception}: {event.note}")
         )
-        transition.report_recovery(transition.recovery(), "paused")
+        transition.report_recovery(transition.recovery(), RecoveryOutcome.PAUSED)
     else:
         recovery.proceed(transition)
 
 
-def _step_data(state: State, event: StepDone) -> dict[str, Any]:
-    data: dict[str, Any] = msgspec.structs.asdict(event)
-    if event.configuration is not None:
+def _step_done(state: State, event: StepDone) -> records.StepDone:
+    ran, configuration = None, event.configuration
+    if configuration is not None:
         # The step started from where the failed attempt's files are; what was told meanwhile still counts.
-        data["ran"] = event.configuration.path_map
-        rules_now = state.configuration.path_map.merged(event.configuration.path_map)
-        data["configuration"] = msgspec.structs.replace(event.configuration, path_map=rules_now)
-    return {name: value for name, value in data.items() if value not in (None, (), 0, "") or name == "index"}
+        ran = configuration.path_map
+        rules_now = state.configuration.path_map.merged(ran)
+        configuration = msgspec.structs.replace(configuration, path_map=rules_now)
+    return records.StepDone(
+        ordinal=event.ordinal,
+        index=event.index,
+        outcome=event.outcome,
+        configuration=configuration,
+        ran=ran,
+        dependents=event.dependents,
+        nodes=event.nodes,
+        bad_nodes=event.bad_nodes,
+        signal=event.signal,
+        reason=event.reason,
+        note=event.note,
+    )
 
 
 def _send_bad_nodes(transition: Transition, event: StepDone) -> None:

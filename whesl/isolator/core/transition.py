@@ -10,8 +10,10 @@ from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events import Command, Finish, Journal, Say, Schedule, Send
 from whesl.isolator.core.state import Phase, Recovery, State
+from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.model.workflow import Configuration
+from whesl.records import isolator as records
 from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Report
 
 
@@ -28,12 +30,11 @@ class Transition:
         self.now = now
         self.commands: list[Command] = []
 
-    def record(self, kind: str, **data: Any) -> None:
+    def record(self, record: records.AnyRecord) -> None:
         """Write a record down, apply it, and report it to the coordinator."""
-        content: dict[str, Any] = msgspec.to_builtins(data)
-        self.commands.append(Journal(kind=kind, data=content))
-        self.state = apply(self.state, kind, content, self.now)
-        self.send(Report(task=self.state.setup.task.id, kind=kind, time=self.now, data=content))
+        self.commands.append(Journal(record=record))
+        self.state = apply(self.state, record, self.now)
+        self.send(Report(task=self.state.setup.task.id, time=self.now, record=record))
 
     def volatile(self, **changes: Any) -> None:
         """Change what need not outlive the isolator."""
@@ -67,7 +68,7 @@ class Transition:
         assert spec is not None
         return spec.exception(name)
 
-    def report_recovery(self, recovery: Recovery, outcome: str) -> None:
+    def report_recovery(self, recovery: Recovery, outcome: RecoveryOutcome) -> None:
         """Tell the coordinator how a recovery ended; repeats are recognised by its ordinal."""
         self.send(
             RecoveryDone(
@@ -87,7 +88,7 @@ class Transition:
     def finish(self, code: int, state: TaskState, reason: str) -> None:
         """End: the journal's last record, the last message, the exit status."""
         if self.state.phase is not Phase.FINISHED:
-            self.record("finished", code=code, state=state, reason=reason)
+            self.record(records.Finished(code=code, state=state, reason=reason))
         self.send_finished()
 
     def send_finished(self) -> None:

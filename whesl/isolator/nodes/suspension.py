@@ -12,10 +12,10 @@ import logging
 import math
 import time
 
-from whesl.isolator.core.events import Found
 from whesl.isolator.observe.observer import Outlook
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
+from whesl.model.evidence import Detected
 from whesl.rjms.port import Allocation, Suspendable, Suspended
 
 LOG = logging.getLogger(__name__)
@@ -136,7 +136,7 @@ class Doubted:
     def __init__(self, suspension: Suspension, outlook: Outlook) -> None:
         self._suspension = suspension
         self._outlook = outlook
-        self._found: list[Found] = []
+        self._found: list[Detected] = []
         self._asked = 0.0  # since when an answer is needed
         self._known = 0.0  # seconds of suspension that the timers have been told of
         self._stopped = 0.0  # seconds since then in which this process did not run either, so no timer did
@@ -149,7 +149,7 @@ class Doubted:
             self._asked, self.deadline = now, now + ANSWER_LIMIT
             self._suspension.ask(now)
 
-    def judge(self, found: list[Found], *, ended: bool, now: float) -> list[Found]:
+    def judge(self, found: list[Detected], *, ended: bool, now: float) -> list[Detected]:
         """Return what is to be raised now: hold back what says only that a running attempt printed nothing.
 
         Args:
@@ -165,7 +165,7 @@ class Doubted:
             found = [item for item in found if item not in timed]
         return self._judged(ended=ended, now=now) + found
 
-    def _judged(self, *, ended: bool, now: float) -> list[Found]:
+    def _judged(self, *, ended: bool, now: float) -> list[Detected]:
         """Return what was held back and is to be raised; nothing while the answer may still come."""
         if self.deadline is None:
             return []

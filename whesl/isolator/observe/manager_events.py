@@ -16,6 +16,7 @@ from whesl.isolator.core.events import Event, JobExceptionRaised, JobExceptionSe
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
+from whesl.model.outcomes import JobRaiseOutcome
 from whesl.model.workflow import job_matches
 from whesl.rjms.port import Allocation, JobException, Newsgiver, NodeEvent
 
@@ -153,7 +154,9 @@ class News:
         giver = self._giver
         if giver is None:
             reason = "this resource manager has no exceptions on jobs"
-            self._feed(JobExceptionRaised(ordinal=command.ordinal, outcome="none", reason=reason))
+            self._feed(
+                JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.NONE, reason=reason)
+            )
             return
         self._raising += 1
 
@@ -162,11 +165,13 @@ class News:
                 what = (command.exception_type, command.severity, command.note)
                 done = giver.raise_exception(*what, once=command.again)
             except WheslError as error:
-                return JobExceptionRaised(ordinal=command.ordinal, outcome="failed", reason=str(error))
-            reason = "" if done else "there is no job of the resource manager here"
-            return JobExceptionRaised(
-                ordinal=command.ordinal, outcome="raised" if done else "none", reason=reason
-            )
+                return JobExceptionRaised(
+                    ordinal=command.ordinal, outcome=JobRaiseOutcome.FAILED, reason=str(error)
+                )
+            if done:
+                return JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.RAISED)
+            reason = "there is no job of the resource manager here"
+            return JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.NONE, reason=reason)
 
         def then(event: JobExceptionRaised) -> None:
             self._raising -= 1

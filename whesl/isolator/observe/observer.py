@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl.esl.spec import Source
-from whesl.isolator.core.events import Event, Found, JobExceptionSeen, LeaseEnded, NodeSeen
+from whesl.isolator.core.events import Event, JobExceptionSeen, LeaseEnded, NodeSeen
 from whesl.isolator.observe import output
 from whesl.isolator.task import files, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
@@ -25,9 +25,9 @@ from whesl.model.states import NodeState
 from whesl.model.workflow import Configuration
 
 if TYPE_CHECKING:
-    from whesl.detect.core import Detected
     from whesl.detect.disk import Usage
     from whesl.detect.task_watch import Watch
+    from whesl.model.evidence import Detected
 
 LOG = logging.getLogger(__name__)
 DISK_EVERY = 5.0
@@ -137,7 +137,7 @@ class Outlook:
             times.append(self._disk_at)
         return min((time for time in times if time is not None), default=None)
 
-    def poll(self) -> list[Found]:
+    def poll(self) -> list[Detected]:
         """Return what the output so far and the disks mean."""
         if self._watch is None:
             return []
@@ -148,7 +148,7 @@ class Outlook:
         for usage in usages:
             found += self._watch.disk(usage, now)
         self.changed = True
-        return words(found)
+        return found
 
     def skim(self) -> bool:
         """Take in output that means nothing; False when ``poll`` has to look."""
@@ -157,7 +157,7 @@ class Outlook:
         self.changed = True
         return True
 
-    def suspended(self, seconds: float, found: list[Found], launching: float) -> None:
+    def suspended(self, seconds: float, found: list[Detected], launching: float) -> None:
         """Take time in which the job was suspended out of all timers, and of those that raised this.
 
         Args:
@@ -169,20 +169,20 @@ class Outlook:
             exceptions = {item.exception for item in found}
             self._watch.suspended(seconds, exceptions, self._clock(), launching)
 
-    def drain(self) -> list[Found]:
+    def drain(self) -> list[Detected]:
         """Read to the end of the output, and return what it means."""
-        return words(self._watch.drain(self._clock())) if self._watch else []
+        return self._watch.drain(self._clock()) if self._watch else []
 
-    def exited(self, code: int, last: LastLines) -> list[Found]:
+    def exited(self, code: int, last: LastLines) -> list[Detected]:
         """Return what an exit status means; its evidence names the last line."""
-        return words(self._watch.exit(code, None, self._clock(), last.telling)) if self._watch else []
+        return self._watch.exit(code, None, self._clock(), last.telling) if self._watch else []
 
     def last_lines(self) -> LastLines:
         """Return what the ended attempt printed last."""
         outputs = output.present(self._directory, self._job, self._number)
         return output.last_lines(outputs, self._begun or {}, str(self._directory.path))
 
-    def lost_words(self) -> list[Found]:
+    def lost_words(self) -> list[Detected]:
         """Return what it means that a failed task's log could not be written."""
         if self._watch is None:
             return []
@@ -196,15 +196,15 @@ class Outlook:
         now = self._clock()
         if isinstance(event, NodeSeen):
             found = self._watch.node(event.node, event.state, event.reason, now)
-            return msgspec.structs.replace(event, found=tuple(words(found)))
+            return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, LeaseEnded):
             found = self._watch.node(event.node, NodeState.DOWN, event.reason, now)
             self._watch.node(event.node, NodeState.UP, "", now)  # its agent speaks
-            return msgspec.structs.replace(event, found=tuple(words(found)))
+            return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, JobExceptionSeen):
             kind, nodes = event.exception_type, event.nodes
             found = self._watch.job_exception(kind, event.severity, event.note, nodes, event.job_id, now)
-            return msgspec.structs.replace(event, found=tuple(words(found)))
+            return msgspec.structs.replace(event, found=tuple(found))
         return event
 
     def reached(self) -> Reach:
@@ -268,8 +268,3 @@ class Outlook:
         """Let the files go."""
         if self._watch is not None:
             self._watch.close()
-
-
-def words(detected: list[Detected]) -> list[Found]:
-    """Return detectors' words in the core's terms."""
-    return [Found(exception=item.exception, evidence=item.evidence) for item in detected]

@@ -36,7 +36,7 @@ from whesl.model.workflow import Configuration, job_matches
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whesl.isolator.core.events import Found
+    from whesl.model.evidence import Detected
 
 # Bytes that a file system with room takes. More than what WHESL itself holds back and gives free when it is
 # full (1 MiB for Maestro, ``isolator/task/disk_reserve.py`` for each task): that may have been done since
@@ -212,7 +212,7 @@ def _last(path: str, begin: int) -> tuple[str, ...]:
     return tuple(line for line in shown if line)[-_LAST_LINES:]
 
 
-def lost_words(job: Job, outputs: Outputs, now: float) -> list[Found]:
+def lost_words(job: Job, outputs: Outputs, now: float) -> list[Detected]:
     """Return what the rules say of the reason why a failed task's log could not be written.
 
     Args:
@@ -232,11 +232,10 @@ def lost_words(job: Job, outputs: Outputs, now: float) -> list[Found]:
     return list({item.exception: item for item in found}.values())
 
 
-def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: float) -> list[Found]:
+def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: float) -> list[Detected]:
     # Only here: what starts a task's first attempt loads no more than that needs.
     from whesl.detect.matcher import compile_patterns
-    from whesl.isolator.core.events import Found
-    from whesl.model.evidence import Evidence
+    from whesl.model.evidence import Detected, Evidence
 
     task = job.setup.task
     line = f"{path}: {reason}"
@@ -265,5 +264,5 @@ def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: 
                     captures=matches[0].captures,
                     detail="the log itself could not be written: this is the system's word instead",
                 )
-                found.append(Found(exception=exception.name, evidence=(evidence,)))
+                found.append(Detected(exception=exception.name, evidence=(evidence,)))
     return found

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from whesl.isolator.core.events import Journal
 from whesl.journal import JournalError
+from whesl.records.isolator import AnyRecord
 
 LOG = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ class Store(Protocol):
 
     tight: bool
 
-    def append_many(self, records: list[tuple[str, dict[str, Any]]], time: float) -> object:
+    def append_many(self, records: list[tuple[str, Any]], time: float) -> object:
         """Write records of one moment, all or none. Raises JournalError."""
         ...
 
@@ -44,14 +44,14 @@ class Records:
         """How many records are in memory alone."""
         return len(self._waiting)
 
-    def write(self, records: Iterable[Journal], now: float) -> bool:
+    def write(self, records: Iterable[AnyRecord], now: float) -> bool:
         """Write records, after those that wait; False when they wait as well.
 
         Args:
             records: the core's, of one transition.
             now: seconds since the epoch.
         """
-        self._waiting += [(record.kind, record.data, now) for record in records]
+        self._waiting += [(record.kind, record, now) for record in records]
         if not self._waiting:
             return True
         try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from time import time as time_now
-from typing import Any
 
 from whesl.isolator.core.state import State
 from whesl.isolator.launch.job_request import WITHOUT_WORKFLOW
 from whesl.isolator.task.taskdir import Job
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
+from whesl.records.isolator import AnyRecord, StepDone
 
 LOG = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 def leave(
     job: Job,
     state: State,
-    records: Callable[[], Iterable[tuple[str, dict[str, Any], float]]],
+    told: Callable[[], Iterable[tuple[AnyRecord, float]]],
     environment: Mapping[str, str],
     clock: Callable[[], float],
 ) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def leave(
     Args:
         job: the task.
         state: of its isolator, at the end.
-        records: reads kind, data and time of its journal's records.
+        told: reads its journal's records with their times.
         environment: what the task's was made of.
         clock: the isolator's.
 
@@ -48,7 +48,7 @@ def leave(
     from whesl.operations.files.output_links import Since, put_up
 
     try:
-        moved = next((time for kind, data, time in records() if kind == "step-done" and _moves(data)), None)
+        moved = next((time for record, time in told() if _moves(record)), None)
         if moved is None:
             return ()
         named = task_paths(job, configuration, environment)
@@ -69,6 +69,7 @@ def leave(
     return tuple(report.notes)
 
 
-def _moves(data: Mapping[str, Any]) -> bool:
+def _moves(record: AnyRecord) -> bool:
     """Whether a recovery step left a task with paths that have moved."""
-    return bool(((data.get("configuration") or {}).get("path_map") or {}).get("rules"))
+    moved = record.configuration if isinstance(record, StepDone) else None
+    return moved is not None and bool(moved.path_map)

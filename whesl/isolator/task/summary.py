@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from whesl.esl.spec import Spec
-from whesl.isolator.core.outcomes import Ended
 from whesl.isolator.core.setup import Setup
 from whesl.model.evidence import LastLines, Raised, explain, kept, shortened
 from whesl.model.printable import visible
 from whesl.model.workflow import Task, job_matches
+from whesl.records import isolator as records
 
 _LONGEST = 120
 _REMARKED = 3  # exceptions that a job's record names
@@ -60,15 +59,15 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summarise(
     setup: Setup,
-    records: Iterable[tuple[str, dict[str, Any], float]],
-    ended: Ended,
+    written: Iterable[tuple[records.AnyRecord, float]],
+    ended: records.Finished,
     notes: tuple[str, ...] = (),
 ) -> Summary:
     """Return the summary of a task.
 
     Args:
         setup: the task.
-        records: kind, data and time of its journal's records.
+        written: its journal's records with their times.
         ended: how it ended.
         notes: what else its user should know, a line each.
     """
@@ -77,35 +76,35 @@ def summarise(
     attempts = dropped = 0
     last_lines = LastLines()
     first = last = 0.0
-    for kind, data, time in records:
+    for record, time in written:
         first, last = first or time, time
-        if kind == "attempt":
-            attempts, last_lines = data["attempt"], LastLines()
-        elif kind == "exited":
-            last_lines = msgspec.convert(data.get("last") or {}, LastLines)
-        elif kind == "dropped":
-            dropped += 1
-        elif kind == "raised":
-            raised = msgspec.convert(data["raised"], Raised)
-            handled[raised.ordinal] = _handled(raised)
-            began[raised.ordinal] = time
-        elif kind in ("decided", "observed", "otherwise"):
-            about = handled[data["ordinal"]]
-            about.action, about.reason = data["action"], data["reason"]
-            if kind == "observed":
-                about.observed = True
-                about.steps = [f"{step['resource']}.{step['operation']}" for step in data["steps"]]
-        elif kind == "evidence" and handled:
-            # Stacks are taken before anything else is done about the exception that asked for them.
-            handled[max(handled)].stacks = kept(data["detail"])
-        elif kind == "step-done":
-            handled[data["ordinal"]].steps.append(data.get("note") or data["outcome"])
-        elif kind == "confirmed":
-            for ordinal in data["ordinals"]:
-                handled[ordinal].seconds = time - began[ordinal]
-        elif kind == "recovered":
-            for ordinal in data["ordinals"]:
-                handled[ordinal].recovered = data["because"]
+        match record:
+            case records.Attempt():
+                attempts, last_lines = record.attempt, LastLines()
+            case records.Exited():
+                last_lines = record.last
+            case records.Dropped():
+                dropped += 1
+            case records.Raised():
+                handled[record.raised.ordinal] = _handled(record.raised)
+                began[record.raised.ordinal] = time
+            case records.Decided() | records.Observed() | records.Otherwise():
+                about = handled[record.ordinal]
+                about.action, about.reason = record.action, record.reason
+                if isinstance(record, records.Observed):
+                    about.observed = True
+                    about.steps = [f"{step['resource']}.{step['operation']}" for step in record.steps]
+            case records.EvidenceTaken() if handled:
+                # Stacks are taken before anything else is done about the exception that asked for them.
+                handled[max(handled)].stacks = kept(record.detail)
+            case records.StepDone():
+                handled[record.ordinal].steps.append(record.note or record.outcome)
+            case records.Confirmed():
+                for ordinal in record.ordinals:
+                    handled[ordinal].seconds = time - began[ordinal]
+            case records.Recovered():
+                for ordinal in record.ordinals:
+                    handled[ordinal].recovered = record.because
     return Summary(
         task=setup.task.id,
         state=ended.state.value,

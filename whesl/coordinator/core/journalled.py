@@ -3,52 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from whesl.coordinator.core.changes import CHANGES, Data
+from whesl.coordinator.core.changes import change
 from whesl.coordinator.core.persistent_map import Builder, Map, Undo, take_back
 from whesl.coordinator.core.state import Settings, State
 from whesl.model.decoding import FOREIGN
 from whesl.model.errors import WheslError
+from whesl.records import of_coordinator
+from whesl.records.coordinator import AnyRecord
 
 # The maps of the state. Found once: to look at a class's fields means to evaluate all its annotations.
 _MAPS = tuple(field.name for field in msgspec.structs.fields(State) if isinstance(field.default, Map))
+
+
+_HINT = "it was damaged, or written by another version of WHESL"
+
+
+class Written(Protocol):
+    """A record as a journal has it (``whesl.journal.Record``)."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def content(self) -> msgspec.Raw: ...
 
 
 class RecordError(WheslError):
     """A record's content is not what this version writes."""
 
 
-def apply(state: State, kind: str, data: Data, time: float) -> State:
-    """Return the state after a record; records of unknown kind change nothing.
+def apply(state: State, record: AnyRecord, time: float) -> State:
+    """Return the state after a record; those that are for people alone change nothing.
 
     Args:
         state: the state before.
-        kind: the record's word.
-        data: its content, as JSON builtins.
-        time: when it was written, seconds since the epoch.
+        record: what was written down.
+        time: when it was, seconds since the epoch.
 
     Raises RecordError.
     """
-    change = CHANGES.get(kind)
-    if change is None:
-        return state
     try:
-        return change(state, data, time)
+        return change(state, record, time)
     except FOREIGN as error:
         raise RecordError(
-            f"a record of kind '{kind}' is not understood ({error!r})",
-            hint="it was damaged, or written by another version of WHESL",
+            f"a record of kind '{record.kind}' is not understood ({error!r})", hint=_HINT
         ) from error
 
 
-def rebuild(records: Iterable[tuple[str, Data, float]], settings: Settings = Settings()) -> State:  # noqa: B008 - frozen
-    """Return the state that a journal's records (kind, data, time; in order) describe. Raises RecordError."""
+def read(record: Written) -> AnyRecord:
+    """Return a journal's record by its type. Raises RecordError."""
+    try:
+        return of_coordinator(record.content)
+    except FOREIGN as error:
+        raise RecordError(
+            f"a record of kind '{record.kind}' is not understood ({error})", hint=_HINT
+        ) from error
+
+
+def rebuild(written: Iterable[tuple[AnyRecord, float]], settings: Settings = Settings()) -> State:  # noqa: B008 - frozen
+    """Return the state that records (each with its time; in order) describe. Raises RecordError."""
     replay = Replay(settings)
-    for kind, data, time in records:
-        replay.take(kind, data, time)
+    for record, time in written:
+        replay.take(record, time)
     return replay.state()
 
 
@@ -68,14 +87,14 @@ class Replay:
         }
         self._state = msgspec.structs.replace(whole, settings=settings, **self._builders)
 
-    def take(self, kind: str, data: Data, time: float) -> None:
+    def take(self, record: AnyRecord, time: float) -> None:
         """Apply the next record. Arguments as of ``apply``.
 
         Raises RecordError; the record is left out then, and the next one may be taken.
         """
         self._undo.clear()
         try:
-            self._state = apply(self._state, kind, data, time)
+            self._state = apply(self._state, record, time)
         except RecordError:
             take_back(self._undo)
             raise

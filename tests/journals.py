@@ -1,0 +1,110 @@
+"""Journal records for tests: a kind and what matters of its content; the rest is filled in."""
+
+from __future__ import annotations
+
+import enum
+import typing
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from whesl.coordinator.core import journalled
+from whesl.coordinator.core.state import Settings, State
+from whesl.isolator.core import machine
+from whesl.isolator.core import state as isolator_state
+from whesl.isolator.core.setup import Setup
+from whesl.records import coordinator, isolator, of_coordinator, of_isolator
+from whesl.report.collection import Happening
+from whesl.wire.messages import Report
+
+_SAMPLES: dict[str, Any] = {
+    "Raised": {"exception": "CRASH", "task": "w/a", "attempt": 1, "ordinal": 1, "time": 1.0, "evidence": []},
+    "NodeSet": {"active": ["n1"]},
+    "Configuration": {},
+    "History": {},
+    "TaskState": "running",
+    "NodeState": "up",
+    "Detected": {"exception": "CRASH"},
+}
+_PLAIN: dict[Any, Any] = {str: "", int: 0, float: 0.0, bool: False}
+
+
+def of_task(kind: str, data: Any = None, /, **more: Any) -> isolator.AnyRecord:
+    """Return a record of a task's journal."""
+    return of_isolator(_content(isolator.AnyRecord, kind, {**(data or {}), **more}))
+
+
+def of_daemon(kind: str, data: Any = None, /, **more: Any) -> coordinator.AnyRecord:
+    """Return a record of the coordinator's journal; a report: its ``kind`` and ``data``, and the task."""
+    content = {**(data or {}), **more}
+    if kind == "report" and "record" not in content:
+        told = of_task(content.pop("kind"), content.pop("data", {}))
+        content["record"] = told
+    return of_coordinator(_content(coordinator.AnyRecord, kind, content))
+
+
+def report(task: str, kind: str, time: float, data: Any = None) -> Report:
+    """Return what an isolator reports."""
+    return Report(task=task, time=time, record=of_task(kind, data))
+
+
+def happening(task: str, kind: str, time: float, data: Any) -> Happening:
+    """Return a recorded fact; kinds of the coordinator's begin with ``coordinator:``."""
+    found: isolator.AnyRecord | coordinator.AnyRecord
+    if kind.startswith("coordinator:"):
+        found = of_daemon(kind.removeprefix("coordinator:"), data, task=task)
+    else:
+        found = of_task(kind, data)
+    return Happening(task=task, time=time, record=found)
+
+
+def plain(
+    written: Iterable[tuple[isolator.AnyRecord | coordinator.AnyRecord, float]],
+) -> list[tuple[str, dict[str, Any], float]]:
+    """Return records by kind, content and time, for who looks at them with no code of the product's."""
+    return [(record.kind, msgspec.to_builtins(record), time) for record, time in written]
+
+
+def _content(union: Any, kind: str, data: dict[str, Any]) -> bytes:
+    types = {each.__struct_config__.tag: each for each in typing.get_args(union)}
+    filled = {"kind": kind, **data}
+    for field in msgspec.structs.fields(types[kind]):
+        if field.required and field.encode_name not in data:
+            filled[field.encode_name] = _neutral(field.type)
+    return msgspec.json.encode(filled)
+
+
+def _neutral(of: Any) -> Any:
+    if of in _PLAIN:
+        return _PLAIN[of]
+    if isinstance(of, type) and of.__name__ in _SAMPLES:
+        return _SAMPLES[of.__name__]
+    if isinstance(of, enum.EnumMeta):
+        return next(iter(of)).value
+    if type(None) in typing.get_args(of):
+        return None
+    return {} if typing.get_origin(of) is dict else []
+
+
+Written = Iterable[tuple[str, dict[str, Any], float]]
+
+
+def of_daemons(written: Written) -> list[tuple[coordinator.AnyRecord, float]]:
+    """Return records of the coordinator's journal, given by kind, content and time."""
+    return [(of_daemon(kind, data), time) for kind, data, time in written]
+
+
+def of_tasks(written: Written) -> list[tuple[isolator.AnyRecord, float]]:
+    """Return records of a task's journal, given by kind, content and time."""
+    return [(of_task(kind, data), time) for kind, data, time in written]
+
+
+def rebuild(written: Written, settings: Settings = Settings()) -> State:  # noqa: B008 - frozen
+    """Return the coordinator's state that records describe."""
+    return journalled.rebuild(of_daemons(written), settings)
+
+
+def rebuild_task(setup: Setup, written: Written) -> isolator_state.State:
+    """Return the isolator's state that records describe."""
+    return machine.rebuild(setup, of_tasks(written))
