@@ -99,6 +99,7 @@ def test_a_task_that_completes_is_recovered_from_the_last_one(world: Make) -> No
     made.advance(0.3).exits(127, found("CRASH", "exit")).advance(0.3).exits(127, found("CRASH", "exit"))
     made.exits(0)
     assert made.last("recovered") == {
+        "kind": "recovered",
         "ordinals": [2],
         "exceptions": ["CRASH"],
         "attempt": 3,

@@ -42,7 +42,13 @@ def test_a_restart_is_confirmed_by_the_program_and_not_by_its_launcher(world: Ma
     assert made.kinds()[-1] == "launched"
     made.now += 3.0
     made.feed(ProgramSeen(attempt=1)).feed(ProgramSeen(attempt=2, node="n1"))
-    assert made.last("confirmed") == {"ordinals": [1], "attempt": 2, "seconds": 3.0, "node": "n1"}
+    assert made.last("confirmed") == {
+        "kind": "confirmed",
+        "ordinals": [1],
+        "attempt": 2,
+        "seconds": 3.0,
+        "node": "n1",
+    }
     made.feed(ProgramSeen(attempt=2))
     assert made.kinds().count("confirmed") == 1
 

@@ -74,7 +74,7 @@ class Exited(Record, frozen=True, kw_only=True, tag="exited"):
     attempt: int
     code: int
     signal: int
-    last: LastLines = LastLines()
+    last: LastLines | None = None
 
 
 class Raised(Record, frozen=True, kw_only=True, tag="raised"):

@@ -323,7 +323,7 @@ class _Fold:
 
     def _on_exited(self, record: isolator.Exited, time: float) -> None:
         self._stop(time)
-        last = record.last
+        last = record.last or LastLines()
         if self.row.runs:
             self.row.runs[-1].exit_code, self.row.runs[-1].last = record.code, last
         for row in self.rows.values():

@@ -1,7 +1,7 @@
 """The coordinator's state in a snapshot, and where a journal has to be read from because of it.
 
-``tests/coordinator/data`` has snapshots of earlier versions: who changes a struct that is kept here so that
-they would be read as something else raises ``journal.snapshot.VERSION``.
+Who changes a struct that is kept here so that it would be read as something else raises
+``journal.snapshot.VERSION``.
 """
 
 from __future__ import annotations

@@ -366,7 +366,12 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     if event.attempt != state.attempt or (judged and not state.alive):
         return
     transition.record(
-        records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=event.last)
+        records.Exited(
+            attempt=event.attempt,
+            code=event.code,
+            signal=event.signal,
+            last=event.last if event.last.telling else None,
+        )
     )
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery.fence(transition)

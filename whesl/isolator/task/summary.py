@@ -82,7 +82,7 @@ def summarise(
             case records.Attempt():
                 attempts, last_lines = record.attempt, LastLines()
             case records.Exited():
-                last_lines = record.last
+                last_lines = record.last or LastLines()
             case records.Dropped():
                 dropped += 1
             case records.Raised():
