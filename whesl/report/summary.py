@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from whesl.model.evidence import kept
+from whesl.model.evidence import LastLines, kept
 from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow

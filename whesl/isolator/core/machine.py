@@ -365,14 +365,8 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     judged = phase not in (Phase.RUNNING, Phase.LAUNCHING)
     if event.attempt != state.attempt or (judged and not state.alive):
         return
-    transition.record(
-        records.Exited(
-            attempt=event.attempt,
-            code=event.code,
-            signal=event.signal,
-            last=event.last if event.last.telling else None,
-        )
-    )
+    last = event.last if event.last.telling else None
+    transition.record(records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=last))
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery.fence(transition)
     if not judged and startup.refused(transition, event):
