@@ -1,0 +1,332 @@
+"""The compiled event loop: FCFS and EASY on nodes with identity, which may fail.
+
+At one time first the ends of jobs, then failures and repairs, then arrivals, then one pass of the policy. A job
+whose node fails is killed; it waits again at its place by arrival, and goes on from its last own checkpoint.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.lab.cluster import bits
+from whesl.lab.cluster.running import enter, leave, pop, push
+from whesl.lab.cluster.trace import Attempts
+from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
+from whesl.placement.easy import reservation
+from whesl.predict.jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.lab.cluster.trace import Faults, Workload
+
+# Places in ``Machine.state``.
+ARRIVED, ACTIVE, PENDING, FIRST, WAITING, HINT, FREE, ATTEMPTS, USED, CHANGE = range(10)
+
+
+class Machine(NamedTuple):
+    """All that changes during a simulation.
+
+    Attributes:
+        state: counts and places by the names above, shape (10,).
+        left: what each job still has to run, in seconds, shape (jobs,).
+        limit: its estimate of that, in seconds, shape (jobs,).
+        free: the free nodes, as bits.
+        owner: the attempt on each node, or -1, shape (nodes,); empty where no node fails.
+        ends, sizes, listed: the running attempts by latest end: that end in seconds, nodes, attempt.
+        times, items: the heap of ends in seconds, and the attempts; those that were killed stay in it.
+        job, start, end, killed, offsets: as in ``Attempts``, with room for more.
+        first, length: likewise.
+    """
+
+    state: NDArray[np.int64]
+    left: NDArray[np.float64]
+    limit: NDArray[np.float64]
+    free: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    ends: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    listed: NDArray[np.int64]
+    times: NDArray[np.float64]
+    items: NDArray[np.int64]
+    job: NDArray[np.int64]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    killed: NDArray[np.bool_]
+    offsets: NDArray[np.int64]
+    first: NDArray[np.int32]
+    length: NDArray[np.int32]
+
+
+def fresh(work: Workload, nodes: int, faults: Faults) -> Machine:
+    """Return the machine before the first event, all nodes up and free."""
+    count = len(work.submit)
+    state = np.zeros(10, dtype=np.int64)
+    state[FREE] = nodes
+    most = min(nodes, count)
+    room = count + most + 1
+    return Machine(
+        state,
+        work.run.copy(),
+        work.estimate.copy(),
+        bits.full(nodes),
+        np.full(nodes if len(faults.time) else 0, -1, dtype=np.int64),
+        np.empty(most + 1),
+        np.empty(most + 1, dtype=np.int64),
+        np.empty(most + 1, dtype=np.int64),
+        np.empty(2 * most + 1),
+        np.empty(2 * most + 1, dtype=np.int64),
+        np.empty(room, dtype=np.int64),
+        np.empty(room),
+        np.full(room, np.inf),
+        np.zeros(room, dtype=np.bool_),
+        np.zeros(room + 1, dtype=np.int64),
+        np.empty(2 * count + nodes, dtype=np.int32),
+        np.empty(2 * count + nodes, dtype=np.int32),
+    )
+
+
+def simulate(work: Workload, nodes: int, faults: Faults, *, backfill: bool) -> Attempts:
+    """Run a workload to its end.
+
+    Args:
+        work: the jobs.
+        nodes: how many the machine has.
+        faults: changes of nodes.
+        backfill: whether later jobs may overtake (EASY), or none may (FCFS).
+
+    Returns:
+        All attempts. A job that never fits, because nodes stay down, has none.
+    """
+    machine = fresh(work, nodes, faults)
+    queue = none_of(len(work.submit))
+    while not advance(work, nodes, faults, backfill, queue, machine):
+        machine = with_room(machine, min(nodes, len(work.submit)), nodes)
+    return attempts(machine)
+
+
+def attempts(machine: Machine) -> Attempts:
+    """Return what was recorded."""
+    count, used = int(machine.state[ATTEMPTS]), int(machine.state[USED])
+    return Attempts(
+        machine.job[:count],
+        machine.start[:count],
+        machine.end[:count],
+        machine.killed[:count],
+        machine.offsets[: count + 1],
+        machine.first[:used],
+        machine.length[:used],
+    )
+
+
+def with_room(machine: Machine, starts: int, runs: int) -> Machine:
+    """Return the machine with room for one more pass: ``starts`` attempts on ``runs`` runs of nodes."""
+    room = int(machine.state[ATTEMPTS]) + starts + 1
+    more = {}
+    for name, need, filler in (
+        ("job", room, 0),
+        ("start", room, 0),
+        ("end", room, np.inf),
+        ("killed", room, 0),
+        ("offsets", room + 1, 0),
+        ("first", int(machine.state[USED]) + runs, 0),
+        ("length", int(machine.state[USED]) + runs, 0),
+        ("times", int(machine.state[PENDING]) + starts, 0),
+        ("items", int(machine.state[PENDING]) + starts, 0),
+    ):
+        old = getattr(machine, name)
+        if len(old) < need:
+            more[name] = np.concatenate([old, np.full(max(need, 2 * len(old)) - len(old), filler, old.dtype)])
+    return machine._replace(**more)
+
+
+@jit
+def saved(elapsed: float, checkpoint: float) -> float:
+    """Return how much of an attempt its last checkpoint keeps, in seconds."""
+    if checkpoint == np.inf or checkpoint <= 0.0:
+        return 0.0
+    return float(np.floor(elapsed / checkpoint) * checkpoint)
+
+
+@jit
+def own(owner: NDArray[np.int64], begin: int, count: int, attempt: int) -> None:
+    """Write down who holds the nodes from ``begin`` on."""
+    for node in range(begin, begin + count):
+        owner[node] = attempt
+
+
+# Arrays are taken out of their tuples once: each time costs two atomic counts of references.
+@jit
+def advance(
+    work: Workload, nodes: int, faults: Faults, backfill: bool, queue: Waiting, machine: Machine
+) -> bool:
+    """Simulate until the end (True), or until there is no room for another pass (False)."""
+    submit, size, checkpoint = work.submit, work.size, work.checkpoint
+    count = len(submit)
+    fault_time, fault_node, fault_up = faults.time, faults.node, faults.up
+    changes = len(fault_time)
+    identity = changes > 0
+    waits, least_size, least_time, group_size, group_time = queue
+    (
+        state,
+        left,
+        limit,
+        free_nodes,
+        owner,
+        ends,
+        sizes,
+        listed,
+        times,
+        items,
+        jobs,
+        starts,
+        stops,
+        killed,
+        offsets,
+        firsts,
+        lengths,
+    ) = machine
+    arrived, active, pending, first, waiting = state[0], state[1], state[2], state[3], state[4]
+    hint, free, attempts, used, change = state[5], state[6], state[7], state[8], state[9]
+    most = min(nodes, count)
+    head = -1
+    shadow = np.inf
+    extra = 0
+    stale = True
+    done = True
+    while arrived < count or active > 0 or waiting > 0:
+        if attempts + most >= len(jobs) or used + nodes > len(firsts) or pending + most > len(times):
+            done = False
+            break
+        now = np.inf
+        if arrived < count:
+            now = submit[arrived]
+        while pending > 0 and killed[items[0]]:
+            pop(times, items, pending)
+            pending -= 1
+        if pending > 0:
+            now = min(now, times[0])
+        if change < changes:
+            now = min(now, fault_time[change])
+        if now == np.inf:
+            break
+
+        while pending > 0 and times[0] == now:
+            attempt = pop(times, items, pending)
+            pending -= 1
+            if killed[attempt]:
+                continue
+            job = jobs[attempt]
+            stops[attempt] = now
+            for run in range(offsets[attempt], offsets[attempt + 1]):
+                bits.insert(free_nodes, firsts[run], lengths[run])
+                if identity:
+                    own(owner, firsts[run], lengths[run], -1)
+            hint = min(hint, firsts[offsets[attempt]] >> 6)
+            free += size[job]
+            if backfill:
+                leave(ends, sizes, listed, active, starts[attempt] + limit[job], attempt)
+            active -= 1
+            stale = True
+
+        while change < changes and fault_time[change] == now:
+            node = fault_node[change]
+            stale = True
+            if fault_up[change]:
+                bits.insert(free_nodes, node, 1)
+                hint = min(hint, node >> 6)
+                free += 1
+            else:
+                attempt = owner[node]
+                if attempt >= 0:
+                    job = jobs[attempt]
+                    killed[attempt] = True
+                    stops[attempt] = now
+                    for run in range(offsets[attempt], offsets[attempt + 1]):
+                        bits.insert(free_nodes, firsts[run], lengths[run])
+                        own(owner, firsts[run], lengths[run], -1)
+                    hint = min(hint, firsts[offsets[attempt]] >> 6)
+                    free += size[job]
+                    if backfill:
+                        leave(ends, sizes, listed, active, starts[attempt] + limit[job], attempt)
+                    active -= 1
+                    kept = saved(now - starts[attempt], checkpoint[job])
+                    left[job] -= kept
+                    limit[job] -= kept
+                    add(waits, least_size, least_time, group_size, group_time, job, size[job], limit[job])
+                    waiting += 1
+                    first = min(first, job)
+                free_nodes[node >> 6] &= ~(1 << (node & 63))
+                free -= 1
+            change += 1
+
+        fresh = arrived
+        while arrived < count and submit[arrived] == now:
+            add(waits, least_size, least_time, group_size, group_time, arrived, size[arrived], limit[arrived])
+            waiting += 1
+            arrived += 1
+
+        # While nothing was released the head's reservation holds, and of those behind it none can start.
+        at = fresh
+        if stale or head < 0:
+            head = -1
+            at = first
+        while free > 0:
+            if head < 0:
+                job = following(waits, at, arrived)
+                if job < 0:
+                    first = arrived
+                    break
+                first = job
+                if size[job] > free:
+                    head = job
+                    stale = False
+                    if backfill:
+                        shadow, extra = reservation(ends, sizes, active, free, size[job])
+                    at = job + 1
+                    continue
+            else:
+                if not backfill:
+                    break
+                job = fitting(
+                    waits,
+                    least_size,
+                    least_time,
+                    group_size,
+                    group_time,
+                    at,
+                    arrived,
+                    size,
+                    limit,
+                    now,
+                    free,
+                    shadow,
+                    extra,
+                )
+                if job < 0:
+                    break
+                if now + limit[job] > shadow:
+                    extra -= size[job]
+            at = job + 1
+            waits[job >> 6] &= ~(1 << (job & 63))
+            waiting -= 1
+            need = size[job]
+            jobs[attempts] = job
+            starts[attempts] = now
+            used, hint = bits.take(free_nodes, hint, need, firsts, lengths, used)
+            if identity:
+                for run in range(offsets[attempts], used):
+                    own(owner, firsts[run], lengths[run], attempts)
+            push(times, items, pending, now + left[job], attempts)
+            pending += 1
+            if backfill:
+                enter(ends, sizes, listed, active, now + limit[job], need, attempts)
+            active += 1
+            free -= need
+            attempts += 1
+            offsets[attempts] = used
+    state[0], state[1], state[2], state[3], state[4] = arrived, active, pending, first, waiting
+    state[5], state[6], state[7], state[8], state[9] = hint, free, attempts, used, change
+    return done

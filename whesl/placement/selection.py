@@ -1,0 +1,28 @@
+"""Which nodes a job gets: those of the lowest index, or those of the least risk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.placement.port import Decisions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whesl.placement.port import View
+
+
+def first_free(view: View, started: Sequence[int]) -> Decisions:
+    """Give each job the free nodes of the lowest index.
+
+    Args:
+        view: the machine and its jobs.
+        started: places in the queue of the jobs to start, in order.
+    """
+    places = np.array(started, dtype=np.int64)
+    sizes = view.queue.size[places]
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+    nodes = np.flatnonzero(view.nodes.free)[: offsets[-1]]
+    return Decisions(view.queue.job[places], offsets, nodes)
