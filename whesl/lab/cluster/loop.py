@@ -1,4 +1,4 @@
-"""The compiled event loop: FCFS and EASY on nodes with identity, which may fail.
+"""The compiled event loop: FCFS, EASY and conservative backfilling on nodes with identity, which may fail.
 
 At one time first the ends of jobs, then failures and repairs, then arrivals, then one pass of the policy. A job
 whose node fails is killed; it waits again at its place by arrival, and goes on from its last own checkpoint.
@@ -6,14 +6,16 @@ whose node fails is killed; it waits again at its place by arrival, and goes on 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whesl.lab.cluster import bits
+from whesl.lab.cluster.profile import compressed, place, rebuilt, shifted, widen
 from whesl.lab.cluster.running import enter, leave, pop, push
 from whesl.lab.cluster.trace import Attempts
 from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
+from whesl.placement.conservative import occupy
 from whesl.placement.easy import reservation
 from whesl.predict.jit import jit
 
@@ -23,14 +25,15 @@ if TYPE_CHECKING:
     from whesl.lab.cluster.trace import Faults, Workload
 
 # Places in ``Machine.state``.
-ARRIVED, ACTIVE, PENDING, FIRST, WAITING, HINT, FREE, ATTEMPTS, USED, CHANGE = range(10)
+ARRIVED, ACTIVE, PENDING, FIRST, WAITING, HINT, FREE, ATTEMPTS, USED, CHANGE, LO, HI = range(12)
+FCFS, EASY, CONSERVATIVE = range(3)
 
 
 class Machine(NamedTuple):
     """All that changes during a simulation.
 
     Attributes:
-        state: counts and places by the names above, shape (10,).
+        state: counts and places by the names above, shape (12,).
         left: what each job still has to run, in seconds, shape (jobs,).
         limit: its estimate of that, in seconds, shape (jobs,).
         free: the free nodes, as bits.
@@ -39,6 +42,9 @@ class Machine(NamedTuple):
         times, items: the heap of ends in seconds, and the attempts; those that were killed stay in it.
         job, start, end, killed, offsets: as in ``Attempts``, with room for more.
         first, length: likewise.
+        begin: each waiting job's reservation in seconds, shape (jobs,); empty but for conservative backfilling.
+        promise: its first reservation, likewise.
+        profile_time, profile_free: the free nodes over time (``whesl.placement.conservative``).
     """
 
     state: NDArray[np.int64]
@@ -58,13 +64,19 @@ class Machine(NamedTuple):
     offsets: NDArray[np.int64]
     first: NDArray[np.int32]
     length: NDArray[np.int32]
+    begin: NDArray[np.float64]
+    promise: NDArray[np.float64]
+    profile_time: NDArray[np.float64]
+    profile_free: NDArray[np.int64]
 
 
-def fresh(work: Workload, nodes: int, faults: Faults) -> Machine:
+def fresh(work: Workload, nodes: int, faults: Faults, policy: int) -> Machine:
     """Return the machine before the first event, all nodes up and free."""
     count = len(work.submit)
-    state = np.zeros(10, dtype=np.int64)
+    state = np.zeros(12, dtype=np.int64)
     state[FREE] = nodes
+    state[HI] = 1
+    reserved = count if policy == CONSERVATIVE else 0
     most = min(nodes, count)
     room = count + most + 1
     return Machine(
@@ -85,26 +97,33 @@ def fresh(work: Workload, nodes: int, faults: Faults) -> Machine:
         np.zeros(room + 1, dtype=np.int64),
         np.empty(2 * count + nodes, dtype=np.int32),
         np.empty(2 * count + nodes, dtype=np.int32),
+        np.full(reserved, np.inf),
+        np.full(reserved, np.inf),
+        np.full(4 * reserved + 64, -np.inf),
+        np.full(4 * reserved + 64, nodes, dtype=np.int64),
     )
 
 
-def simulate(work: Workload, nodes: int, faults: Faults, *, backfill: bool) -> Attempts:
+def simulate(
+    work: Workload, nodes: int, faults: Faults, policy: int
+) -> tuple[Attempts, NDArray[np.float64]]:
     """Run a workload to its end.
 
     Args:
         work: the jobs.
         nodes: how many the machine has.
         faults: changes of nodes.
-        backfill: whether later jobs may overtake (EASY), or none may (FCFS).
+        policy: FCFS, EASY or CONSERVATIVE.
 
     Returns:
-        All attempts. A job that never fits, because nodes stay down, has none.
+        All attempts; and each job's first reservation in seconds (conservative backfilling only). A job that
+        never fits, because nodes stay down, has no attempt.
     """
-    machine = fresh(work, nodes, faults)
+    machine = fresh(work, nodes, faults, policy)
     queue = none_of(len(work.submit))
-    while not advance(work, nodes, faults, backfill, queue, machine):
+    while not advance(work, nodes, faults, policy, queue, machine):
         machine = with_room(machine, min(nodes, len(work.submit)), nodes)
-    return attempts(machine)
+    return attempts(machine), machine.promise
 
 
 def attempts(machine: Machine) -> Attempts:
@@ -123,23 +142,28 @@ def attempts(machine: Machine) -> Attempts:
 
 def with_room(machine: Machine, starts: int, runs: int) -> Machine:
     """Return the machine with room for one more pass: ``starts`` attempts on ``runs`` runs of nodes."""
-    room = int(machine.state[ATTEMPTS]) + starts + 1
-    more = {}
-    for name, need, filler in (
-        ("job", room, 0),
-        ("start", room, 0),
-        ("end", room, np.inf),
-        ("killed", room, 0),
-        ("offsets", room + 1, 0),
-        ("first", int(machine.state[USED]) + runs, 0),
-        ("length", int(machine.state[USED]) + runs, 0),
-        ("times", int(machine.state[PENDING]) + starts, 0),
-        ("items", int(machine.state[PENDING]) + starts, 0),
-    ):
-        old = getattr(machine, name)
-        if len(old) < need:
-            more[name] = np.concatenate([old, np.full(max(need, 2 * len(old)) - len(old), filler, old.dtype)])
-    return machine._replace(**more)
+    room = _grown(len(machine.job), int(machine.state[ATTEMPTS]) + starts + 1)
+    lines = _grown(len(machine.first), int(machine.state[USED]) + runs)
+    heap = _grown(len(machine.times), int(machine.state[PENDING]) + starts)
+    return machine._replace(
+        job=_longer(machine.job, room),
+        start=_longer(machine.start, room),
+        end=_longer(machine.end, room, np.inf),
+        killed=_longer(machine.killed, room),
+        offsets=_longer(machine.offsets, room + 1),
+        first=_longer(machine.first, lines),
+        length=_longer(machine.length, lines),
+        times=_longer(machine.times, heap),
+        items=_longer(machine.items, heap),
+    )
+
+
+def _grown(present: int, need: int) -> int:
+    return present if present >= need else max(need, 2 * present)
+
+
+def _longer(values: NDArray[Any], count: int, filler: float = 0) -> NDArray[Any]:
+    return np.concatenate([values, np.full(count - len(values), filler, values.dtype)])
 
 
 @jit
@@ -160,7 +184,7 @@ def own(owner: NDArray[np.int64], begin: int, count: int, attempt: int) -> None:
 # Arrays are taken out of their tuples once: each time costs two atomic counts of references.
 @jit
 def advance(
-    work: Workload, nodes: int, faults: Faults, backfill: bool, queue: Waiting, machine: Machine
+    work: Workload, nodes: int, faults: Faults, policy: int, queue: Waiting, machine: Machine
 ) -> bool:
     """Simulate until the end (True), or until there is no room for another pass (False)."""
     submit, size, checkpoint = work.submit, work.size, work.checkpoint
@@ -187,9 +211,26 @@ def advance(
         offsets,
         firsts,
         lengths,
+        begin,
+        promise,
+        times_ahead,
+        free_ahead,
     ) = machine
     arrived, active, pending, first, waiting = state[0], state[1], state[2], state[3], state[4]
     hint, free, attempts, used, change = state[5], state[6], state[7], state[8], state[9]
+    lo, hi = state[10], state[11]
+    backfill = policy == EASY
+    reserving = policy == CONSERVATIVE
+    rebuild = False
+    # When nodes became free that were reserved, and how many such times there are; after a pause, any time.
+    risen = np.empty((16, 2))
+    ahead = widen(risen, 0, -np.inf, np.inf)
+    due = np.inf
+    if reserving:
+        job = following(waits, first, arrived)
+        while job >= 0:
+            due = min(due, begin[job])
+            job = following(waits, job + 1, arrived)
     most = min(nodes, count)
     head = -1
     shadow = np.inf
@@ -210,8 +251,15 @@ def advance(
             now = min(now, times[0])
         if change < changes:
             now = min(now, fault_time[change])
+        if reserving and waiting > 0:
+            now = min(now, due)
         if now == np.inf:
             break
+        if reserving and len(times_ahead) - hi < 2 * active + 16:
+            hi = shifted(times_ahead, free_ahead, lo, hi)
+            lo = 0
+        while reserving and lo + 1 < hi and times_ahead[lo + 1] <= now:
+            lo += 1
 
         while pending > 0 and times[0] == now:
             attempt = pop(times, items, pending)
@@ -226,14 +274,19 @@ def advance(
                     own(owner, firsts[run], lengths[run], -1)
             hint = min(hint, firsts[offsets[attempt]] >> 6)
             free += size[job]
-            if backfill:
-                leave(ends, sizes, listed, active, starts[attempt] + limit[job], attempt)
+            latest = starts[attempt] + limit[job]
+            if backfill or reserving:
+                leave(ends, sizes, listed, active, latest, attempt)
+            if reserving and latest > now:
+                hi = occupy(times_ahead, free_ahead, lo, hi, now, latest, -size[job])
+                ahead = widen(risen, ahead, now, latest)
             active -= 1
             stale = True
 
         while change < changes and fault_time[change] == now:
             node = fault_node[change]
             stale = True
+            rebuild = True
             if fault_up[change]:
                 bits.insert(free_nodes, node, 1)
                 hint = min(hint, node >> 6)
@@ -249,7 +302,7 @@ def advance(
                         own(owner, firsts[run], lengths[run], -1)
                     hint = min(hint, firsts[offsets[attempt]] >> 6)
                     free += size[job]
-                    if backfill:
+                    if backfill or reserving:
                         leave(ends, sizes, listed, active, starts[attempt] + limit[job], attempt)
                     active -= 1
                     kept = saved(now - starts[attempt], checkpoint[job])
@@ -268,13 +321,53 @@ def advance(
             waiting += 1
             arrived += 1
 
+        if reserving:
+            if len(times_ahead) - hi < 2 * (arrived - fresh) + 16:
+                hi = shifted(times_ahead, free_ahead, lo, hi)
+                lo = 0
+            if rebuild:
+                lo = 0
+                hi = rebuilt(times_ahead, free_ahead, ends, sizes, active, free, now)
+                hi = place(waits, 0, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now)
+                rebuild = False
+                ahead = 0
+            else:
+                if stale and ahead > 0:
+                    hi, ahead = compressed(
+                        waits,
+                        first,
+                        fresh,
+                        size,
+                        limit,
+                        begin,
+                        times_ahead,
+                        free_ahead,
+                        lo,
+                        hi,
+                        now,
+                        risen,
+                        ahead,
+                    )
+                hi = place(waits, fresh, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now)
+            stale = False
+            due = np.inf
+            job = following(waits, first, arrived)
+            first = job if job >= 0 else arrived
+
         # While nothing was released the head's reservation holds, and of those behind it none can start.
         at = fresh
-        if stale or head < 0:
+        if stale or reserving or head < 0:
             head = -1
             at = first
-        while free > 0:
-            if head < 0:
+        while free > 0 or reserving:
+            if reserving:
+                job = following(waits, at, arrived)
+                while job >= 0 and begin[job] > now:
+                    due = min(due, begin[job])
+                    job = following(waits, job + 1, arrived)
+                if job < 0:
+                    break
+            elif head < 0:
                 job = following(waits, at, arrived)
                 if job < 0:
                     first = arrived
@@ -321,7 +414,7 @@ def advance(
                     own(owner, firsts[run], lengths[run], attempts)
             push(times, items, pending, now + left[job], attempts)
             pending += 1
-            if backfill:
+            if backfill or reserving:
                 enter(ends, sizes, listed, active, now + limit[job], need, attempts)
             active += 1
             free -= need
@@ -329,4 +422,5 @@ def advance(
             offsets[attempts] = used
     state[0], state[1], state[2], state[3], state[4] = arrived, active, pending, first, waiting
     state[5], state[6], state[7], state[8], state[9] = hint, free, attempts, used, change
+    state[10], state[11] = lo, hi
     return done

@@ -89,7 +89,8 @@ def following(bits: NDArray[np.int64], job: int, count: int) -> int:
         if place >= end:
             return -1
         word = bits[place]
-    return (place << 6) + lowest(word)
+    found = (place << 6) + lowest(word)
+    return found if found < count else -1
 
 
 @jit

@@ -1,0 +1,152 @@
+"""Reservations of all waiting jobs in one profile of free nodes, kept from pass to pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.lab.cluster.waiting import following
+from whesl.placement.conservative import earliest, locate, occupy
+from whesl.predict.jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@jit
+def shifted(times: NDArray[np.float64], free: NDArray[np.int64], lo: int, hi: int) -> int:
+    """Move a profile to the beginning of its arrays and return the place behind its end."""
+    for at in range(lo, hi):
+        times[at - lo] = times[at]
+        free[at - lo] = free[at]
+    return hi - lo
+
+
+@jit
+def rebuilt(
+    times: NDArray[np.float64],
+    free: NDArray[np.int64],
+    ends: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    active: int,
+    now_free: int,
+    now: float,
+) -> int:
+    """Make the profile of the running jobs alone, from place 0 on, and return the place behind its end."""
+    times[0] = now
+    free[0] = now_free
+    hi = 1
+    for at in range(active):
+        if times[hi - 1] != ends[at]:
+            times[hi] = ends[at]
+            free[hi] = free[hi - 1]
+            hi += 1
+        free[hi - 1] += sizes[at]
+    return hi
+
+
+@jit
+def place(
+    waits: NDArray[np.int64],
+    job: int,
+    behind: int,
+    size: NDArray[np.int64],
+    limit: NDArray[np.float64],
+    begin: NDArray[np.float64],
+    promise: NDArray[np.float64],
+    times: NDArray[np.float64],
+    free: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    now: float,
+) -> int:
+    """Give each waiting job from ``job`` on and below ``behind`` a reservation; return the profile's new end."""
+    job = following(waits, job, behind)
+    while job >= 0:
+        begin[job] = earliest(times, free, lo, hi, now, size[job], limit[job], np.inf, np.inf)
+        if promise[job] == np.inf:
+            promise[job] = begin[job]
+        if begin[job] < np.inf:
+            hi = occupy(times, free, lo, hi, begin[job], begin[job] + limit[job], size[job])
+        job = following(waits, job + 1, behind)
+    return hi
+
+
+@jit
+def widen(risen: NDArray[np.float64], count: int, begin: float, end: float) -> int:
+    """Add a time in which nodes became free to ``risen``, shape (most, 2); return how many there are.
+
+    Where there is no place left, the last one becomes wide enough for both.
+    """
+    if count == len(risen):
+        count -= 1
+        begin = min(begin, risen[count, 0])
+        end = max(end, risen[count, 1])
+    risen[count, 0] = begin
+    risen[count, 1] = end
+    return count + 1
+
+
+@jit
+def _most(
+    times: NDArray[np.float64], free: NDArray[np.int64], lo: int, hi: int, risen: NDArray[np.float64], count: int
+) -> tuple[int, float]:
+    """Return the most nodes that are free at any time in ``risen``, and when the last of these ends."""
+    most = 0
+    last = -np.inf
+    for one in range(count):
+        begin, end = risen[one, 0], risen[one, 1]
+        last = max(last, end)
+        at = locate(times, lo, hi, begin)
+        while at < hi and times[at] < end:
+            most = max(most, free[at])
+            at += 1
+    return most, last
+
+
+@jit
+def compressed(
+    waits: NDArray[np.int64],
+    job: int,
+    behind: int,
+    size: NDArray[np.int64],
+    limit: NDArray[np.float64],
+    begin: NDArray[np.float64],
+    times: NDArray[np.float64],
+    free: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    now: float,
+    risen: NDArray[np.float64],
+    count: int,
+) -> tuple[int, int]:
+    """Move each reservation, in the queue's order, to its earliest time.
+
+    A job can move only if it fits at some time at which nodes became free, and starts before the last of these:
+    since the previous call, or in it by the move of a job behind it.
+
+    Returns:
+        The place behind the profile's end, and how many times in ``risen`` are kept for the next call.
+    """
+    known = count
+    most, last = _most(times, free, lo, hi, risen, count)
+    job = following(waits, job, behind)
+    while job >= 0:
+        old = begin[job]
+        if old > now and size[job] <= most:
+            new = earliest(times, free, lo, hi, now, size[job], limit[job], old, last)
+            if new < old:
+                if old < np.inf:
+                    hi = occupy(times, free, lo, hi, old, old + limit[job], -size[job])
+                hi = occupy(times, free, lo, hi, new, new + limit[job], size[job])
+                begin[job] = new
+                if count == len(risen):
+                    known = min(known, count - 1)
+                count = widen(risen, count, old, old + limit[job])
+                most, last = _most(times, free, lo, hi, risen, count)
+        job = following(waits, job + 1, behind)
+    for one in range(known, count):
+        risen[one - known, 0] = risen[one, 0]
+        risen[one - known, 1] = risen[one, 1]
+    return hi, count - known
