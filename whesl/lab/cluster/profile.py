@@ -90,12 +90,12 @@ def widen(risen: NDArray[np.float64], count: int, begin: float, end: float) -> i
 
 @jit
 def _most(
-    times: NDArray[np.float64], free: NDArray[np.int64], lo: int, hi: int, risen: NDArray[np.float64], count: int
+    times: NDArray[np.float64], free: NDArray[np.int64], lo: int, hi: int, risen: NDArray[np.float64], one: int, count: int
 ) -> tuple[int, float]:
-    """Return the most nodes that are free at any time in ``risen``, and when the last of these ends."""
+    """Return the most nodes that are free at any time in ``risen[one:count]``, and when the last of these ends."""
     most = 0
     last = -np.inf
-    for one in range(count):
+    for one in range(one, count):
         begin, end = risen[one, 0], risen[one, 1]
         last = max(last, end)
         at = locate(times, lo, hi, begin)
@@ -130,7 +130,7 @@ def compressed(
         The place behind the profile's end, and how many times in ``risen`` are kept for the next call.
     """
     known = count
-    most, last = _most(times, free, lo, hi, risen, count)
+    most, last = _most(times, free, lo, hi, risen, 0, count)
     job = following(waits, job, behind)
     while job >= 0:
         old = begin[job]
@@ -144,7 +144,8 @@ def compressed(
                 if count == len(risen):
                     known = min(known, count - 1)
                 count = widen(risen, count, old, old + limit[job])
-                most, last = _most(times, free, lo, hi, risen, count)
+                more, end = _most(times, free, lo, hi, risen, count - 1, count)
+                most, last = max(most, more), max(last, end)
         job = following(waits, job + 1, behind)
     for one in range(known, count):
         risen[one - known, 0] = risen[one, 0]
