@@ -91,3 +91,40 @@ def take(
         if count > 0:
             place += 1
     return at, place
+
+
+@jit
+def members(words: NDArray[np.int64], into: NDArray[np.int64]) -> int:
+    """Write down the numbers of a set, ascending, and return how many there are."""
+    count = 0
+    for place in range(len(words)):
+        word = words[place]
+        while word != 0:
+            into[count] = (place << 6) + lowest(word)
+            count += 1
+            word &= word - 1
+    return count
+
+
+@jit
+def pick(
+    words: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    count: int,
+    begins: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    at: int,
+) -> int:
+    """Remove given numbers, ascending, and write them down as ``take`` does; return the place behind."""
+    last = -1
+    for index in range(count):
+        number = numbers[index]
+        words[number >> 6] &= ~(1 << (number & 63))
+        if number == last + 1 and last >= 0:
+            counts[at - 1] += 1
+        else:
+            begins[at] = number
+            counts[at] = 1
+            at += 1
+        last = number
+    return at

@@ -17,16 +17,18 @@ from whesl.lab.cluster.trace import Attempts
 from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
 from whesl.placement.conservative import occupy
 from whesl.placement.easy import reservation
+from whesl.placement.reliable import expected_loss, select, worth_waiting
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.cluster.trace import Faults, Workload
+    from whesl.predict.compiled import Compiled
 
 # Places in ``Machine.state``.
 ARRIVED, ACTIVE, PENDING, FIRST, WAITING, HINT, FREE, ATTEMPTS, USED, CHANGE, LO, HI = range(12)
-FCFS, EASY, CONSERVATIVE = range(3)
+FCFS, EASY, CONSERVATIVE, RELIABLE = range(4)
 
 
 class Machine(NamedTuple):
@@ -105,7 +107,7 @@ def fresh(work: Workload, nodes: int, faults: Faults, policy: int) -> Machine:
 
 
 def simulate(
-    work: Workload, nodes: int, faults: Faults, policy: int
+    work: Workload, nodes: int, faults: Faults, policy: int, compiled: Compiled
 ) -> tuple[Attempts, NDArray[np.float64]]:
     """Run a workload to its end.
 
@@ -113,7 +115,8 @@ def simulate(
         work: the jobs.
         nodes: how many the machine has.
         faults: changes of nodes.
-        policy: FCFS, EASY or CONSERVATIVE.
+        policy: FCFS, EASY, CONSERVATIVE or RELIABLE.
+        compiled: what RELIABLE is told about nodes.
 
     Returns:
         All attempts; and each job's first reservation in seconds (conservative backfilling only). A job that
@@ -121,7 +124,7 @@ def simulate(
     """
     machine = fresh(work, nodes, faults, policy)
     queue = none_of(len(work.submit))
-    while not advance(work, nodes, faults, policy, queue, machine):
+    while not advance(work, nodes, faults, policy, compiled, queue, machine):
         machine = with_room(machine, min(nodes, len(work.submit)), nodes)
     return attempts(machine), machine.promise
 
@@ -184,7 +187,13 @@ def own(owner: NDArray[np.int64], begin: int, count: int, attempt: int) -> None:
 # Arrays are taken out of their tuples once: each time costs two atomic counts of references.
 @jit
 def advance(
-    work: Workload, nodes: int, faults: Faults, policy: int, queue: Waiting, machine: Machine
+    work: Workload,
+    nodes: int,
+    faults: Faults,
+    policy: int,
+    compiled: Compiled,
+    queue: Waiting,
+    machine: Machine,
 ) -> bool:
     """Simulate until the end (True), or until there is no room for another pass (False)."""
     submit, size, checkpoint = work.submit, work.size, work.checkpoint
@@ -219,7 +228,11 @@ def advance(
     arrived, active, pending, first, waiting = state[0], state[1], state[2], state[3], state[4]
     hint, free, attempts, used, change = state[5], state[6], state[7], state[8], state[9]
     lo, hi = state[10], state[11]
-    backfill = policy == EASY
+    careful = policy == RELIABLE
+    backfill = policy == EASY or careful
+    pool = np.empty(nodes if careful else 0, dtype=np.int64)
+    chosen = np.empty(nodes if careful else 0, dtype=np.int64)
+    later = np.empty(nodes if careful else 0, dtype=np.int64)
     reserving = policy == CONSERVATIVE
     rebuild = False
     # When nodes became free that were reserved, and how many such times there are; after a pause, any time.
@@ -251,7 +264,7 @@ def advance(
             now = min(now, times[0])
         if change < changes:
             now = min(now, fault_time[change])
-        if reserving and waiting > 0:
+        if waiting > 0:
             now = min(now, due)
         if now == np.inf:
             break
@@ -354,6 +367,11 @@ def advance(
             job = following(waits, first, arrived)
             first = job if job >= 0 else arrived
 
+        if careful and now >= due:
+            stale = True
+        if careful and stale:
+            due = np.inf
+
         # While nothing was released the head's reservation holds, and of those behind it none can start.
         at = fresh
         if stale or reserving or head < 0:
@@ -400,15 +418,37 @@ def advance(
                 )
                 if job < 0:
                     break
-                if now + limit[job] > shadow:
-                    extra -= size[job]
             at = job + 1
+            if careful:
+                count_free = bits.members(free_nodes, pool)
+                chance = select(compiled, pool, count_free, size[job], now, limit[job], now, chosen)
+                loss = expected_loss(chance, size[job], limit[job], checkpoint[job])
+                if loss > 0 and active > 0 and now < ends[0] <= submit[job] + limit[job]:
+                    for run in range(offsets[listed[0]], offsets[listed[0] + 1]):
+                        for node in range(firsts[run], firsts[run] + lengths[run]):
+                            pool[count_free] = node
+                            count_free += 1
+                    pool[:count_free].sort()
+                    chance = select(compiled, pool, count_free, size[job], ends[0], limit[job], now, later)
+                    other = expected_loss(chance, size[job], limit[job], checkpoint[job])
+                    if worth_waiting(loss, other, ends[0] - now, size[job]):
+                        due = min(due, ends[0])
+                        stale = True
+                        if head < 0:
+                            head = job
+                            shadow, extra = ends[0], count_free - size[job]
+                        continue
+            if head >= 0 and now + limit[job] > shadow:
+                extra -= size[job]
             waits[job >> 6] &= ~(1 << (job & 63))
             waiting -= 1
             need = size[job]
             jobs[attempts] = job
             starts[attempts] = now
-            used, hint = bits.take(free_nodes, hint, need, firsts, lengths, used)
+            if careful:
+                used = bits.pick(free_nodes, chosen, need, firsts, lengths, used)
+            else:
+                used, hint = bits.take(free_nodes, hint, need, firsts, lengths, used)
             if identity:
                 for run in range(offsets[attempts], used):
                     own(owner, firsts[run], lengths[run], attempts)

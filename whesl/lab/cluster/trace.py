@@ -92,6 +92,14 @@ class Excluded(NamedTuple):
         return f"{self.reason}: line{'s' if len(self.lines) > 1 else ''} {shown}{more}"
 
 
+def spans(lines: NDArray[np.int64]) -> str:
+    """Return ascending numbers as text: "1-3,7"."""
+    breaks = np.flatnonzero(np.diff(lines) != 1)
+    firsts = lines[np.concatenate([[0], breaks + 1])].tolist() if len(lines) else []
+    lasts = lines[np.concatenate([breaks, [len(lines) - 1]])].tolist() if len(lines) else []
+    return ",".join(f"{a}-{b}" if b > a else f"{a}" for a, b in zip(firsts, lasts, strict=True))
+
+
 def workload(
     log: Log, processors: int, *, checkpoint: float = np.inf, strict: bool = False
 ) -> tuple[Workload, list[Excluded]]:

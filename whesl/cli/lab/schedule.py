@@ -1,0 +1,150 @@
+"""``whesl lab schedule``: a job log on a cluster."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from whesl.lab.cluster.simulation import Simulation
+    from whesl.predict.history import History
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--log", type=_FILE, required=True, metavar="SWF", help="The job log: .swf, .swf.xz or .swf.gz.")
+@click.option("--processors", type=click.IntRange(1), metavar="N", help="Of the machine [MaxProcs of the log].")
+@click.option(
+    "--policy",
+    type=click.Choice(["fcfs", "easy", "conservative", "reliable"]),
+    default="easy",
+    show_default=True,
+    help="Who starts when; reliable also says where.",
+)
+@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of the nodes (LANL, FTA, CSV).")
+@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
+@click.option(
+    "--predictor",
+    default="none",
+    metavar="P",
+    help="What reliable asks: none, exact, aoa:A[:MIX], confidence:A, tie-breaking:A, survival [none].",
+)
+@click.option(
+    "--checkpoint",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Interval between a job's own checkpoints; without it a killed job begins anew.",
+)
+@click.option("--seed", type=int, default=0, metavar="N", help="Of the predictions [0].")
+@click.option("--strict", is_flag=True, help="Refuse lines that are malformed or cannot be simulated.")
+@click.option("--out", type=_FOLDER, metavar="DIR", help="Write DIR/jobs.parquet and DIR/summary.json.")
+@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+def schedule(
+    log: Path,
+    processors: int | None,
+    policy: str,
+    failures: Path | None,
+    system: str | None,
+    predictor: str,
+    checkpoint: float | None,
+    seed: int,
+    strict: bool,
+    out: Path | None,
+    in_json: bool,
+) -> None:
+    """Simulate a job log on a cluster of single-processor nodes under a policy.
+
+    A node that fails kills its job, which waits again at its place by arrival.
+    """
+    from whesl.lab.cluster import trace
+    from whesl.lab.cluster.failures import beside
+    from whesl.lab.cluster.failures import predictor as named
+    from whesl.lab.cluster.simulation import simulate
+    from whesl.lab.cluster.trace import spans
+    from whesl.lab.readers import swf
+    from whesl.lab.results.tables import as_json
+
+    read = swf.read(log, strict=strict)
+    nodes = processors or read.processors()
+    if nodes is None:
+        raise UsageError(
+            f"{log}: its header does not say how many processors the machine has (MaxProcs)",
+            hint="--processors N says so",
+        )
+    work, excluded = trace.workload(read, nodes, checkpoint=checkpoint or float("inf"), strict=strict)
+    truth, shift = None, 0.0
+    if failures is not None:
+        truth = _records(failures, system, strict=strict)
+        truth, shift = beside(read, truth, nodes, float(work.submit[0]), float(work.submit[-1]))
+    elif predictor != "none" or system is not None:
+        raise UsageError("--predictor and --system are about failures", hint="--failures FILE gives them")
+    given = None
+    if policy == "reliable":
+        if truth is None:
+            raise UsageError("the policy reliable needs failures to avoid", hint="--failures FILE gives them")
+        given = named(predictor, truth, seed, float(work.submit[0]))
+    begun = time.perf_counter()
+    result = simulate(work, nodes, policy, history=truth, predictor=given)
+    summary: dict[str, Any] = {
+        "log": str(log),
+        "processors": nodes,
+        "policy": policy,
+        "predictor": None if given is None else given.name,
+        "failures": None if failures is None else str(failures),
+        "failures_shifted_by": shift,
+        "seed": seed,
+        "checkpoint": checkpoint,
+        **result.measures,
+        "lines_malformed": [{"line": line, "reason": reason} for line, reason in read.malformed],
+        "lines_noted": [{"reason": each.reason, "count": len(each.lines), "lines": spans(each.lines)} for each in excluded],
+        "simulated_in": time.perf_counter() - begun,
+    }
+    if out is not None:
+        _write(out, result, summary)
+    if in_json:
+        click.echo(as_json(summary), nl=False)
+        return
+    for line, reason in read.malformed[: trace.SHOWN]:
+        click.echo(f"{log}:{line}: {reason}; left out", err=True)
+    if len(read.malformed) > trace.SHOWN:
+        click.echo(f"{log}: {len(read.malformed)} malformed lines in all; left out", err=True)
+    for each in excluded:
+        click.echo(f"{log}: {len(each.lines)} jobs, {each}", err=True)
+    for name, value in result.measures.items():
+        click.echo(f"{name:22} {value:,}" if isinstance(value, int) else f"{name:22} {value:,.3f}")
+
+
+def _records(path: Path, system: str | None, *, strict: bool) -> History:
+    from whesl.lab.readers import failures
+
+    loaded = failures.read(path, system=system, strict=strict)
+    for line, why in loaded.malformed[:5]:
+        click.echo(f"{path}:{line}: {why}; left out", err=True)
+    if len(loaded.malformed) > 5:
+        click.echo(f"{path}: {len(loaded.malformed)} malformed lines in all; left out", err=True)
+    return loaded.history
+
+
+def _write(out: Path, result: Simulation, summary: dict[str, Any]) -> None:
+    from whesl.lab.results.tables import Ragged, write_jobs, write_summary
+
+    rows = result.outcome
+    columns = {
+        "job": result.work.job,
+        "submit": result.work.submit,
+        "start": rows.start,
+        "end": rows.end,
+        "processors": result.work.size,
+        "nodes": Ragged(rows.offsets, rows.nodes),
+        "attempts": rows.attempts,
+        "killed": rows.killed,
+    }
+    write_jobs(out, columns, {"policy": result.policy, "log": str(summary["log"]), "times": "seconds"})
+    write_summary(out, summary)

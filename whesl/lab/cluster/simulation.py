@@ -1,0 +1,88 @@
+"""A workload on a machine under a policy: from arrays to figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.lab.cluster import loop, measures, trace
+from whesl.model.errors import UsageError
+from whesl.predict.compiled import blank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from whesl.lab.cluster.measures import Outcome
+    from whesl.lab.cluster.trace import Attempts, Workload
+    from whesl.predict.history import History
+    from whesl.predict.port import Predictor
+
+POLICIES = {"fcfs": loop.FCFS, "easy": loop.EASY, "conservative": loop.CONSERVATIVE, "reliable": loop.RELIABLE}
+
+
+class Simulation(NamedTuple):
+    """What one simulation gave.
+
+    Attributes:
+        policy: its name.
+        nodes: how many the machine has.
+        work: the jobs.
+        attempts: all attempts at them.
+        outcome: one row for each job.
+        measures: the figures of ``whesl.lab.cluster.measures.measures``.
+        promised: each job's first reservation in seconds, shape (jobs,); empty but for ``conservative``.
+    """
+
+    policy: str
+    nodes: int
+    work: Workload
+    attempts: Attempts
+    outcome: Outcome
+    measures: Mapping[str, float | int]
+    promised: NDArray[np.float64]
+
+
+def simulate(
+    work: Workload,
+    nodes: int,
+    policy: str = "easy",
+    *,
+    history: History | None = None,
+    predictor: Predictor | None = None,
+) -> Simulation:
+    """Simulate a workload.
+
+    Args:
+        work: the jobs.
+        nodes: how many the machine has.
+        policy: one of ``POLICIES``.
+        history: failures of its nodes, in the time of the workload; None for none.
+        predictor: what ``reliable`` asks about nodes.
+
+    Raises:
+        UsageError: there is no such policy, or it lacks a predictor, or a job is larger than the machine.
+        WheslError: the failures are of other nodes.
+    """
+    if policy not in POLICIES:
+        raise UsageError(f"no policy {policy!r}", hint=f"there are {', '.join(POLICIES)}")
+    if policy == "reliable" and predictor is None:
+        raise UsageError("the policy reliable asks a predictor, and there is none", hint="--predictor names one")
+    if len(work.size) and int(work.size.max()) > nodes:
+        raise UsageError(
+            f"job {int(work.job[work.size.argmax()])} asks for {int(work.size.max())} nodes of a machine of {nodes}"
+        )
+    faults = trace.faults(history, nodes)
+    if predictor is not None and len(predictor.compiled().event_offsets) <= nodes:
+        raise UsageError(
+            f"the predictor {predictor.name} knows {len(predictor.compiled().event_offsets) - 1} nodes, and the "
+            f"machine has {nodes}"
+        )
+    arrays = predictor.compiled() if predictor is not None and policy == "reliable" else blank(nodes)
+    attempts, promised = loop.simulate(work, nodes, faults, POLICIES[policy], arrays)
+    result = measures.outcome(work, attempts)
+    return Simulation(
+        policy, nodes, work, attempts, result, measures.measures(work, attempts, result, nodes), promised
+    )
