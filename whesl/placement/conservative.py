@@ -1,11 +1,11 @@
 """Conservative backfilling (A. Mu'alem, D. Feitelson, IEEE TPDS 12(6), 2001).
 
-Each job gets a reservation when it arrives: the earliest time at which enough nodes are free for its estimate,
-beside all running and reserved jobs. When a job ends before its estimate, each reservation in the queue's order
-moves to the earliest time that is free then. So none is ever delayed.
+Each job gets a reservation when it arrives: the earliest time at which enough nodes are free for its
+estimate, beside all running and reserved jobs. When a job ends before its estimate, each reservation in the
+queue's order moves to the earliest time that is free then. So none is ever delayed.
 
-The free nodes over time are a *profile*: ``free[i]`` nodes from ``times[i]`` to ``times[i + 1]``, the last ones
-for ever. It occupies the places ``lo`` to ``hi - 1`` of its arrays.
+The free nodes over time are a *profile*: ``free[i]`` nodes from ``times[i]`` to ``times[i + 1]``, the last
+ones for ever. It occupies the places ``lo`` to ``hi - 1`` of its arrays.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def earliest(
         now: in seconds.
         size: the job's nodes.
         duration: its estimate, in seconds.
-        before: its present reservation, to be returned where no earlier start fits; ``inf`` where it has none.
+        before: its present reservation, to be returned where no earlier start fits; ``inf`` where it has
+            none.
         until: no start at or behind this time, in seconds, is looked for.
 
     Returns:

@@ -76,25 +76,26 @@ class Easy:
         """Return the jobs to start. Arguments as of ``Policy.decide``."""
         queue = view.queue
         free = int(np.count_nonzero(view.nodes.free))
-        order = np.argsort(view.running.end, kind="stable")
-        ends = view.running.end[order]
-        sizes = np.diff(view.running.offsets)[order]
+        fits = np.flatnonzero(queue.size <= free)
         started: list[int] = []
-        shadow, extra, head = np.inf, 0, False
-        for at, (size, estimate) in enumerate(zip(queue.size.tolist(), queue.estimate.tolist(), strict=True)):
-            if head:
-                if not may_overtake(size, estimate, now, free, shadow, extra):
-                    continue
-                if now + estimate > shadow:
-                    extra -= size
-            elif size > free:
-                new = np.array(started, dtype=np.int64)
-                all_ends = np.concatenate([ends, now + queue.estimate[new]])
-                order = np.argsort(all_ends, kind="stable")
-                all_sizes = np.concatenate([sizes, queue.size[new]])[order]
-                shadow, extra = reservation(all_ends[order], all_sizes, len(order), free, size)
-                head = True
-                continue
-            started.append(at)
-            free -= size
+        head = 0
+        while head < len(queue.job) and queue.size[head] <= free:
+            started.append(head)
+            free -= int(queue.size[head])
+            head += 1
+        behind = fits[np.searchsorted(fits, head) :] if free else fits[:0]
+        if len(behind):
+            ends = np.concatenate([view.running.end, now + queue.estimate[:head]])
+            sizes = np.concatenate([np.diff(view.running.offsets), queue.size[:head]])
+            order = ends.argsort(kind="stable")
+            shadow, extra = reservation(ends[order], sizes[order], len(order), free, int(queue.size[head]))
+            rows = zip(
+                behind.tolist(), queue.size[behind].tolist(), queue.estimate[behind].tolist(), strict=True
+            )
+            for at, size, estimate in rows:
+                if may_overtake(size, estimate, now, free, shadow, extra):
+                    started.append(at)
+                    free -= size
+                    if now + estimate > shadow:
+                        extra -= size
         return first_free(view, started)

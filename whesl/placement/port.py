@@ -74,11 +74,13 @@ class Decisions(NamedTuple):
         job: identifiers, shape (started,).
         offsets: job i starts on ``nodes[offsets[i]:offsets[i + 1]]``, shape (started + 1,).
         nodes: indices of free nodes.
+        again: when to ask again at the latest, in seconds, whether anything happens until then or not.
     """
 
     job: NDArray[np.int64]
     offsets: NDArray[np.int64]
     nodes: NDArray[np.int64]
+    again: float = float("inf")
 
 
 class Policy(Protocol):

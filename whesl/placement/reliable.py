@@ -1,12 +1,14 @@
 """Failure-aware node selection on EASY: expected loss against waiting.
 
-A job of ``s`` nodes that fails with probability ``P`` while it runs loses half of what it has at risk in the mean:
-its own interval between checkpoints, or all of its duration. The expected loss is ``P x risk / 2 x s`` node-seconds.
+A job of ``s`` nodes that fails with probability ``P`` while it runs loses half of what it has at risk in the
+mean: its own interval between checkpoints, or all of its duration. The expected loss is ``P x risk / 2 x s``
+node-seconds.
 
-- It gets the free nodes with the least probability of failing while it runs. Among equal ones, those more likely
+- It gets the free nodes with the least probability of failing while it runs. Among equal ones, those more
+  likely
   to fail soon after it: the others are left for longer jobs.
-- It is held back until the next job's latest end when the nodes that are free then save more node-seconds than
-  ``s`` nodes wait, and never beyond its own estimate after its submission.
+- It is held back until the next job's latest end when the nodes that are free then save more node-seconds
+  than ``s`` nodes wait, and never beyond its own estimate after its submission.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def expected_loss(chance: float, nodes: int, duration: float, checkpoint: float)
 
 @jit
 def worth_waiting(loss: float, later: float, wait: float, nodes: int) -> bool:
-    """Return whether a later start saves more than the wait costs, all in node-seconds (``wait`` in seconds)."""
+    """Return whether a start that is ``wait`` seconds later saves more node-seconds than it costs."""
     return loss - later > wait * nodes
 
 
@@ -139,8 +141,10 @@ class Reliable:
         parts = [view.running.nodes[view.running.offsets[at] : view.running.offsets[at + 1]] for at in order]
         started: list[int] = []
         nodes: list[NDArray[np.int64]] = []
-        shadow, extra, head = np.inf, 0, False
+        shadow, extra, head, again = np.inf, 0, False, np.inf
         for at in range(len(queue.job)):
+            if not len(free):
+                break
             size, estimate = int(queue.size[at]), float(queue.estimate[at])
             checkpoint = float(queue.checkpoint[at])
             if head and not may_overtake(size, estimate, now, len(free), shadow, extra):
@@ -158,6 +162,7 @@ class Reliable:
                 chance = select(predictor.compiled(), pool, len(pool), size, ends[0], estimate, now, later)
                 loss = expected_loss(chance, size, estimate, checkpoint)
                 if worth_waiting(choice.loss, loss, ends[0] - now, size):
+                    again = min(again, ends[0])
                     if not head:
                         shadow, extra, head = ends[0], len(pool) - size, True
                     continue
@@ -174,4 +179,5 @@ class Reliable:
             queue.job[np.array(started, dtype=np.int64)],
             np.cumsum([0, *map(len, nodes)]),
             np.concatenate(nodes) if nodes else np.zeros(0, dtype=np.int64),
+            again,
         )

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from whesl.placement.port import View
 
 
+NONE = Decisions(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
 def first_free(view: View, started: Sequence[int]) -> Decisions:
     """Give each job the free nodes of the lowest index.
 
@@ -21,6 +24,8 @@ def first_free(view: View, started: Sequence[int]) -> Decisions:
         view: the machine and its jobs.
         started: places in the queue of the jobs to start, in order.
     """
+    if not len(started):
+        return NONE
     places = np.array(started, dtype=np.int64)
     sizes = view.queue.size[places]
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])

@@ -1,4 +1,4 @@
-"""A second simulator, slow and simple, that shares nothing with the compiled ones: lists, sets and dictionaries.
+"""A second simulator, slow and simple, that shares nothing with the compiled ones.
 
 Jobs are (submit, size, run, estimate, checkpoint), faults (time, node, up). Nodes are the free ones of the
 lowest index.

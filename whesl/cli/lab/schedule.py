@@ -11,6 +11,8 @@ import click
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from whesl.lab.cluster.simulation import Simulation
     from whesl.predict.history import History
 
@@ -19,8 +21,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.option("--log", type=_FILE, required=True, metavar="SWF", help="The job log: .swf, .swf.xz or .swf.gz.")
-@click.option("--processors", type=click.IntRange(1), metavar="N", help="Of the machine [MaxProcs of the log].")
+@click.option(
+    "--log", type=_FILE, required=True, metavar="SWF", help="The job log: .swf, .swf.xz or .swf.gz."
+)
+@click.option(
+    "--processors", type=click.IntRange(1), metavar="N", help="Of the machine [MaxProcs of the log]."
+)
 @click.option(
     "--policy",
     type=click.Choice(["fcfs", "easy", "conservative", "reliable"]),
@@ -103,7 +109,9 @@ def schedule(
         "checkpoint": checkpoint,
         **result.measures,
         "lines_malformed": [{"line": line, "reason": reason} for line, reason in read.malformed],
-        "lines_noted": [{"reason": each.reason, "count": len(each.lines), "lines": spans(each.lines)} for each in excluded],
+        "lines_noted": [
+            {"reason": each.reason, "count": len(each.lines), "lines": spans(each.lines)} for each in excluded
+        ],
         "simulated_in": time.perf_counter() - begun,
     }
     if out is not None:
@@ -136,7 +144,7 @@ def _write(out: Path, result: Simulation, summary: dict[str, Any]) -> None:
     from whesl.lab.results.tables import Ragged, write_jobs, write_summary
 
     rows = result.outcome
-    columns = {
+    columns: dict[str, NDArray[Any] | Ragged] = {
         "job": result.work.job,
         "submit": result.work.submit,
         "start": rows.start,

@@ -1,9 +1,10 @@
-"""What has to hold in any simulation of a cluster, checked from its attempts alone; no code of the simulators."""
+"""What has to hold in any simulation of a cluster, checked from its attempts without a simulator's code."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ Down = tuple[float, float]
 def audit(work: Workload, nodes: int, attempts: Attempts, history: History | None = None) -> list[str]:
     """Return what is wrong with a simulation, one sentence each; an empty list where all holds.
 
-    No node holds two jobs, or one while it is down; each job has as many nodes as it asks for, starts no earlier
-    than it is submitted, and not twice at a time; what its attempts keep adds up to its run time; an attempt is
-    killed exactly when one of its nodes fails; events are in order.
+    No node holds two jobs, or one while it is down; each job has as many nodes as it asks for, starts no
+    earlier than it is submitted, and not twice at a time; what its attempts keep adds up to its run time; an
+    attempt is killed exactly when one of its nodes fails; events are in order.
 
     Args:
         work: the jobs.
@@ -64,12 +65,10 @@ def audit(work: Workload, nodes: int, attempts: Attempts, history: History | Non
     return wrong
 
 
-def _nodes(
-    held: dict[int, list[tuple[float, float, int]]], down: dict[int, list[Down]]
-) -> Iterable[str]:
+def _nodes(held: dict[int, list[tuple[float, float, int]]], down: dict[int, list[Down]]) -> Iterable[str]:
     for node, spans in held.items():
         spans.sort()
-        for (_, end, one), (start, _, other) in zip(spans, spans[1:], strict=False):
+        for (_, end, one), (start, _, other) in pairwise(spans):
             if start < end:
                 yield f"node {node} holds attempts {one} and {other} at {start}"
         for start, end, index in spans:

@@ -22,7 +22,7 @@ for _bit in range(64):
 @jit
 def lowest(word: int) -> int:
     """Return the place of the lowest set bit of a word that is not 0."""
-    return _PLACE[(((word & -word) * _SEQUENCE) >> 58) & 63]
+    return int(_PLACE[(((word & -word) * _SEQUENCE) >> 58) & 63])
 
 
 @jit
@@ -54,7 +54,12 @@ def insert(words: NDArray[np.int64], begin: int, count: int) -> None:
 
 @jit
 def take(
-    words: NDArray[np.int64], hint: int, count: int, begins: NDArray[np.int32], counts: NDArray[np.int32], at: int
+    words: NDArray[np.int64],
+    hint: int,
+    count: int,
+    begins: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    at: int,
 ) -> tuple[int, int]:
     """Remove the lowest ``count`` numbers and write them down as runs of consecutive ones.
 

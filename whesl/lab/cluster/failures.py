@@ -45,13 +45,11 @@ def _widened(history: History, nodes: int) -> History:
     )
 
 
-def beside(
-    log: Log, history: History, nodes: int, first: float, last: float
-) -> tuple[History, float]:
+def beside(log: Log, history: History, nodes: int, first: float, last: float) -> tuple[History, float]:
     """Put failure records on a log's clock and machine; nodes that they do not know never fail.
 
-    Where the log says when it began (UnixStartTime) and the records are of that time, the real times are kept;
-    elsewhere the records begin when the first job is submitted.
+    Where the log says when it began (UnixStartTime) and the records are of that time, the real times are
+    kept; elsewhere the records begin when the first job is submitted.
 
     Args:
         log: the log.

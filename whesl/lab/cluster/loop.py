@@ -1,7 +1,8 @@
 """The compiled event loop: FCFS, EASY and conservative backfilling on nodes with identity, which may fail.
 
-At one time first the ends of jobs, then failures and repairs, then arrivals, then one pass of the policy. A job
-whose node fails is killed; it waits again at its place by arrival, and goes on from its last own checkpoint.
+At one time first the ends of jobs, then failures and repairs, then arrivals, then one pass of the policy. A
+job whose node fails is killed; it waits again at its place by arrival, and goes on from its last own
+checkpoint.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Machine(NamedTuple):
         times, items: the heap of ends in seconds, and the attempts; those that were killed stay in it.
         job, start, end, killed, offsets: as in ``Attempts``, with room for more.
         first, length: likewise.
-        begin: each waiting job's reservation in seconds, shape (jobs,); empty but for conservative backfilling.
+        begin: each waiting job's reservation in seconds, shape (jobs,); empty but for conservative
+            backfilling.
         promise: its first reservation, likewise.
         profile_time, profile_free: the free nodes over time (``whesl.placement.conservative``).
     """
@@ -341,7 +343,9 @@ def advance(
             if rebuild:
                 lo = 0
                 hi = rebuilt(times_ahead, free_ahead, ends, sizes, active, free, now)
-                hi = place(waits, 0, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now)
+                hi = place(
+                    waits, 0, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now
+                )
                 rebuild = False
                 ahead = 0
             else:
@@ -361,7 +365,9 @@ def advance(
                         risen,
                         ahead,
                     )
-                hi = place(waits, fresh, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now)
+                hi = place(
+                    waits, fresh, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now
+                )
             stale = False
             due = np.inf
             job = following(waits, first, arrived)

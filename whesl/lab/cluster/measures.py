@@ -90,10 +90,11 @@ def measures(work: Workload, attempts: Attempts, result: Outcome, nodes: int) ->
 
     Returns:
         jobs, ended; mean_wait (last start - submission), mean_response (end - submission), mean_slowdown
-        (response / run time), mean_bounded_slowdown (with 10 s at least for response and run time: D. Feitelson,
-        L. Rudolph, "Metrics and benchmarking for parallel job scheduling", 1998), max_wait; makespan (last end -
-        first submission); utilisation (node-seconds of ended jobs' run times / makespan x nodes); kills,
-        jobs_killed, node_hours_lost (node-hours of killed attempts that no checkpoint kept), attempts.
+        (response / run time), mean_bounded_slowdown (with 10 s at least for response and run time: D.
+        Feitelson, L. Rudolph, "Metrics and benchmarking for parallel job scheduling", 1998), max_wait;
+        makespan (last end - first submission); utilisation (node-seconds of ended jobs' run times / makespan
+        x nodes); kills, jobs_killed, node_hours_lost (node-hours of killed attempts that no checkpoint
+        kept), attempts.
     """
     ended = np.isfinite(result.end)
     submit, run = work.submit[ended], work.run[ended]

@@ -1,7 +1,8 @@
 """The event loop for a policy in plain Python: any object with ``decide(view, predictor, now)``.
 
-The rules are those of the compiled loop. The arrays of a view are kept from event to event, and only what changed
-is moved, so a policy may read them but not keep or change them. A job's identifier is its place in the workload.
+The rules are those of the compiled loop. The arrays of a view are kept from event to event, and only what
+changed is moved, so a policy may read them but not keep or change them. A job's identifier is its place in
+the workload.
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ class _Queue:
         self.work = work
         self.limit = work.estimate.copy()
         room = 64
-        self.arrays = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int64), *np.empty((2, room)))
+        self.arrays = (
+            np.empty(room, np.int64),
+            np.empty(room),
+            np.empty(room, np.int64),
+            *np.empty((2, room)),
+        )
         self.lo = self.hi = 0
 
     def add(self, job: int) -> None:
@@ -98,7 +104,7 @@ class _Running:
         count = self.count
         at = int(self.attempt[:count].searchsorted(attempt))
         begin, end, last = int(self.offsets[at]), int(self.offsets[at + 1]), int(self.offsets[count])
-        nodes = self.nodes[begin:end].copy()
+        nodes: NDArray[np.int64] = self.nodes[begin:end].copy()
         for values in (self.job, self.attempt, self.start, self.end):
             values[at : count - 1] = values[at + 1 : count]
         self.nodes[begin : last - len(nodes)] = self.nodes[end:last]
@@ -133,7 +139,8 @@ def simulate(
         predictor: what the policy may ask.
 
     Raises:
-        WheslError: the policy starts a job that does not wait, or on nodes that are not free, too few or too many.
+        WheslError: the policy starts a job that does not wait, or on nodes that are not free, too few or too
+            many.
     """
     faults = trace.faults(history, nodes)
     return _Machine(work, nodes, faults).run(policy, predictor)
@@ -158,7 +165,7 @@ class _Machine:
     def run(self, policy: Policy, predictor: Predictor | None) -> Attempts:
         submit = self.work.submit.tolist()
         arrived, change, count, changes = 0, 0, len(submit), len(self.faults)
-        ends, queue = self.ends, self.queue
+        ends, queue, again = self.ends, self.queue, math.inf
         while arrived < count or self.running.count or queue.hi > queue.lo:
             while ends and self.killed[ends[0][1]]:
                 heapq.heappop(ends)
@@ -167,6 +174,7 @@ class _Machine:
                 now = ends[0][0]
             if change < changes and self.faults[change][0] < now:
                 now = self.faults[change][0]
+            now = min(now, again)
             if now == math.inf:
                 break
             while ends and ends[0][0] == now:
@@ -179,11 +187,17 @@ class _Machine:
             while arrived < count and submit[arrived] == now:
                 queue.add(arrived)
                 arrived += 1
+            again = math.inf
             if queue.hi > queue.lo and self.free_count:
                 view = View(Nodes(self.up, self.free), queue.view(), self.running.view())
                 decisions = policy.decide(view, predictor, now)
                 if len(decisions.job):
                     self._start(decisions, now, policy)
+                again = decisions.again
+                if again <= now:
+                    raise WheslError(
+                        f"policy {policy.name} wants to be asked again at {again}, and it is {now}"
+                    )
         return self._attempts()
 
     def _release(self, attempt: int, now: float) -> None:
@@ -222,7 +236,8 @@ class _Machine:
             size = len(nodes)
             if size != self.work.size[job]:
                 raise WheslError(
-                    f"policy {policy.name} gives job {job} {size} nodes at {now}; it asks for {self.work.size[job]}"
+                    f"policy {policy.name} gives job {job} {size} nodes at {now}; it asks for "
+                    f"{self.work.size[job]}"
                 )
             if not self.free[nodes].all():
                 wrong = nodes[~self.free[nodes]].tolist()

@@ -61,7 +61,7 @@ def place(
     hi: int,
     now: float,
 ) -> int:
-    """Give each waiting job from ``job`` on and below ``behind`` a reservation; return the profile's new end."""
+    """Give each waiting job from ``job`` on, below ``behind``, a reservation; return the profile's end."""
     job = following(waits, job, behind)
     while job >= 0:
         begin[job] = earliest(times, free, lo, hi, now, size[job], limit[job], np.inf, np.inf)
@@ -90,12 +90,18 @@ def widen(risen: NDArray[np.float64], count: int, begin: float, end: float) -> i
 
 @jit
 def _most(
-    times: NDArray[np.float64], free: NDArray[np.int64], lo: int, hi: int, risen: NDArray[np.float64], one: int, count: int
+    times: NDArray[np.float64],
+    free: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    risen: NDArray[np.float64],
+    begun: int,
+    count: int,
 ) -> tuple[int, float]:
-    """Return the most nodes that are free at any time in ``risen[one:count]``, and when the last of these ends."""
+    """Return the most nodes free at any time in ``risen[begun:count]``, and when the last of these ends."""
     most = 0
     last = -np.inf
-    for one in range(one, count):
+    for one in range(begun, count):
         begin, end = risen[one, 0], risen[one, 1]
         last = max(last, end)
         at = locate(times, lo, hi, begin)
@@ -123,8 +129,8 @@ def compressed(
 ) -> tuple[int, int]:
     """Move each reservation, in the queue's order, to its earliest time.
 
-    A job can move only if it fits at some time at which nodes became free, and starts before the last of these:
-    since the previous call, or in it by the move of a job behind it.
+    A job can move only if it fits at some time at which nodes became free, and starts before the last of
+    these: since the previous call, or in it by the move of a job behind it.
 
     Returns:
         The place behind the profile's end, and how many times in ``risen`` are kept for the next call.

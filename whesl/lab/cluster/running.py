@@ -1,4 +1,4 @@
-"""The running jobs, twice: a heap by the time at which each ends, and a list by the latest time (estimates)."""
+"""The running jobs, twice: a heap by the times at which they end, and a list by the latest ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def push(times: NDArray[np.float64], items: NDArray[np.int64], count: int, time:
 @jit
 def pop(times: NDArray[np.float64], items: NDArray[np.int64], count: int) -> int:
     """Take the item of the least time out of a heap of ``count`` items and return it."""
-    first = items[0]
+    first = int(items[0])
     count -= 1
     time = times[count]
     item = items[count]

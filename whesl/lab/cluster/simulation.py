@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from whesl.predict.history import History
     from whesl.predict.port import Predictor
 
-POLICIES = {"fcfs": loop.FCFS, "easy": loop.EASY, "conservative": loop.CONSERVATIVE, "reliable": loop.RELIABLE}
+POLICIES = {
+    "fcfs": loop.FCFS,
+    "easy": loop.EASY,
+    "conservative": loop.CONSERVATIVE,
+    "reliable": loop.RELIABLE,
+}
 
 
 class Simulation(NamedTuple):
@@ -69,16 +74,19 @@ def simulate(
     if policy not in POLICIES:
         raise UsageError(f"no policy {policy!r}", hint=f"there are {', '.join(POLICIES)}")
     if policy == "reliable" and predictor is None:
-        raise UsageError("the policy reliable asks a predictor, and there is none", hint="--predictor names one")
+        raise UsageError(
+            "the policy reliable asks a predictor, and there is none", hint="--predictor names one"
+        )
     if len(work.size) and int(work.size.max()) > nodes:
         raise UsageError(
-            f"job {int(work.job[work.size.argmax()])} asks for {int(work.size.max())} nodes of a machine of {nodes}"
+            f"job {int(work.job[work.size.argmax()])} asks for {int(work.size.max())} nodes of a machine of "
+            f"{nodes}"
         )
     faults = trace.faults(history, nodes)
     if predictor is not None and len(predictor.compiled().event_offsets) <= nodes:
         raise UsageError(
-            f"the predictor {predictor.name} knows {len(predictor.compiled().event_offsets) - 1} nodes, and the "
-            f"machine has {nodes}"
+            f"the predictor {predictor.name} knows {len(predictor.compiled().event_offsets) - 1} nodes, and "
+            f"the machine has {nodes}"
         )
     arrays = predictor.compiled() if predictor is not None and policy == "reliable" else blank(nodes)
     attempts, promised = loop.simulate(work, nodes, faults, POLICIES[policy], arrays)

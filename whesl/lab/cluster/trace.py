@@ -139,11 +139,18 @@ def workload(
             excluded.append(Excluded(reason, lines))
         kept &= ~wrong
     back = 1 + np.flatnonzero(np.diff(submit) < 0)
-    notes = [*excluded, *([Excluded("submitted before the job above it", log.line[back])] if len(back) else [])]
+    notes = [
+        *excluded,
+        *([Excluded("submitted before the job above it", log.line[back])] if len(back) else []),
+    ]
     if strict and notes:
-        raise WheslError(f"{log.name}: {'; '.join(map(str, notes))}", hint="without --strict they are counted")
+        raise WheslError(
+            f"{log.name}: {'; '.join(map(str, notes))}", hint="without --strict they are counted"
+        )
     if not kept.any():
-        raise WheslError(f"{log.name}: no job can run on {processors} processors: {'; '.join(map(str, notes))}")
+        raise WheslError(
+            f"{log.name}: no job can run on {processors} processors: {'; '.join(map(str, notes))}"
+        )
     chosen = np.flatnonzero(kept)
     if len(back):
         chosen = chosen[np.argsort(submit[chosen], kind="stable")]
@@ -172,8 +179,8 @@ def faults(history: History | None, nodes: int) -> Faults:
         return Faults(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))
     if len(history) and int(history.node.max()) >= nodes:
         raise WheslError(
-            f"the failures are of {history.nodes} nodes, up to node {int(history.node.max())}, and the machine has "
-            f"{nodes}",
+            f"the failures are of {history.nodes} nodes, up to node {int(history.node.max())}, and "
+            f"the machine has {nodes}",
             hint="a failure trace has to be of the same machine, or of one with fewer nodes",
         )
     time = np.concatenate([history.start, history.end])

@@ -141,9 +141,7 @@ def fitting(
             return -1
         word = bits[place]
         whole = True
-        if word != 0 and not may_overtake(
-            least_size[place], least_time[place], now, free, shadow, extra
-        ):
+        if word != 0 and not may_overtake(least_size[place], least_time[place], now, free, shadow, extra):
             word = 0
 
 

@@ -210,7 +210,7 @@ def _row(text: bytes) -> list[float] | str:
 def _scan(
     data: NDArray[np.uint8], values: NDArray[np.float64], line: NDArray[np.int64]
 ) -> tuple[int, NDArray[np.int64]]:
-    """Fill in the jobs of plain decimal numbers; return their count, and the other lines with their limits."""
+    """Fill in jobs of plain decimal numbers; return their count, and the other lines with their limits."""
     size = len(data)
     odd = np.empty((16, 3), dtype=np.int64)
     others = 0
