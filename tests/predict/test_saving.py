@@ -77,7 +77,7 @@ CHANGES: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
     "type": lambda _, arrays: arrays.update(history_start=np.array(["x"])),
     "nodes": lambda meta, _: meta.update(nodes=10**15),
     "threshold": lambda meta, _: meta.update(threshold=7),
-    "law": lambda meta, _: meta.update(law=[0.0, 1.0]),
+    "laws": lambda meta, _: meta.update(laws=[["weibull", [0.0, 1.0]]]),
 }
 
 

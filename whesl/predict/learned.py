@@ -1,9 +1,9 @@
-"""Learned prediction: boosted trees over a node's history say how far its rate is from a Weibull's.
+"""Learned prediction: boosted trees over a node's history correct what a survival model expects.
 
 The time ahead is cut at ``BOUNDS``. Each part of it, with what was known of the node at the moment of asking,
-is a row: the failures in it, and the hazard that a fitted Weibull distribution expects for the node's uptime,
-as long as it was seen. Trees learn the logarithm of the factor between them (Poisson likelihood). Where
-nothing generalises, the model stays the Weibull. Fitted by XGBoost, scored by ``whesl.predict.trees``.
+is a row: the failures in it, and the hazard that a survival model with each node's own rate expects, as long
+as it was seen. Trees learn the logarithm of the factor between them (Poisson likelihood). Where nothing
+generalises, it stays the survival model. Fitted by XGBoost, scored by ``whesl.predict.trees``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict import laws, trees
+from whesl.predict import survival, trees
 from whesl.predict.arrays import ArrayPredictor, span
 from whesl.predict.compiled import Compiled, blank, by_node, rank
 from whesl.predict.features import COLUMNS, Features
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.history import History
-    from whesl.predict.laws import Law
     from whesl.predict.port import Floats, Nodes
+    from whesl.predict.survival import By, Fitted, Survival
     from whesl.predict.trees import Rows, Trees
 
 # Where the time ahead is cut, in seconds; the last part's rate goes on beyond the last bound.
@@ -41,13 +41,13 @@ class Learned:
 
     Attributes:
         trees: over ``COLUMNS`` and the number of the part of the time ahead.
-        law: the distribution of the time to failure whose hazard they multiply.
+        base: the survival model whose hazard they multiply.
         typical: the median of each column in training, shape (columns,); NaN where mostly unknown.
         step: nodes are looked at anew so often, and at each change of their own, in seconds.
     """
 
     trees: Trees
-    law: Law
+    base: Fitted
     typical: NDArray[np.float64]
     step: float
 
@@ -65,6 +65,10 @@ class LearnedPredictor(ArrayPredictor):
         super().__init__("learned", history.nodes, threshold)
         self.model = model
         self.history = history
+
+    @cached_property
+    def _base(self) -> Survival:
+        return survival.Survival("base", self.model.base, self.history)
 
     @cached_property
     def _features(self) -> Features:
@@ -97,8 +101,8 @@ class LearnedPredictor(ArrayPredictor):
             part = slice(first, first + _CHUNK // PARTS)
             rows = _rows(self._features.table(node[part], time[part]))
             factor = np.exp(trees.score(self.model.trees, rows)).reshape(-1, PARTS)
-            age = time[part] - self._features.last_change(node[part], time[part])
-            np.cumsum(factor * np.diff(_expected(self.model.law, age)), axis=1, out=hazard[part, 1:])
+            expected = _expected(self._base, node[part], time[part], BOUNDS)
+            np.cumsum(factor * np.diff(expected), axis=1, out=hazard[part, 1:])
         return hazard
 
     def _compile(self) -> Compiled:
@@ -148,12 +152,10 @@ class LearnedPredictor(ArrayPredictor):
             f"{_shown(column, self.model.typical[column])}; {effect[column]:.1f} times the rate)"
             for column in np.argsort(-np.abs(np.log(np.maximum(effect, 1e-300))))[:2]
         ]
-        changed_at = self._features.last_change(np.array([node]), asked)
-        age = np.array([start]) - changed_at
-        plain = -np.expm1(self.model.law.cumulative(age) - self.model.law.cumulative(age + duration))[0]
+        plain = self._base.probability(np.array([node]), np.array([start]), np.array([duration]), asked)[0]
         return (
             f"{self.history.called(node)} fails within {span(duration)} with probability {value:.2g}, where "
-            f"uptime alone would say {plain:.2g}; mostly for {' and '.join(reasons)}"
+            f"survival alone would say {plain:.2g}; mostly for {' and '.join(reasons)}"
         )
 
     def observe(self, failures: History) -> LearnedPredictor:
@@ -179,7 +181,7 @@ def fit(
     history: History,
     *,
     seed: int,
-    samples: int = 20_000,
+    samples: int = 40_000,
     rounds: int = 200,
     step: float = 3600.0,
     threshold: float = 0.5,
@@ -206,26 +208,24 @@ def fit(
         )
     generator = np.random.default_rng(seed)
     node, time = _sampled(history, generator, samples)
-    looked = Features(history)
-    features = looked.table(node, time)
-    age = time - looked.last_change(node, time)
-    lives = history.lifetimes()
-    law = laws.fit("weibull", lives.end - lives.begin, lives.failed)
+    features = Features(history).table(node, time)
+    by: By = "kind" if len(history.kind) else "machine"
+    base = survival.fit(history, ("weibull",), by=by, frailty=True)
     split = history.begin + 0.8 * (history.finish - history.begin)
     early = time < split
     best = rounds
     past, future = (
-        _training(history.until(split), law, node[early], time[early], age[early], features[early]),
-        _training(history, law, node[~early], time[~early], age[~early], features[~early]),
+        _training(history.until(split), base, node[early], time[early], features[early]),
+        _training(history, base, node[~early], time[~early], features[~early]),
     )
     if past.failed.sum() >= 10 and future.failed.sum() >= 10:
         best = max(1, _boosted(past, rounds, seed, future).best_iteration + 1)
-    booster = _boosted(_training(history, law, node, time, age, features), best, seed)
+    booster = _boosted(_training(history, base, node, time, features), best, seed)
     with np.errstate(all="ignore"):
         unknown = np.isnan(features).mean(axis=0) > 0.5
         known = np.where(np.isnan(features), np.inf, features)
     typical = np.where(unknown, np.nan, np.median(known, axis=0))
-    model = Learned(trees.of_booster(booster), law, typical, step)
+    model = Learned(trees.of_booster(booster), base.fitted, typical, step)
     return LearnedPredictor(model, history, threshold)
 
 
@@ -258,7 +258,7 @@ def _sampled(
 
 
 def _training(
-    history: History, law: Law, node: NDArray[np.int64], time: Floats, age: Floats, features: Rows
+    history: History, base: Survival, node: NDArray[np.int64], time: Floats, features: Rows
 ) -> _Training:
     """Return the rows of samples, seen until each fails or the history ends."""
     _, leave = history.service()
@@ -268,7 +268,7 @@ def _training(
     there = index < offsets[node + 1]
     fails = np.where(there, start[np.where(there, index, 0)], np.inf) - time
     seen = np.minimum(fails, np.maximum(leave[node] - time, 0.0))
-    expected = np.diff(law.cumulative(age[:, None] + np.minimum(BOUNDS, seen[:, None])))
+    expected = np.diff(_expected(base, node, time, np.minimum(BOUNDS, seen[:, None])))
     failed = (fails[:, None] >= BOUNDS[:-1]) & (fails[:, None] < BOUNDS[1:]) & (fails <= seen)[:, None]
     some = expected > 0
     rows = _rows(features).reshape(len(node), PARTS, -1)[some]
@@ -320,9 +320,10 @@ def _boosted(past: _Training, rounds: int, seed: int, future: _Training | None =
     )
 
 
-def _expected(law: Law, age: Floats) -> Floats:
-    """Return a distribution's cumulative hazard at each bound ahead of each age, shape (ages, bounds)."""
-    return law.cumulative(age[:, None] + BOUNDS)
+def _expected(base: Survival, node: NDArray[np.int64], time: Floats, ahead: Floats) -> Floats:
+    """Return the cumulative hazard that survival expects so far ahead, shape (questions, bounds)."""
+    said = base.probability(node[:, None], time[:, None], ahead, time[:, None])
+    return np.asarray(-np.log1p(-np.minimum(said, 1.0 - 1e-12)))
 
 
 def _at(hazard: Floats, age: Floats) -> Floats:

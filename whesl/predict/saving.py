@@ -104,10 +104,10 @@ def _state(predictor: ArrayPredictor) -> tuple[dict[str, Any], Arrays]:
         arrays: Arrays = {"node": predictor.node, "time": predictor.time, "chance": predictor.chance}
         return {"is": "given", "nodes": predictor.nodes}, arrays
     if isinstance(predictor, Survival):
-        meta, arrays = _fitted(predictor)
+        meta, arrays = _fitted(predictor.fitted)
         return meta | _history(predictor.history, arrays) | {"is": "survival"}, arrays
     if isinstance(predictor, Filtered):
-        meta, arrays = _fitted(predictor.rest)
+        meta, arrays = _fitted(predictor.rest.fitted)
         each = [(node, one) for node, some in sorted(predictor.found.items()) for one in some]
         arrays["cycle_node"] = np.array([node for node, _ in each], dtype=np.int64)
         arrays["cycle_period"] = np.array([one.period for _, one in each])
@@ -117,20 +117,21 @@ def _state(predictor: ArrayPredictor) -> tuple[dict[str, Any], Arrays]:
         return meta | _history(predictor.history, arrays), arrays
     if isinstance(predictor, LearnedPredictor):
         model = predictor.model
-        arrays = {f"tree_{name}": values for name, values in model.trees._asdict().items()}
+        meta, arrays = _fitted(model.base)
+        arrays |= {f"tree_{name}": values for name, values in model.trees._asdict().items()}
         typical = [None if math.isnan(value) else float(value) for value in model.typical]
-        meta = {"is": "learned", "law": list(model.law.parameters), "step": model.step, "typical": typical}
+        meta |= {"is": "learned", "step": model.step, "typical": typical}
         return meta | _history(predictor.history, arrays), arrays
     raise WheslError(f"{predictor.name} cannot be saved: it is none of this package's predictors")
 
 
-def _fitted(model: Survival) -> tuple[dict[str, Any], Arrays]:
+def _fitted(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
     meta = {
-        "laws": [[law.name, list(law.parameters)] for law in model.fitted.laws],
-        "frailty": model.fitted.frailty if math.isfinite(model.fitted.frailty) else None,
-        "held_out": model.fitted.held_out,
+        "laws": [[law.name, list(law.parameters)] for law in fitted.laws],
+        "frailty": fitted.frailty if math.isfinite(fitted.frailty) else None,
+        "held_out": fitted.held_out,
     }
-    return meta, {"law": model.fitted.law}
+    return meta, {"law": fitted.law}
 
 
 def _history(history: History, arrays: Arrays) -> dict[str, Any]:
@@ -154,7 +155,7 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> ArrayPredictor:
         return Given(text(meta, "name"), whole(meta, "nodes"), node, times, chance, threshold)
     history = _read_history(meta, arrays)
     if meta["is"] == "learned":
-        return LearnedPredictor(_read_learned(meta, arrays), history, threshold)
+        return LearnedPredictor(_read_learned(meta, arrays, history.nodes), history, threshold)
     if meta["is"] not in ("survival", "ffp"):
         raise ValueError(f"there is no predictor {meta['is']!r}")
     fitted = _read_fitted(meta, arrays, history.nodes)
@@ -177,17 +178,15 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> ArrayPredictor:
     return Filtered(rest, found, history, tolerance, threshold)
 
 
-def _read_learned(meta: dict[str, Any], arrays: Arrays) -> Learned:
+def _read_learned(meta: dict[str, Any], arrays: Arrays, nodes: int) -> Learned:
     kinds = {"value": np.float32, "unknown_left": np.bool_}
     walked = Trees(*(column(arrays, f"tree_{name}", kinds.get(name, np.int32)) for name in Trees._fields))
     check(walked, len(COLUMNS) + 1)
-    law = [float(value) for value in meta["law"]]
-    _check_law("weibull", law)
     typical = np.array([math.nan if value is None else float(value) for value in meta["typical"]])
     step = number(meta, "step")
     if len(typical) != len(COLUMNS) or not step > 0:
         raise ValueError("its columns or its step are not those of a learned model")
-    return Learned(walked, Law("weibull", tuple(law)), typical, step)
+    return Learned(walked, _read_fitted(meta, arrays, nodes), typical, step)
 
 
 def _read_fitted(meta: dict[str, Any], arrays: Arrays, nodes: int) -> Fitted:
