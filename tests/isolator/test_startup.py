@@ -150,6 +150,7 @@ def test_a_restarted_isolator_looks_for_the_program_again(world: Make) -> None:
         "srun: error: Slurm job 5 has expired",
         "flux-run: ERROR: Unable to connect to Flux: broker socket /run/flux/local was not found",
         "flux-job: flux_open: No such file or directory",
+        "cat: /home/u/.whesl/t/attempt-2/script: Stale file handle",
         "/home/u/.whesl/t/attempt-2/script: line 3: /home/u/.whesl/t/bin/srun: Input/output error",
         "bash: line 1: /home/u/.whesl/t/bin/mpirun: Stale file handle",
         "/home/u/.whesl/t/bin/srun: /home/u/.whesl/t/bin/srun: Input/output error",

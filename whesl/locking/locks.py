@@ -105,8 +105,11 @@ class Owner:
 
     @property
     def alive(self) -> bool:
-        """Whether its process lives; to be asked on its own host."""
-        return bool(self.pid) and procfs.started(self.pid) == self.started != 0
+        """Whether its process lives, or that cannot be seen; to be asked on its own host."""
+        try:
+            return bool(self.pid) and procfs.started(self.pid) == self.started != 0
+        except OSError:
+            return True
 
     def __str__(self) -> str:
         """Say who it is."""

@@ -4,9 +4,49 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _NAMESPACE = "/proc/self/ns/pid"
+
+
+# No such process, or another user's.
+_NONE = (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM)
+_TRIES = 20
+_PAUSE = 0.01  # seconds
+
+
+def content(path: str) -> bytes | None:
+    """Return a file of a process, None when there is no such process or it is another user's.
+
+    Tried again for 0.2 s when descriptors or memory are short.
+
+    Args:
+        path: below /proc.
+
+    Raises OSError when it could not be observed, which does not mean that the process is gone.
+    """
+    for attempt in range(_TRIES):
+        try:
+            return _read(path)
+        except OSError as error:
+            if error.errno in _NONE:
+                return None
+            if attempt == _TRIES - 1:
+                raise
+        time.sleep(_PAUSE)
+    raise AssertionError("unreachable")
+
+
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    parts = []
+    try:
+        while part := os.read(descriptor, 1 << 17):
+            parts.append(part)
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def started(pid: int) -> int:
@@ -14,6 +54,8 @@ def started(pid: int) -> int:
 
     Args:
         pid: its number.
+
+    Raises OSError when it could not be observed.
     """
     fields = status_fields(pid)
     return int(fields[19]) if fields else 0
@@ -24,14 +66,11 @@ def status_fields(pid: int) -> list[bytes]:
 
     Args:
         pid: its number.
+
+    Raises OSError when it could not be observed.
     """
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # pathlib costs milliseconds
-            content = file.read()
-    except OSError:
-        return []
     # The name may contain anything, parentheses and spaces included: the last one ends it.
-    return content.rpartition(b")")[2].split()
+    return (content(f"/proc/{pid}/stat") or b"").rpartition(b")")[2].split()
 
 
 def pidfd(pid: int) -> int | None:

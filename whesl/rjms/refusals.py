@@ -28,10 +28,11 @@ _FLUX = re.compile(
     r"|(?:\[Errno \d+\] )?(?:(?:job )?submission is disabled|Connection reset by peer|Broken pipe"
     r"|broker is shutting down))"
 )
-# shell_execve in execute_cmd.c of bash 5.2: the launcher, or its shim in WHESL_HOME, is on a file system that
-# fails for the moment.
+# shell_execve in execute_cmd.c of bash 5.2, and cat(1): the launcher, its shim or the script in WHESL_HOME is
+# on a file system that fails for the moment.
 _UNREAD = re.compile(
-    r"(?:\S+: (?:line \d+: )?)?/[^:]*/(?:srun|flux|mpirun|mpiexec): (?:/[^:]*: )?(?:cannot execute: )?"
+    r"(?:\S+: (?:line \d+: )?)?/[^:]*/(?:srun|flux|mpirun|mpiexec|attempt-\d+/script): "
+    r"(?:/[^:]*: )?(?:cannot execute: )?"
     r"(?:Input/output error|Stale (?:NFS )?file handle)$"
 )
 

@@ -22,10 +22,17 @@ def leader(job_id: str) -> str:
 
     Returns this machine, its boot, the process's number and start; "" when it cannot be seen.
     """
+    try:
+        return _leader(job_id)
+    except OSError:
+        return ""
+
+
+def _leader(job_id: str) -> str:
     wanted = f"\0SLURM_JOB_ID={job_id}\0".encode()
     found, pid = 0, os.getppid()
     for _ in range(_FARTHEST):
-        if pid <= 1 or wanted not in b"\0" + _read(f"/proc/{pid}/environ"):
+        if pid <= 1 or wanted not in b"\0" + (procfs.content(f"/proc/{pid}/environ") or b""):
             break
         found, pid = pid, _parent(pid)
     return _name(found)
@@ -40,23 +47,18 @@ def gone(known: str) -> bool:
     host, _, process = known.rpartition("/")
     if not known or host != os.uname().nodename:
         return False
-    return _name(int(process.split(".")[1])) != known
+    try:
+        return _name(int(process.split(".")[1])) != known
+    except OSError:
+        return False
 
 
 def _name(pid: int) -> str:
     started = procfs.started(pid) if pid else 0
-    boot = _read(_BOOT).decode().strip()
+    boot = (procfs.content(_BOOT) or b"").decode().strip()
     return f"{os.uname().nodename}/{boot}.{pid}.{started}" if started else ""
 
 
 def _parent(pid: int) -> int:
     fields = procfs.status_fields(pid)
     return int(fields[1]) if fields else 0
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            return file.read()
-    except OSError:
-        return b""

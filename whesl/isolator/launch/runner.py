@@ -97,17 +97,25 @@ def told(
     }
 
 
+# Both unset what they needed; bash has a name for what it runs (BASH_SOURCE), and closes the descriptor.
+_SH_WHOLE = 'whesl_text=$(command -p cat "$0") || exit 126; eval "unset whesl_text; $whesl_text"'
+_BASH_WHOLE = 'whesl_text=$(command -p cat "$0") || exit 126; . /dev/fd/9 9<<<"unset whesl_text; exec 9<&-; $whesl_text"; exit'
+_USUAL_OPTIONS = ("-e", "-l", "-u", "-x", "-eu", "-ex", "--login")
+
+
 def whole(interpreter: Sequence[str]) -> tuple[str, ...]:
     """Return how an interpreter is called, so that it reads its script as a whole before it begins.
 
-    A shell takes an error of the file system for the end of its script, and ends with 0; what bash sources it
-    reads first, and says when it cannot. Other interpreters, and unusual options, are left as they are.
+    A shell takes an error of the file system for the end of its script, and ends with 0; so does bash where
+    it sources a file of which a part could be read. cat tells. Other interpreters, and unusual options, are
+    left as they are.
     """
     words = tuple(interpreter)
-    options = words[2:] if words[:2] == ("/usr/bin/env", "bash") else words[1:]
-    bash = words[:2] == ("/usr/bin/env", "bash") or words[0].endswith("/bash")
-    if bash and all(word in ("-e", "-l", "-u", "-x", "-eu", "-ex", "--login") for word in options):
-        return (*words, "-c", '. "$0"; exit')
+    by_env = words[0] == "/usr/bin/env" and len(words) > 1
+    name, options = (words[1], words[2:]) if by_env else (words[0].rpartition("/")[2], words[1:])
+    text = {"bash": _BASH_WHOLE, "sh": _SH_WHOLE, "dash": _SH_WHOLE}.get(name)
+    if text is not None and all(word in _USUAL_OPTIONS for word in options):
+        return (*words, "-c", text)
     return words
 
 

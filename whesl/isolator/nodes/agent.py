@@ -250,7 +250,10 @@ class Agent:
         return (os.getpid(), os.getppid())
 
     def _processes(self, token: str) -> list[processes.Process]:
-        return processes.of_attempt(token, spare=self._spared(), node=self._node)
+        """Return those that can be seen."""
+        with contextlib.suppress(OSError):
+            return processes.of_attempt(token, spare=self._spared(), node=self._node)
+        return []
 
     def _kill(self, token: str, steps: tuple[str, ...] = ()) -> processes.Killing:
         return processes.kill_all(

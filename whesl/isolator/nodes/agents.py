@@ -66,9 +66,7 @@ class _Adopted:
 
     def poll(self) -> int | None:
         """Return None while it runs; how it ended is not known."""
-        found = processes.read(self.pid)
-        living = found is not None and found.started == self._carrier.started and found.state != "Z"
-        return None if living else 0
+        return None if processes.alive(self.pid, self._carrier.started) else 0
 
 
 class Agents:
@@ -189,9 +187,9 @@ class Agents:
 
     def _write_down(self) -> None:
         """Keep what an isolator after this one has to know of the steps that carry the agents."""
-        found = [process for step in self._steps if (process := processes.read(step.pid)) is not None]
-        carriers = tuple(Carrier(pid=process.pid, started=process.started) for process in found)
         with contextlib.suppress(OSError):  # on a full disk; then a step's end looks like the loss of nodes
+            found = [process for step in self._steps if (process := processes.read(step.pid)) is not None]
+            carriers = tuple(Carrier(pid=process.pid, started=process.started) for process in found)
             leases = self.leases
             file = msgspec.structs.replace(
                 self._file, carriers=carriers, responder=leases.carrier, table=leases.descriptor

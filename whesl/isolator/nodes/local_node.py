@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import msgspec
@@ -43,8 +44,8 @@ def kill(
         gentle: ask with SIGTERM first, since nobody else ends the ranks on other nodes.
     """
     files: dict[bytes, None] = {}
-    if open_below:
-        pids = [process.pid for process in processes.of_attempt(token, runner)]
+    with contextlib.suppress(OSError):
+        pids = [process.pid for process in processes.of_attempt(token, runner)] if open_below else []
         for root in open_below:
             files.update(dict.fromkeys(open_for_writing(pids, root).paths))
     if gentle:

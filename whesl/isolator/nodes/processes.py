@@ -71,6 +71,10 @@ class Process(msgspec.Struct, frozen=True):
     kernel: bool = False  # a thread of the kernel's
 
 
+# Stands for whatever there may be where /proc cannot be read.
+_UNSEEN = Process(pid=0, parent=0, group=0, session=0, state="?", started=0, name="/proc unreadable")
+
+
 class Look(msgspec.Struct, frozen=True):
     """What was found of an attempt. ``strange``: steps of this job that nothing tells the owner of."""
 
@@ -94,8 +98,8 @@ class Killing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(pid: int) -> Process | None:
-    """Return a process, None when there is none."""
-    content = _content(f"/proc/{pid}/stat")
+    """Return a process, None when there is none. Raises OSError when that could not be observed."""
+    content = procfs.content(f"/proc/{pid}/stat")
     if content is None:
         return None
     # The name may contain anything, parentheses and spaces included: the last one ends it.
@@ -114,31 +118,17 @@ def read(pid: int) -> Process | None:
     )
 
 
-def _content(path: str) -> bytes | None:
-    """Return a small file of /proc, None when it cannot be read; pathlib would take twice as long."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    parts = []
-    try:
-        while part := os.read(descriptor, 1 << 17):
-            parts.append(part)
-    except OSError:
-        return None  # ended meanwhile
-    finally:
-        os.close(descriptor)
-    return b"".join(parts)
-
-
 def command_line(pid: int) -> bytes:
     """Return a process's command line as the kernel has it, empty when it is gone."""
-    return _content(f"/proc/{pid}/cmdline") or b""
+    return procfs.content(f"/proc/{pid}/cmdline") or b""
 
 
 def alive(pid: int, started: int) -> bool:
-    """Whether the very process that was started then still runs (a zombie does not)."""
-    process = read(pid)
+    """Whether the very process that was started then still runs (a zombie does not), or that is not seen."""
+    try:
+        process = read(pid)
+    except OSError:
+        return True
     return process is not None and process.started == started and process.state not in "ZX"
 
 
@@ -245,7 +235,7 @@ def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
 
 
 def _step_of(pid: int) -> str:
-    return slurm_steps.of_cgroup(_content(f"/proc/{pid}/cgroup") or b"")
+    return slurm_steps.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
 
 
 def _accounted(processes: Iterable[Process]) -> bool:
@@ -267,7 +257,7 @@ def environment_of(pid: int) -> bytes | None:
     descriptors to be closed have been closed, which is what whoever has started the process waits for. It is
     waited out here: else a look just then would miss it.
     """
-    content = _content(f"/proc/{pid}/environ")
+    content = procfs.content(f"/proc/{pid}/environ")
     if content != b"" or pid in _bare:
         return content
     deadline = time.monotonic() + EXEC_TIMEOUT
@@ -280,7 +270,7 @@ def environment_of(pid: int) -> bytes | None:
             _bare.add(pid)  # it has none, and is not waited for again
             return content
         time.sleep(_LOOK_EXEC)
-    return _content(f"/proc/{pid}/environ")
+    return procfs.content(f"/proc/{pid}/environ")
 
 
 def _belongs(
@@ -382,10 +372,14 @@ def kill_all(
     launchers: set[int] = set()
     segments = Segments()
     while True:
-        seen = look(token, session, spare=spare, node=node, steps=steps)
+        try:
+            seen = look(token, session, spare=spare, node=node, steps=steps)
+        except OSError:  # nothing was observed, so nothing is known to be gone
+            seen = Look([_UNSEEN])
         left = seen.found
         if not left or clock() > began + timeout:
-            segments.remove(lambda: [process.pid for process in everything()])
+            with contextlib.suppress(OSError):
+                segments.remove(lambda: [process.pid for process in everything()])
             return Killing(
                 count=len(killed - {(process.pid, process.started) for process in left}),
                 left=left,
@@ -396,6 +390,9 @@ def kill_all(
             )
         patient = clock() < began + patience
         launchers.update(process.pid for process in left if process.name in _ENDS_BY_ITSELF)
+        if left == [_UNSEEN]:
+            time.sleep(pause)
+            continue
         segments.note(process.pid for process in left)
         for process in left:
             if patient and process.name in _ENDS_BY_ITSELF:
@@ -450,10 +447,11 @@ def end(token: str, session: int | None, *, patience: float = 2.0) -> None:
         patience: seconds.
     """
     deadline = time.monotonic() + patience
-    for process in of_attempt(token, session):
-        send(process.pid, signal.SIGTERM)
-    while time.monotonic() < deadline and any(p.pid != session for p in of_attempt(token, session)):
-        time.sleep(0.02)
+    with contextlib.suppress(OSError):  # what could not be seen is killed later
+        for process in of_attempt(token, session):
+            send(process.pid, signal.SIGTERM)
+        while time.monotonic() < deadline and any(p.pid != session for p in of_attempt(token, session)):
+            time.sleep(0.02)
 
 
 def send(pid: int, signum: int) -> None:

@@ -15,6 +15,7 @@ import msgspec
 from whesl.isolator.nodes import processes
 from whesl.isolator.nodes.lease_table import LeaseTable
 from whesl.isolator.nodes.link import Carrier, LinkFile, ResponderSetup
+from whesl.locking import procfs
 from whesl.model.errors import WheslError
 from whesl.wire.keys import LinkKeys
 
@@ -69,19 +70,17 @@ class Leases:
             assert self._child.stdin is not None
             with contextlib.suppress(OSError), self._child.stdin as stdin:
                 stdin.write(msgspec.json.encode(setup))
+            self.carrier = Carrier(pid=self._child.pid, started=procfs.started(self._child.pid))
         except OSError as error:
             raise WheslError(f"the agents' responder cannot be started: {error}") from error
         finally:
             os.close(table)
         self.descriptor = table
-        found = processes.read(self._child.pid)
-        self.carrier = Carrier(pid=self._child.pid, started=found.started if found is not None else 0)
 
     def _find(self, old: LinkFile) -> None:
         """Take up the responder that an earlier isolator has started; start another where it is gone."""
         carrier = old.responder
-        found = processes.read(carrier.pid) if carrier is not None else None
-        if carrier is not None and found is not None and found.started == carrier.started:
+        if carrier is not None and processes.alive(carrier.pid, carrier.started):
             with contextlib.suppress(OSError):
                 descriptor = os.open(f"/proc/{carrier.pid}/fd/{old.table}", os.O_RDWR | os.O_CLOEXEC)
                 try:
@@ -117,8 +116,7 @@ class Leases:
     def _ended(self) -> bool:
         if self._child is not None:
             return self._child.poll() is not None
-        found = processes.read(self.carrier.pid)
-        return found is None or found.started != self.carrier.started or found.state == "Z"
+        return not processes.alive(self.carrier.pid, self.carrier.started)
 
     # The leases -----------------------------------------------------------------------------------------
 

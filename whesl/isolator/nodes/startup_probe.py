@@ -7,6 +7,7 @@ no launcher, whatever its runner has started is the program.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable
@@ -37,7 +38,10 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
         runner: its runner's process number, if it was started here.
         launched: by a launcher.
     """
-    for process in processes.of_attempt(token, runner):
+    found: list[processes.Process] = []
+    with contextlib.suppress(OSError):  # looked for again
+        found = processes.of_attempt(token, runner)
+    for process in found:
         if process.pid == runner or process.name in processes.NO_RANKS:
             continue
         if not launched or process.session != runner:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from whesl.locking import procfs
 from whesl.model.errors import TransientError
 from whesl.rjms.local.environment import CLUSTER, NODE
 
@@ -26,14 +27,11 @@ class Process(NamedTuple):
 
 
 def look(pid: int) -> Process | None:
-    """Return a process, or None when there is none of that id."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # as everywhere in this room
-            text = file.read().decode("utf-8", "replace")
-    except (FileNotFoundError, ProcessLookupError):
+    """Return a process, or None when there is none of that id. Raises OSError when that was not observed."""
+    fields = procfs.status_fields(pid)
+    if not fields:
         return None
-    fields = text[text.rindex(")") + 2 :].split()
-    return Process(pid, fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
+    return Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
 
 
 def all_processes() -> dict[int, Process]:
@@ -44,11 +42,7 @@ def all_processes() -> dict[int, Process]:
 
 def variables(pid: int, names: Iterable[str]) -> dict[str, str]:
     """Return the named variables of the environment that a process was started with; {} when unreadable."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123
-            entries = file.read().split(b"\0")
-    except OSError:
-        return {}
+    entries = (procfs.content(f"/proc/{pid}/environ") or b"").split(b"\0")
     wanted = {name.encode(): name for name in names}
     pairs = (entry.partition(b"=") for entry in entries)
     return {wanted[name]: os.fsdecode(value) for name, _, value in pairs if name in wanted}

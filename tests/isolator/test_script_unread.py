@@ -1,0 +1,62 @@
+"""A script that cannot be read, or of which a part cannot, is no program that has done its work."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from whesl.isolator.launch.runner import interpreter, whole
+from whesl.rjms.refusals import refusal
+from whesl.testing.nfsbed import NfsBed
+
+SHELLS = ("/bin/sh", "/bin/bash", "/usr/bin/env bash", "/bin/bash -e")
+BODY = """\
+say() { echo "$# $1 of ${0##*/} with $(cat)"; }
+cat <<EOT
+here
+EOT
+say "$@" # $(no command)
+[ -z "${whesl_text-}" ] && echo tidy
+exit 7
+"""
+
+
+def run(script: Path, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    command: Sequence[str] = (*whole(interpreter(script.read_text())), str(script), *words)
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_sees_what_it_always_does(tmp_path: Path, shell: str) -> None:
+    script = tmp_path / "script"
+    script.write_text(f"#!{shell}\n{BODY}")
+    done = run(script, "a b", "c", given="input")
+    assert done.stdout == "here\n2 a b of script with input\ntidy\n"
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_a_script_of_bash_has_a_name_and_a_descriptor_less(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text('#!/bin/bash\nset -u\necho "${BASH_SOURCE[0]}"\n[ ! -e /proc/self/fd/9 ]\n')
+    done = run(script)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "/dev/fd/9\n", "")
+
+
+@pytest.mark.parametrize("shell", SHELLS[:2])
+def test_a_script_that_cannot_be_read_has_not_succeeded(nfs_bed: Callable[..., NfsBed], shell: str) -> None:
+    """Shells took an error for the script's end; bash also sourced the part that could be read."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    place = bed.at("login") / "attempt-1"
+    place.mkdir()
+    script = place / "script"
+    text = f"#!{shell}\n" + "# comment\n" * 3000 + "exit 7\n"
+    script.write_text(text)
+    bed.change("login", error=errno.EIO, error_rate=0.15, operations=("getattr", "open", "read"))
+    command = (*whole(interpreter(text)), str(script))
+    ended = [subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(60)]
+    assert {done.returncode for done in ended} == {7, 126}
+    assert all(refusal(done.stderr.splitlines()) for done in ended if done.returncode == 126)
