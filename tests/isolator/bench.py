@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests import waiting
@@ -123,3 +125,26 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     for kind, data in made.records():
         if kind == "launched" and exists(data["pid"]):
             os.killpg(data["pid"], signal.SIGKILL)
+
+
+def telling(*words: str, among: Iterable[psutil.Process] | None = None) -> list[psutil.Process]:
+    """Return the processes (of this machine) that have one of these words in command line or environment."""
+    found = []
+    for process in psutil.process_iter() if among is None else among:
+        try:
+            told = [*process.cmdline(), *(f"{name}={value}" for name, value in process.environ().items())]
+        except psutil.Error:
+            continue
+        if any(word in line for word in words for line in told):
+            found.append(process)
+    return found
+
+
+def stop_for(processes: list[psutil.Process], seconds: float) -> None:
+    """Stop them one by one, and let them go on one by one after so many seconds."""
+    for process in processes:
+        process.suspend()
+    time.sleep(seconds)
+    for process in processes:
+        process.resume()
+        time.sleep(0.05)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_flux
-from tests.isolator.bench import records
+from tests.isolator.bench import records, stop_for, telling
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.flux import FluxScheduler
@@ -43,6 +43,11 @@ DRAINED = """\
 DECLARE EXCEPTION DRAINED JOB_LEVEL JOB [app]
 EXCEPTION DETECTION DRAINED NODE DRAINED
 EXCEPTION RECOVERY STEP DRAINED JOB NODE.REPLACE
+"""
+HANG = """\
+DECLARE EXCEPTION STALLED JOB_LEVEL JOB [app]
+EXCEPTION DETECTION STALLED LOG "tick" stdout TIMEOUT 4
+EXCEPTION RECOVERY STEP STALLED JOB JOB.REPLACE
 """
 RANKS = """\
 cd {place}
@@ -163,6 +168,25 @@ def test_a_job_exception_of_somebody_else_s_is_recovered(bed: FluxBed, tmp_path:
     (evidence,) = next(data["raised"]["evidence"] for kind, data in made.records() if kind == "raised")
     assert (evidence["kind"], evidence["node"]) == ("job-exception", "n02")
     assert "node-health, severity 2" in evidence["detail"] and "ECC errors" in evidence["detail"]
+
+
+def test_all_of_a_job_that_was_stopped_goes_on(bed: FluxBed, tmp_path: Path) -> None:
+    """Its brokers too, as on machines that were paused: Flux suspends no job, so nobody can be asked."""
+    made = Protected(
+        bed, tmp_path, NODELOST + HANG, script=RANKS.replace("sleep 0.02", "echo tick; sleep 0.1")
+    )
+    made.running(0, 2)
+    made.until(lambda: made.kinds().count("agent") == 2, "the agents")
+    everything = [process for node in bed.nodes for process in bed.processes(node)]
+    stopped = telling(str(made.directory.path), "FLUX_JOB_ID=", among=everything)
+    assert any("broker" in process.name() for process in stopped)
+    stop_for(stopped, 12.0)
+    ticks = made.text().count("tick")
+    made.until(lambda: made.text().count("tick") > ticks + 20, "that the ranks go on")
+    time.sleep(4.0)
+    made.finish()
+    assert made.raised() == []
+    assert not {"node", "lease-ended"} & set(made.kinds())
 
 
 def test_ours_is_seen_in_the_job_s_own_record(bed: FluxBed, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests import shedding, waiting
+from tests.isolator.bench import stop_for, telling
 from whesl.isolator.nodes.fencing import Fence
 from whesl.isolator.nodes.lease import Lease, lead
 from whesl.isolator.nodes.liveness import LEASE_MARGIN, Silence
@@ -426,3 +427,24 @@ def test_a_start_that_the_manager_refuses_is_tried_again(cluster: Cluster) -> No
     until(lambda: "status" in cluster.text(), "the end")
     assert "status 0" in cluster.text()
     assert cluster.kinds().count("raised") == 1, "a refusal is no failure of the program's"
+
+
+@pytest.mark.slow
+def test_all_of_a_job_that_was_stopped_goes_on(cluster: Cluster) -> None:
+    """As on a machine that was paused: nobody suspends a job here, so nobody can be asked."""
+    script = f"cd {cluster.place}\n" + RANKS.replace("sleep 0.02", "echo tick; sleep 0.1")
+    cluster.submit(
+        script, text=RULES + HANG_RULES.partition("[ADD, REMOVE, REPLACE]\n")[2].replace("OUT 2", "OUT 4")
+    )
+    until(lambda: cluster.text().count("rank on") == 2, "both ranks")
+    cluster.agents_up()
+    stopped = telling(str(cluster.directory.path))
+    assert len(stopped) > 8
+    stop_for(stopped, 12.0)
+    ticks = cluster.text().count("tick")
+    until(lambda: cluster.text().count("tick") > ticks + 20, "that the ranks go on")
+    time.sleep(4.0)
+    (cluster.place / "done").touch()
+    until(lambda: "status" in cluster.text(), "the end")
+    assert "status 0" in cluster.text()
+    assert not {"raised", "node", "lease-ended"} & set(cluster.kinds())

@@ -99,7 +99,10 @@ def told(
 
 # Both unset what they needed; bash has a name for what it runs (BASH_SOURCE), and closes the descriptor.
 _SH_WHOLE = 'whesl_text=$(command -p cat "$0") || exit 126; eval "unset whesl_text; $whesl_text"'
-_BASH_WHOLE = 'whesl_text=$(command -p cat "$0") || exit 126; . /dev/fd/9 9<<<"unset whesl_text; exec 9<&-; $whesl_text"; exit'
+_BASH_WHOLE = (
+    'whesl_text=$(command -p cat "$0") || exit 126; '
+    '. /dev/fd/9 9<<<"unset whesl_text; exec 9<&-; $whesl_text"; exit'
+)
 _USUAL_OPTIONS = ("-e", "-l", "-u", "-x", "-eu", "-ex", "--login")
 
 
