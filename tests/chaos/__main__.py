@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.chaos.director import KINDS, USUAL
+from tests.chaos.director import KINDS
 from tests.chaos.run import Options, Outcome, play
 from whesl.model.errors import WheslError
 from whesl.testing.slurminstall import install
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         cycles=given.cycles or max(20, round(given.minutes * 12)),
         every=given.every,
         grace=given.grace,
-        kinds=tuple(given.only or USUAL),
+        kinds=tuple(given.only or KINDS),
         keep=given.keep,
     )
     print(f"seed {options.seed}: {options.tasks} tasks on {options.nodes} nodes", flush=True)

@@ -152,9 +152,7 @@ HARMLESS = frozenset(
     }
 )
 
-# What is asked for by name alone: the home is another file system then.
 OF_HOMES = ("home failing", "home stalled")
-USUAL = tuple(name for name in KINDS if name not in OF_HOMES)
 
 
 def choose(seed: int, number: int, view: View, kinds: tuple[str, ...] = tuple(KINDS)) -> Fault | None:

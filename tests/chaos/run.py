@@ -19,7 +19,7 @@ import msgspec
 
 from tests.chaos import workload
 from tests.chaos.cluster import WHESL, Cluster
-from tests.chaos.director import OF_HOMES, USUAL, choose
+from tests.chaos.director import KINDS, OF_HOMES, choose
 from tests.chaos.verdict import Verdict, by_kind, judge
 from whesl.testing import faults
 from whesl.testing.nfsbed import NfsBed
@@ -41,7 +41,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     pace: float = 0.15
     every: float = 1.0
     grace: float = 300.0
-    kinds: tuple[str, ...] = USUAL
+    kinds: tuple[str, ...] = tuple(KINDS)
     keep: bool = False
 
 

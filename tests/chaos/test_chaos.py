@@ -17,6 +17,7 @@ from tests.conftest import need_nfs, need_slurm
 @pytest.mark.timeout(400)
 def test_every_task_is_done_once_or_fails_visibly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     need_slurm()
+    need_nfs()
     said: list[str] = []
     options = chaos.Options(seed=7, minutes=0.5, nodes=6, tasks=8, cycles=24, grace=240)
     outcome = chaos.play(options, said.append)

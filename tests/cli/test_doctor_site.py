@@ -55,6 +55,14 @@ def test_a_setting_that_takes_something_away_is_named(text: str, name: str, word
     assert "Slurm settings" not in found
 
 
+def test_what_slurm_does_to_output_files_is_said_and_is_no_fault() -> None:
+    found = told(GOOD + "JobFileAppend           = 0\n")
+    assert found["Slurm JobFileAppend"].state is State.OK
+    assert "--open-mode=append" in found["Slurm JobFileAppend"].detail
+    assert "Slurm settings" in found
+    assert "Slurm JobFileAppend" not in told(GOOD + "JobFileAppend           = 1\n")
+
+
 def test_settings_that_take_nothing_away() -> None:
     assert "Slurm SrunPortRange" not in told(GOOD.replace("0-0", "60001-63000"), WHESL_PORTS="60001-60100")
     assert "Slurm SrunPortRange" not in told(GOOD.replace("0-0", "(null)"))
@@ -73,6 +81,7 @@ def test_the_guide_says_something_of_each() -> None:
         "ProctrackType",
         "PropagateResourceLimits",
         "SrunPortRange",
+        "JobFileAppend",
     ):
         assert name in guide
 

@@ -96,6 +96,10 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
         if timeout is not None:
             detail += f"; a dead node is given up after {timeout} s (SlurmdTimeout)"
         found.append(Finding(group=GROUP, name="Slurm settings", state=State.OK, detail=detail))
+    if settings.get("JobFileAppend") == "0":
+        detail = "0: what Slurm itself runs again (preemption, scontrol requeue) begins its output file anew"
+        detail += " without #SBATCH --open-mode=append"
+        found.append(Finding(group=GROUP, name="Slurm JobFileAppend", state=State.OK, detail=detail))
     return found
 
 
