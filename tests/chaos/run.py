@@ -133,7 +133,7 @@ def _make_chaos(
     options: Options, cluster: Cluster, run: subprocess.Popen[bytes], root: Path, tasks: int, say: Any
 ) -> tuple[float, int, float]:
     """Inject faults until the time is over or the workflow has ended: since when, how many, how long."""
-    _wait_for_a_task(cluster, run)
+    _wait_for_all_jobs(cluster, run, tasks)
     begun = due = time.monotonic()
     number = 0
     with (root / "faults.log").open("w") as log:
@@ -178,9 +178,10 @@ def _settle(environment: dict[str, str]) -> None:
         time.sleep(2)
 
 
-def _wait_for_a_task(cluster: Cluster, run: subprocess.Popen[bytes]) -> None:
+def _wait_for_all_jobs(cluster: Cluster, run: subprocess.Popen[bytes], jobs: int) -> None:
+    """Wait until one runs and all are submitted: one that Slurm does not take is the affair of its user."""
     deadline = time.monotonic() + 120
-    while not any(task.ranks for task in cluster.view().tasks):
+    while not (any(task.ranks for task in cluster.view().tasks) and len(cluster.queued()) >= jobs):
         if run.poll() is not None or time.monotonic() > deadline:
             return  # the verdict says what became of it
         time.sleep(0.2)

@@ -58,6 +58,7 @@ class Submitted:
         self.calls: list[str] = []
         self.cancelled: list[str] = []
         self.refuses = -1
+        self.says = "no"
         files = [place / f"s{number}.sh" for number in range(scripts)]
         for file in files:
             file.write_text("#!/bin/sh\ntrue\n")
@@ -75,7 +76,7 @@ class Submitted:
     def _submit(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         self.calls.append(command[-1])
         refused = len(self.calls) == self.refuses
-        said = ("", "no") if refused else (f"{len(self.calls)}\n", "")
+        said = ("", self.says) if refused else (f"{len(self.calls)}\n", "")
         return subprocess.CompletedProcess(command, int(refused), *said)
 
     def jobs(self, ids: list[str]) -> dict[str, Any]:
@@ -118,3 +119,32 @@ def test_a_late_refusal_cancels_what_was_submitted(tmp_path: Path, monkeypatch: 
     with pytest.raises(RefusedError, match=r"s1\.sh was not submitted: no"):
         chain.poll()
     assert made.cancelled == ["1"]
+
+
+def test_a_scheduler_that_is_away_for_a_while_costs_nothing_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart of slurmctld while the last scripts were submitted cancelled the first, which ran."""
+    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    made = Submitted(tmp_path, 3, monkeypatch)
+    made.refuses = 2
+    made.says = (
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)"
+    )
+    chain = Chain.start(made.plan)
+    assert chain.poll() is None
+    assert chain.poll() is None
+    assert chain.poll() == 0
+    assert [Path(call).stem for call in made.calls] == ["s0", "s1", "s1", "s2"]
+    assert not made.cancelled
+
+
+def test_a_scheduler_that_stays_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    monkeypatch.setattr(running, "_AWAY", 0.0)
+    for refuses, cancelled in ((1, []), (2, ["1"])):
+        made = Submitted(tmp_path, 3, monkeypatch)
+        made.refuses, made.says = refuses, "sbatch: error: Unable to contact slurm controller"
+        with pytest.raises(RefusedError, match="Unable to contact"):
+            Chain.start(made.plan).poll()
+        assert made.cancelled == cancelled

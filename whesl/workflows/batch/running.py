@@ -12,11 +12,14 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState
 from whesl.model.workflow import Task
 from whesl.rjms.port import Scheduler
+from whesl.rjms.slurm.states import Reply, reply_kind
 from whesl.workflows.port import RunPlan
 from whesl.workflows.submit.once import job_id
 
 # A job that the scheduler does not know (any more) in so many looks running has ended unseen.
 _UNSEEN_LOOKS = 5
+# Seconds for which a scheduler that does not answer may hold up submissions while earlier jobs run.
+_AWAY = 600.0
 # Seconds for which scripts are submitted between two looks at what happens.
 _SUBMITTING = 1.0
 
@@ -33,6 +36,7 @@ class Chain:
         self._unseen: dict[str, int] = {}
         self._last_look = 0.0
         self._jobs: dict[str, str] = {}  # by task: as it was submitted
+        self._away = 0.0  # since when the scheduler takes no submission, as it does not answer; 0: it does
         by_step: dict[str, list[Task]] = {}
         for task in plan.workflow.tasks:
             by_step.setdefault(task.step, []).append(task)
@@ -49,7 +53,7 @@ class Chain:
         return chain
 
     def _submit_some(self) -> None:
-        """Submit scripts for a while, one at least.
+        """Submit scripts for a while, one at least unless the scheduler does not answer now.
 
         Raises RefusedError when one is refused; those before it are cancelled.
         """
@@ -63,6 +67,15 @@ class Chain:
             except RefusedError:
                 self.cancel()
                 raise
+            except TransientError as error:
+                # The same call finds what an earlier one has submitted after all.
+                self._waiting.appendleft((file, tasks))
+                self._away = self._away or begin
+                if self._jobs and begin - self._away < _AWAY:
+                    return
+                self.cancel()
+                raise RefusedError(error.message) from error
+            self._away = 0.0
             for task in tasks:
                 job = f"{submitted}_{task.instance}" if task.instance else submitted
                 self._jobs[task.id] = submitted
@@ -99,7 +112,10 @@ class Chain:
         job = result.stdout.strip() if self._rjms == "flux" else job_id(result.stdout)
         if result.returncode != 0 or not job:
             reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
-            raise RefusedError(f"{Path(file).name} was not submitted: {reason}")
+            silent = self._rjms != "flux" and reply_kind(reason) in (Reply.SILENT, Reply.LATER)
+            raise (TransientError if silent else RefusedError)(
+                f"{Path(file).name} was not submitted: {reason}"
+            )
         return job
 
     def poll(self) -> int | None:
