@@ -8,6 +8,9 @@ each to another file system, in its allocation. The makespan, from the command's
 last instruction, is compared with that of the same scripts given to sbatch with the same dependencies,
 without faults and without protection, plus what the failures took from the critical path in work: from the
 last checkpoint to the failure, as the tasks' own clocks say.
+
+The part ``10 to 50 tasks`` does the same with 2, 6 and 10 images, each on as many nodes as tasks can be at
+work at once; all disks fill in the middle of their tasks, so that up to 20 recoveries come together.
 """
 
 from __future__ import annotations
@@ -36,10 +39,8 @@ STAGES: dict[str, tuple[str, ...]] = {
     "mesh": ("segmentation",),
     "warp": ("mesh", "register"),
 }
-IMAGES = (1, 2)
-PARENTS = {
-    f"{stage}-{image}": [f"{p}-{image}" for p in STAGES[stage]] for stage in STAGES for image in IMAGES
-}
+IMAGES = 2
+SCALES = (2, 6, 10)  # images of the part that grows
 SHARES = (20, 40, 60, 80, 100)
 NODES = 4  # of each run: as many as tasks can be at work at once
 BLOCK = 64 * 1024
@@ -48,6 +49,7 @@ CHECKPOINT = 4  # cycles
 CYCLES, CYCLES_QUICK = 120, 10  # tasks of one minute, and of five seconds
 TARGET = 1.5  # per cent
 WORKER = Path(__file__).resolve().with_name("worker.py")
+CYCLES_SCALED, CYCLES_SCALED_QUICK = 60, 10
 _MARK = "WHESL_BENCH_NAMESPACE"
 _SCRIPT = """\
 #!/bin/bash
@@ -72,11 +74,21 @@ EXCEPTION RECOVERY STEP FULL-{task} JOB FILESYSTEM.REPLACE {{"filesystem": "{new
 """
 
 
+def dependencies(images: int) -> dict[str, list[str]]:
+    """Return the tasks of so many images, with those that each waits for."""
+    return {
+        f"{stage}-{image}": [f"{parent}-{image}" for parent in STAGES[stage]]
+        for stage in STAGES
+        for image in range(1, images + 1)
+    }
+
+
 def main() -> None:
     """Measure."""
     _be_allowed_to_mount()
     names = [name for name in ("local", "Slurm") if not (name == "Slurm" and os.environ.get(_MARK))]
     parts = [(f"disk full, {name}", lambda quick, name=name: _shares(name, quick)) for name in names]
+    parts += [(f"10 to 50 tasks, {name}", lambda quick, name=name: _scales(name, quick)) for name in names]
     run_parts(arguments(__doc__ or ""), parts)
 
 
@@ -98,6 +110,7 @@ class Case:
     name: str
     place: Path
     failing: dict[str, int]
+    parents: dict[str, list[str]]
 
     def out(self, task: str) -> Path:
         """Return where a task writes."""
@@ -113,22 +126,30 @@ class Case:
 
     def failed(self) -> int:
         """Return how many failures there were."""
-        return sum(word == "failed" for task in PARENTS for _, word in self.stamps(task))
+        return sum(word == "failed" for task in self.parents for _, word in self.stamps(task))
+
+
+def _cases(place: Path, shares: Sequence[int], cycles: int) -> list[Case]:
+    """Return the bare case, and one for each share of tasks whose file systems fill at a random cycle."""
+    parents = dependencies(IMAGES)
+    chance = random.Random(20)
+    order = sorted(parents, key=lambda task: (chance.random(), task))
+    when = {task: chance.randint(cycles * 3 // 10, cycles * 8 // 10) for task in parents}
+    cases = []
+    for share in (-1, *shares):
+        chosen = order[: round(len(order) * share / 100)] if share > 0 else []
+        name = f"{share} %" if share >= 0 else "bare"
+        cases.append(Case(name, place / f"case{share}", {task: when[task] for task in chosen}, parents))
+    return cases
 
 
 @contextlib.contextmanager
-def _cases(place: Path, shares: Sequence[int], cycles: int) -> Iterator[list[Case]]:
-    """Make the directories of all cases and mount the small file systems; nodes have to start after that."""
-    chance = random.Random(20)
-    order = sorted(PARENTS, key=lambda task: (chance.random(), task))
-    when = {task: chance.randint(cycles * 3 // 10, cycles * 8 // 10) for task in PARENTS}
-    cases, mounted = [], []
+def _prepared(cases: Sequence[Case]) -> Iterator[None]:
+    """Make the directories of cases and mount the small file systems; nodes have to start after that."""
+    mounted = []
     try:
-        for share in (-1, *shares):
-            chosen = order[: round(len(order) * share / 100)] if share > 0 else []
-            name = f"{share} %" if share >= 0 else "bare"
-            case = Case(name, place / f"case{share}", {task: when[task] for task in chosen})
-            for task in PARENTS:
+        for case in cases:
+            for task in case.parents:
                 case.out(task).parent.mkdir(parents=True)
                 case.large(task).mkdir(parents=True)
             for task, cycle in case.failing.items():
@@ -138,8 +159,7 @@ def _cases(place: Path, shares: Sequence[int], cycles: int) -> Iterator[list[Cas
                 mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(root)]
                 subprocess.run(mount, check=True)
                 mounted.append(root)
-            cases.append(case)
-        yield cases
+        yield
     finally:
         for root in mounted:
             subprocess.run(["umount", "--lazy", str(root)], check=True)
@@ -148,7 +168,7 @@ def _cases(place: Path, shares: Sequence[int], cycles: int) -> Iterator[list[Cas
 def _shares(name: str, quick: bool) -> list[Figure]:
     """Do all runs side by side, each begun so much later that their tasks do not start at the same times."""
     cycles, shares = (CYCLES_QUICK, (100,)) if quick else (CYCLES, (0, *SHARES))
-    with scratch() as place, _cases(place, shares, cycles) as cases:
+    with scratch() as place, _prepared(cases := _cases(place, shares, cycles)):
         place.chmod(0o755)
         apart = cycles * PACE / len(cases)
         with CLUSTERS[name](NODES * len(cases)) as (cluster, _), ThreadPoolExecutor(len(cases)) as pool:
@@ -159,7 +179,7 @@ def _shares(name: str, quick: bool) -> list[Figure]:
                 time.sleep(apart)
             free, *makespans = [run.result() for run in runs]
         bare, *others = cases
-        seconds = {task: span(bare.stamps(task)) for task in PARENTS}
+        seconds = {task: span(bare.stamps(task)) for task in bare.parents}
         note = f"a task {median([*seconds.values()]):.1f} s"
         figures = [Figure(f"bare makespan, {name}", free, "s", note=note)]
         for case, makespan in zip(others, makespans, strict=True):
@@ -167,9 +187,40 @@ def _shares(name: str, quick: bool) -> list[Figure]:
     return figures
 
 
+def _scales(name: str, quick: bool) -> list[Figure]:
+    """Do the runs one after the other, the bare one of a size first; all disks fill at half of the task."""
+    cycles, scales = (CYCLES_SCALED_QUICK, SCALES[:1]) if quick else (CYCLES_SCALED, SCALES)
+    figures = []
+    for images in scales:
+        parents = dependencies(images)
+        half = dict.fromkeys(parents, cycles // 2)
+        with scratch() as place:
+            bare = Case("bare", place / "bare", {}, parents)
+            full = Case(f"all of {len(parents)}", place / "full", half, parents)
+            place.chmod(0o755)
+            with _prepared((bare, full)), CLUSTERS[name](2 * images) as (cluster, _):
+                environment = _environment(cluster)
+                free = _run(bare, environment, cycles, name)
+                makespan = _run(full, environment, cycles, name)
+            waits = [pause for task in parents for pause in pauses(full.stamps(task))]
+            lost = {task: lost_work(full.stamps(task)) for task in parents}
+            seconds = {task: span(bare.stamps(task)) for task in parents}
+            floor = unavoidable(free, seconds, lost, parents)
+        what = f"disk full in all of {len(parents)} tasks, {name}: "
+        note = f"bare {free:.1f} s, makespan {makespan:.1f} s"
+        figures.append(
+            Figure(f"{what}over the bare makespan", (makespan - free) / free * 100, "%", note=note)
+        )
+        over = (makespan - floor) / floor * 100
+        figures.append(Figure(f"{what}over makespan and lost work", over, "%"))
+        worst = f"median {median(waits):.2f} s, worst of {len(waits)}: {max(waits):.2f} s"
+        figures.append(Figure(f"{what}failure to next start, mean", sum(waits) / len(waits), "s", note=worst))
+    return figures
+
+
 def _compared(case: Case, makespan: float, free: float, seconds: dict[str, float], name: str) -> list[Figure]:
-    lost = {task: lost_work(case.stamps(task)) for task in PARENTS}
-    floor = unavoidable(free, seconds, lost, PARENTS)
+    lost = {task: lost_work(case.stamps(task)) for task in case.parents}
+    floor = unavoidable(free, seconds, lost, case.parents)
     over = makespan - floor
     what = f"disk full in {case.name} of tasks, {name}: "
     target = TARGET if case.failing else None
@@ -180,12 +231,12 @@ def _compared(case: Case, makespan: float, free: float, seconds: dict[str, float
         figures.append(
             Figure(f"{what}over the bare makespan", plain, "%", note=f"lost {sum(lost.values()):.1f} s")
         )
-        waits = [pause for task in PARENTS for pause in pauses(case.stamps(task))]
+        waits = [pause for task in case.parents for pause in pauses(case.stamps(task))]
         worst = f"worst of {len(waits)}: {max(waits):.2f} s"
         figures.append(Figure(f"{what}failure to next start, median", median(waits), "s", note=worst))
-        critical = {task: sum(pauses(case.stamps(task))) for task in PARENTS}
-        together = longest_path({t: seconds[t] + lost[t] + critical[t] for t in PARENTS}, PARENTS)
-        without = longest_path({t: seconds[t] + lost[t] for t in PARENTS}, PARENTS)
+        critical = {task: sum(pauses(case.stamps(task))) for task in case.parents}
+        together = longest_path({t: seconds[t] + lost[t] + critical[t] for t in case.parents}, case.parents)
+        without = longest_path({t: seconds[t] + lost[t] for t in case.parents}, case.parents)
         share = (together - without) / floor * 100
         figures.append(Figure(f"{what}of that the recoveries themselves", share, "%"))
     return figures
@@ -200,16 +251,18 @@ def _environment(cluster: Any) -> dict[str, str]:
 
 def _run(case: Case, environment: dict[str, str], cycles: int, name: str) -> float:
     """Run the workflow of a case and return its makespan. Raises RuntimeError when anything is not right."""
-    print(f"  {name}, {case.name}: {len(case.failing)} of {len(PARENTS)} disks fill ...", file=sys.stderr)
-    for task in PARENTS:
+    print(
+        f"  {name}, {case.name}: {len(case.failing)} of {len(case.parents)} disks fill ...", file=sys.stderr
+    )
+    for task in case.parents:
         _write_script(case, task, cycles)
     begun = time.time()
     if case.name == "bare":
         _bare(case, environment)
     else:
         _protected(case, environment, name)
-    ends = [max(t for t, word in case.stamps(task) if word == "end") for task in PARENTS]
-    for task in PARENTS:
+    ends = [max(t for t, word in case.stamps(task) if word == "end") for task in case.parents]
+    for task in case.parents:
         place = case.large(task) / "data" if task in case.failing else case.out(task)
         whole = [(place / f"cycle-{cycle}").stat().st_size for cycle in range(1, cycles + 1)]
         if set(whole) != {BLOCK}:
@@ -223,7 +276,7 @@ def _write_script(case: Case, task: str, cycles: int) -> None:
     command = [sys.executable, str(WORKER), "--out", str(case.out(task)), "--block", str(BLOCK)]
     command += ["--stamps", str(case.place / f"{task}.stamps"), "--cycles", str(cycles)]
     command += ["--pace", str(PACE), "--checkpoint", str(CHECKPOINT)]
-    for parent in PARENTS[task]:
+    for parent in case.parents[task]:
         command += ["--input", str(case.out(parent))]
     text = _SCRIPT.format(task=task, log=case.place / f"{task}.log", command=shlex.join(command))
     (case.place / f"{task}.sh").write_text(text)
@@ -231,7 +284,7 @@ def _write_script(case: Case, task: str, cycles: int) -> None:
 
 def _bare(case: Case, environment: dict[str, str]) -> None:
     jobs: dict[str, str] = {}
-    for task, parents in PARENTS.items():
+    for task, parents in case.parents.items():
         command = ["sbatch", "--parsable"]
         if parents:
             command.append(f"--dependency=afterok:{':'.join(jobs[parent] for parent in parents)}")
@@ -242,18 +295,18 @@ def _bare(case: Case, environment: dict[str, str]) -> None:
         jobs[task] = done.stdout.strip().split(";")[0]
 
     def over() -> bool:
-        return all(any(word == "end" for _, word in case.stamps(task)) for task in PARENTS)
+        return all(any(word == "end" for _, word in case.stamps(task)) for task in case.parents)
 
     until(over, "the end of the bare workflow", 900)
 
 
 def _protected(case: Case, environment: dict[str, str], name: str) -> None:
     rules = "".join(
-        _RULE.format(task=task, new=case.large(task), old=case.out(task).parent) for task in PARENTS
+        _RULE.format(task=task, new=case.large(task), old=case.out(task).parent) for task in case.parents
     )
     (case.place / "rules.esl").write_text(_DECLARE + rules)
     scripts = []
-    for task, parents in PARENTS.items():
+    for task, parents in case.parents.items():
         after = f":after={','.join(parents)}" if parents else ""
         scripts.append(f"{case.place / f'{task}.sh'}{after}")
     command = [sys.executable, "-m", "whesl", "run", *scripts, "-e", str(case.place / "rules.esl")]

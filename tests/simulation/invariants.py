@@ -32,6 +32,7 @@ class Watch:
         self._audits: dict[tuple[str, int], TaskAudit] = {}
         self.coordinator = CoordinatorAudit(requeues=1)
         self._back_offs = {plan.name: BackOffs(plan.name) for plan in system.world.scenario.tasks}
+        self._taken: set[tuple[str, str]] = set()  # what was raised from outside, by task
         self._ancestors: dict[str, tuple[str, ...]] = {}
         for plan in system.world.scenario.tasks:
             found = dict.fromkeys(plan.parents)
@@ -53,6 +54,10 @@ class Watch:
         name = isolator.site.name
         self._back_offs[name].record(kind, data, time, true, isolator.number)
         self.audit(isolator.site, isolator.files).record(kind, data, time)
+        if kind == "control" and data["action"] == "raise":
+            if (name, data["id"]) in self._taken:
+                raise InvariantError("no exception raised twice", f"{name} takes {data['id']} again")
+            self._taken.add((name, data["id"]))
         self._system.written(name, kind)
 
     def fenced(self, isolator: Isolator, attempt: int) -> None:
@@ -148,6 +153,9 @@ class Watch:
         coordinator = system.place.present
         assert coordinator is not None
         coordinator.compare()
+        waiting = [control for control in coordinator.state.controls.values() if control.action == "raise"]
+        if waiting:
+            raise InvariantError("every exception ends", f"{waiting} are still to be taken")
         for site in system.sites.values():
             entry = coordinator.state.tasks[site.id]
             job = site.job

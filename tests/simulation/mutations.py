@@ -333,6 +333,11 @@ def restarted_for_recovered() -> Any:
     return patch.object(isolator_recovered, "went_past", lambda *_: "it runs")
 
 
+def raised_ids_forgotten() -> Any:
+    """An isolator does not remember what it was told to raise."""
+    return patch.dict(isolator_changes.CHANGES, {"control": lambda _state, _data, _time: {}})
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     lost_acknowledgement_accepted,
     restarts_not_compared,
@@ -365,4 +370,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     configurations_not_told,
     snapshot_without_the_bad_nodes,
     restarted_for_recovered,
+    raised_ids_forgotten,
 )

@@ -120,6 +120,19 @@ class Word(msgspec.Struct, frozen=True):
     at: float
 
 
+class Raise(msgspec.Struct, frozen=True):
+    """From outside an exception is raised at ``at``, and told once more after ``again`` s (0: not).
+
+    On a task; or, with ``node``, on every task that uses the task's ``node``-th one at that moment.
+    """
+
+    task: str
+    exception: str
+    at: float
+    again: float = 0.0
+    node: int | None = None
+
+
 class HostClock(msgspec.Struct, frozen=True):
     """A host's clock: ``offset`` s ahead, gaining ``drift`` s a second, set by ``step`` s at ``at``."""
 
@@ -151,6 +164,7 @@ class Scenario(msgspec.Struct, frozen=True):
     nodes: tuple[NodeFault, ...] = ()
     outages: tuple[Outage, ...] = ()
     words: tuple[Word, ...] = ()
+    raises: tuple[Raise, ...] = ()
     unanswered: float = 0.0
     deaf: float = 0.0
     refusing: float = 0.0  # how often it refuses to run a job again
@@ -224,6 +238,7 @@ def draw(seed: int) -> Scenario:
         nodes=nodes,
         outages=outages,
         words=said,
+        raises=_raises(random.Random(f"{seed}/raises"), names, [rule["name"] for rule in rules], late),
         unanswered=rng.choice((0.0, 0.0, 0.3)),
         refusing=rng.choice((0.0, 0.0, 0.5)),
         deaf=rng.choice((0.0, 0.0, 0.3)),
@@ -237,6 +252,20 @@ def draw(seed: int) -> Scenario:
         patience=rng.choice((20.0, 90.0)),
         restless=_restless(random.Random(f"{seed}/restless")),
         clocks=_clocks(random.Random(f"{seed}/clocks"), late),
+    )
+
+
+def _raises(rng: random.Random, tasks: list[str], exceptions: list[str], late: float) -> tuple[Raise, ...]:
+    """A third of the worlds have somebody who raises what the rules have, and now and then what they lack."""
+    return tuple(
+        Raise(
+            task=rng.choice(tasks),
+            exception=rng.choice([*exceptions, *exceptions, "UNKNOWN"]),
+            at=late * rng.random(),
+            again=rng.choice((0.0, 0.0, 3.0, 40.0)),
+            node=rng.choice((None, None, 0, 1)),
+        )
+        for _ in range(rng.choice((0, 0, 0, 0, 1, 2)))
     )
 
 

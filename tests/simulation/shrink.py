@@ -58,8 +58,9 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
                 crashes=tuple(crash for crash in scenario.crashes if crash.who != plan.name),
                 nodes=tuple(fault for fault in scenario.nodes if fault.task != plan.name),
                 words=tuple(word for word in scenario.words if word.task != plan.name),
+                raises=tuple(item for item in scenario.raises if item.task != plan.name),
             )
-    for field in ("crashes", "nodes", "outages", "words"):
+    for field in ("crashes", "nodes", "outages", "words", "raises"):
         values = getattr(scenario, field)
         for index in range(len(values)):
             yield change(scenario, **{field: values[:index] + values[index + 1 :]})
@@ -99,7 +100,7 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
 def told(scenario: Scenario) -> str:
     """Return a scenario for people."""
     lines = [f"  {task}" for task in scenario.tasks] + [f"  rule {rule}" for rule in scenario.rules]
-    for field in ("crashes", "nodes", "outages", "words"):
+    for field in ("crashes", "nodes", "outages", "words", "raises"):
         lines += [f"  {item}" for item in getattr(scenario, field)]
     rest = {
         name: getattr(scenario, name)

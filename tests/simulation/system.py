@@ -10,12 +10,12 @@ from tests.simulation.cluster import Cluster, Job
 from tests.simulation.coordinator import Place
 from tests.simulation.invariants import Watch
 from tests.simulation.network import Client, Network
-from tests.simulation.scenario import NodeFault, Scenario, TaskPlan
+from tests.simulation.scenario import NodeFault, Raise, Scenario, TaskPlan
 from tests.simulation.site import WORKFLOW, Site
 from tests.simulation.world import START, InvariantError, World
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.wire.messages import AnyMessage, Command, RegisterWorkflow, Reply
+from whesl.wire.messages import AnyMessage, Command, RaiseException, RegisterWorkflow, Reply
 
 LOOK = 5.0
 REPLY_LIMIT = 30.0
@@ -82,6 +82,8 @@ class Person:
         self._world.after(10.0, self._look)
         for word in self._world.scenario.words:
             self._world.at(START + word.at, self.say, word.task, word.action)
+        for number, wanted in enumerate(self._world.scenario.raises):
+            self._world.at(START + wanted.at, self._raise, number, wanted)
 
     def say(self, task: str, action: str) -> None:
         """Tell the coordinator, until it has answered."""
@@ -89,6 +91,19 @@ class Person:
         self._world.note("person", f"{action} {task}")
         command = Command(id=f"word{self._count}", action=action, target=f"{WORKFLOW}/{task}")
         self._system.ask(f"word{self._count}", command)
+
+    def _raise(self, number: int, wanted: Raise) -> None:
+        """Raise an exception, and again with the same id, as by a tool that has forgotten that it did."""
+        job = self._system.sites[wanted.task].job
+        node, task = "", f"{WORKFLOW}/{wanted.task}"
+        if wanted.node is not None and job is not None and job.nodes:
+            node, task = job.nodes[min(wanted.node, len(job.nodes) - 1)], ""
+        self._world.note("person", f"raises {wanted.exception} on {node or task}")
+        message = RaiseException(id=f"raise{number}", exception=wanted.exception, task=task, node=node)
+        self._system.ask(f"raise{number}", message)
+        if wanted.again:
+            later = self._world.now + wanted.again
+            self._world.at(later, self._system.ask, f"raise{number}again", message)
 
     def _look(self) -> None:
         coordinator = self._system.place.present
