@@ -75,6 +75,7 @@ class Cluster:
         self._kills: dict[str, deque[float]] = {}
         self._keepers: Counter[str] = Counter()  # how many of a run were killed
         self._starting: subprocess.Popen[bytes] | None = None
+        self._raising: list[subprocess.Popen[bytes]] = []
         self.losses = Losses()
         self.hit: list[tuple[Fault, tuple[str, ...]]] = []
 
@@ -190,6 +191,7 @@ class Cluster:
             "home failing": self._fail_home,
             "home stalled": self._fail_home,
             "job suspended": self._suspend,
+            "exception raised": self._raise,
             "slurmctld restarted": self._restart_controller,
             "slurmctld stopped": self._stop_controller,
         }.get(fault.kind, self._signal)
@@ -358,6 +360,19 @@ class Cluster:
                 self._undo.append((time.monotonic() + 1.0, fault.kind, back))
 
         self._later(fault, back)
+        return (fault.target,)
+
+    def _raise(self, fault: Fault) -> tuple[str, ...]:
+        """Two tools raise the same exception at once, and nobody waits for either."""
+        self._raising = [each for each in self._raising if each.poll() is None]
+        command = [WHESL, "raise", "CRASH", "--task", fault.target, "--id", f"chaos-{fault.number}"]
+        for _ in range(2):
+            child = subprocess.Popen(
+                command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            self._raising.append(child)
         return (fault.target,)
 
     def _signal(self, fault: Fault) -> tuple[str, ...] | None:

@@ -137,6 +137,7 @@ KINDS: dict[str, Kind] = {
     "rank stopped": Kind(7, 0, 0, _with("ranks")),
     "agent killed": Kind(5, 0, 0, _with("agents")),
     "keeper killed": Kind(5, 0, 0, _with("keeper")),
+    "exception raised": Kind(4, 0, 0, _with("isolator")),
     "disk filled": Kind(9, 3, 9, lambda view: list(view.disks)),
     "home failing": Kind(4, 2, 8, _daemon("home")),
     "home stalled": Kind(3, 1, 6, _daemon("home")),

@@ -43,16 +43,16 @@ def until(condition: Callable[[], Any], what: str) -> Any:
 class Lone:
     """A home without a coordinator, and one task that runs until it is told to end."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, *options: str) -> None:
         self.place = place
         self.home = place / "home"
         self.environment = {**os.environ, "WHESL_HOME": str(self.home)}
         (place / "rules.esl").write_text(RULES)
-        self.task = self.start("run")
+        self.task = self.start("run", *options)
         until(lambda: self.attempts() == ["attempt0"], "the first attempt")
 
-    def start(self, step: str) -> subprocess.Popen[bytes]:
-        options = ["exec", "-e", "rules.esl", "--no-coordinator", "--step", step, "--", "sh", "-c", SCRIPT]
+    def start(self, step: str, *more: str) -> subprocess.Popen[bytes]:
+        options = ["exec", "-e", "rules.esl", *more, "--step", step, "--", "sh", "-c", SCRIPT]
         return subprocess.Popen(
             [sys.executable, "-m", "whesl", *options],
             env=self.environment,
@@ -96,7 +96,7 @@ class Lone:
 
 @pytest.fixture
 def lone(tmp_path: Path) -> Iterator[Lone]:
-    lone = Lone(tmp_path)
+    lone = Lone(tmp_path, "--no-coordinator")
     try:
         yield lone
     finally:
@@ -149,6 +149,25 @@ def test_the_call_of_python_and_its_id(lone: Lone, monkeypatch: pytest.MonkeyPat
     assert status == 0 and json.loads(said)["tasks"] == ["exec/run"]
     assert lone.task.wait(PATIENCE) != 0
     assert lone.raised() == ["PREDICTED", "PREDICTED"]
+
+
+def test_with_a_coordinator_that_knows_no_workflow_of_it(tmp_path: Path) -> None:
+    """What the rules declare is known from the isolator's registration."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    environment = {**os.environ, "WHESL_HOME": str(tmp_path / "home")}
+    whesl = [sys.executable, "-m", "whesl", "coordinator"]
+    subprocess.run([*whesl, "start"], env=environment, check=True, timeout=PATIENCE)
+    try:
+        lone = Lone(tmp_path)
+        until(lambda: "exec/run" in lone.call("status")[1], "the registration")
+        status, said = lone.call("raise", "PREDICTD")
+        assert status == 1 and "did you mean: PREDICTED" in said
+        assert lone.call("raise", "PREDICTED", "--evidence", "DIMM 3", "--wait")[0] == 0
+        until(lambda: lone.attempts() == ["attempt0", "attempt1"], "the second attempt")
+        assert lone.end() == 0
+        assert "raised from outside: DIMM 3" in lone.call("report", "exec")[1]
+    finally:
+        subprocess.run([*whesl, "stop"], env=environment, check=False, timeout=PATIENCE)
 
 
 def test_the_isolator_is_killed_before_it_has_removed_the_file(lone: Lone) -> None:

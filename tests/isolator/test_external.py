@@ -39,7 +39,9 @@ def test_it_is_recovered_as_a_detected_one_is(world: Make) -> None:
     made = raise_(world(exception()), evidence="DIMM 3 has errors")
     assert raised(made) == ["CRASH"]
     evidence = made.last("raised")["raised"]["evidence"]
-    assert [(item["kind"], item["detail"]) for item in evidence] == [("external", "DIMM 3 has errors")]
+    assert [(item["kind"], item["detail"]) for item in evidence] == [
+        ("external", "raised from outside: DIMM 3 has errors")
+    ]
     assert made.state.attempt == 2 and made.state.phase is Phase.RUNNING
     assert made.asked(RunStep)
 

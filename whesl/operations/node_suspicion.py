@@ -195,7 +195,7 @@ def find_suspect(
         elif item.kind == "job-exception" and item.node:
             blame(FAILED, item.node, f"{item.node} is named by the resource manager: {item.detail[:120]}")
         elif item.kind == "external" and item.node:
-            blame(NAMED, item.node, f"{item.node} is named from outside: {item.detail[:120]}")
+            blame(NAMED, item.node, f"{item.node} is named: {item.detail[:120]}")
         elif item.kind == "stuck" and item.node:
             blame(STUCK, item.node, f"on {item.node}: {item.detail[:120]}")
         for name in _NAMES:

@@ -15,7 +15,7 @@ from whesl.records import isolator as records
 from whesl.wire.messages import RaiseException
 
 MOST_EVIDENCE = 4096
-NO_EVIDENCE = "raised from outside"
+FROM_OUTSIDE = "raised from outside"
 
 
 def on_raise(transition: Transition, message: RaiseException) -> None:
@@ -31,11 +31,12 @@ def on_raise(transition: Transition, message: RaiseException) -> None:
     if reason:
         transition.say(f"{message.exception} was raised from outside to no effect: {reason}")
         return
+    why = visible(message.evidence.strip())[:MOST_EVIDENCE]
     evidence = Evidence(
         kind="external",
         time=transition.now,
         node=message.node,
-        detail=visible(message.evidence)[:MOST_EVIDENCE] or NO_EVIDENCE,
+        detail=f"{FROM_OUTSIDE}: {why}" if why else FROM_OUTSIDE,
     )
     found = Detected(exception=message.exception, evidence=(evidence,))
     recovery.consider(transition, (found,), node=message.node, waits=True)
