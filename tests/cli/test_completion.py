@@ -67,6 +67,10 @@ def test_what_is_offered() -> None:
     assert offered("pause study/") == ["study/solve_CASE.2"]
     assert offered("cancel study/") == ["study/solve_CASE.1", "study/solve_CASE.2"]
     assert offered("cancel solve") == ["solve_CASE.0", "solve_CASE.1", "solve_CASE.2"], "by name alone"
+    assert offered("raise --task study/") == ["study/solve_CASE.1", "study/solve_CASE.2"]
+    assert offered("raise --job ") == ["0", "1", "2"]
+    assert "n02" in offered("raise --node ")
+    assert offered("raise ") == [], "their rules declare none"
     assert offered("status --w") == ["--watch"]
     assert offered("nodes clear n") == ["n07"]
     assert offered("coordinator sta") == ["start", "status"]
