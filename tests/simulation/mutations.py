@@ -335,7 +335,7 @@ def restarted_for_recovered() -> Any:
 
 def raised_ids_forgotten() -> Any:
     """An isolator does not remember what it was told to raise."""
-    return patch.dict(isolator_changes.CHANGES, {"control": lambda _state, _data, _time: {}})
+    return patch.object(isolator_changes, "_control", lambda _state, _record: {})
 
 
 MUTATIONS: tuple[Mutation, ...] = (
