@@ -18,7 +18,11 @@ from whesl.cli import COMMANDS
 from whesl.cli.group import cli
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "lab").glob("*.md")),
+]
 MANUAL = ROOT / "docs" / "man"
 CONTEXT = click.Context(cli, info_name="whesl", **cli.context_settings)
 

@@ -13,7 +13,8 @@ from whesl.esl.diagnostics import render_all
 
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = sorted((ROOT / "docs" / "design").glob("*.md"))
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE]
+LAB = sorted((ROOT / "docs" / "lab").glob("*.md"))
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE, *LAB]
 # What a reader takes in at one go: lines of a page.
 LONGEST = {
     "CHANGELOG.md": 40,

@@ -1,1 +1,159 @@
-"""The lab: policies and predictors on real traces, in simulated machines. Needs the extra ``lab``."""
+"""The lab: policies and predictors on real traces, in simulated machines. Needs the extra ``lab``.
+
+Everything below is imported when it is first used, so that ``import whesl.lab`` costs nothing:
+
+    from pathlib import Path
+    from whesl import lab
+
+    log = lab.read_swf(Path("SDSC-SP2.swf.xz"))
+    work, left_out = lab.workload(log, processors=128)
+    easy = lab.simulate(work, 128, "easy")
+    print(easy.measures["mean_wait"], "seconds")
+
+docs/lab/library.md goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whesl.lab.cluster.measures import measures, outcome
+    from whesl.lab.cluster.plain import simulate as simulate_policy
+    from whesl.lab.cluster.simulation import Simulation, simulate
+    from whesl.lab.cluster.trace import Attempts, Workload, workload
+    from whesl.lab.progress import Progress, Silent
+    from whesl.lab.readers.dags import read as read_graph
+    from whesl.lab.readers.failures import periods as read_periods
+    from whesl.lab.readers.site import read_failures, read_jobs
+    from whesl.lab.readers.swf import read as read_swf
+    from whesl.lab.replay.case import Case, prepare
+    from whesl.lab.replay.run import Replay, candidate
+    from whesl.lab.replay.run import replay as replay_case
+    from whesl.lab.replay.savings import savings
+    from whesl.lab.resources import read as read_resources
+    from whesl.lab.results.figures import write_figure
+    from whesl.lab.results.page import Page, Section, write_page
+    from whesl.lab.results.records import Figure, Series, Table
+    from whesl.lab.results.tables import write_jobs, write_summary, write_table
+    from whesl.lab.workflow.simulate import simulate as simulate_workflows
+    from whesl.placement.port import Decisions, Policy, View
+    from whesl.predict.accuracy import exact, of_accuracy
+    from whesl.predict.ffp import fit as fit_ffp
+    from whesl.predict.history import History, merged
+    from whesl.predict.port import Predictor
+    from whesl.predict.survival import fit as fit_survival
+
+__all__ = [
+    "Attempts",
+    "Case",
+    "Decisions",
+    "Figure",
+    "History",
+    "Page",
+    "Policy",
+    "Predictor",
+    "Progress",
+    "Replay",
+    "Section",
+    "Series",
+    "Silent",
+    "Simulation",
+    "Table",
+    "View",
+    "Workload",
+    "candidate",
+    "exact",
+    "fit_ffp",
+    "fit_survival",
+    "measures",
+    "merged",
+    "of_accuracy",
+    "outcome",
+    "prepare",
+    "read_failures",
+    "read_graph",
+    "read_jobs",
+    "read_periods",
+    "read_resources",
+    "read_swf",
+    "replay_case",
+    "savings",
+    "simulate",
+    "simulate_policy",
+    "simulate_workflows",
+    "workload",
+    "write_figure",
+    "write_jobs",
+    "write_page",
+    "write_summary",
+    "write_table",
+]
+# name: (module, its name there); what is imported above for type checkers.
+_PLACES = {
+    "Attempts": ("whesl.lab.cluster.trace", "Attempts"),
+    "Case": ("whesl.lab.replay.case", "Case"),
+    "Decisions": ("whesl.placement.port", "Decisions"),
+    "Figure": ("whesl.lab.results.records", "Figure"),
+    "History": ("whesl.predict.history", "History"),
+    "Page": ("whesl.lab.results.page", "Page"),
+    "Policy": ("whesl.placement.port", "Policy"),
+    "Predictor": ("whesl.predict.port", "Predictor"),
+    "Progress": ("whesl.lab.progress", "Progress"),
+    "Replay": ("whesl.lab.replay.run", "Replay"),
+    "Section": ("whesl.lab.results.page", "Section"),
+    "Series": ("whesl.lab.results.records", "Series"),
+    "Silent": ("whesl.lab.progress", "Silent"),
+    "Simulation": ("whesl.lab.cluster.simulation", "Simulation"),
+    "Table": ("whesl.lab.results.records", "Table"),
+    "View": ("whesl.placement.port", "View"),
+    "Workload": ("whesl.lab.cluster.trace", "Workload"),
+    "candidate": ("whesl.lab.replay.run", "candidate"),
+    "exact": ("whesl.predict.accuracy", "exact"),
+    "fit_ffp": ("whesl.predict.ffp", "fit"),
+    "fit_survival": ("whesl.predict.survival", "fit"),
+    "measures": ("whesl.lab.cluster.measures", "measures"),
+    "merged": ("whesl.predict.history", "merged"),
+    "of_accuracy": ("whesl.predict.accuracy", "of_accuracy"),
+    "outcome": ("whesl.lab.cluster.measures", "outcome"),
+    "prepare": ("whesl.lab.replay.case", "prepare"),
+    "read_failures": ("whesl.lab.readers.site", "read_failures"),
+    "read_graph": ("whesl.lab.readers.dags", "read"),
+    "read_jobs": ("whesl.lab.readers.site", "read_jobs"),
+    "read_periods": ("whesl.lab.readers.failures", "periods"),
+    "read_resources": ("whesl.lab.resources", "read"),
+    "read_swf": ("whesl.lab.readers.swf", "read"),
+    "replay_case": ("whesl.lab.replay.run", "replay"),
+    "savings": ("whesl.lab.replay.savings", "savings"),
+    "simulate": ("whesl.lab.cluster.simulation", "simulate"),
+    "simulate_policy": ("whesl.lab.cluster.plain", "simulate"),
+    "simulate_workflows": ("whesl.lab.workflow.simulate", "simulate"),
+    "workload": ("whesl.lab.cluster.trace", "workload"),
+    "write_figure": ("whesl.lab.results.figures", "write_figure"),
+    "write_jobs": ("whesl.lab.results.tables", "write_jobs"),
+    "write_page": ("whesl.lab.results.page", "write_page"),
+    "write_summary": ("whesl.lab.results.tables", "write_summary"),
+    "write_table": ("whesl.lab.results.tables", "write_table"),
+}
+
+if not TYPE_CHECKING:  # for type checkers a misspelled name stays an error
+
+    def __getattr__(name):
+        """Import and return what is called ``name``."""
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
+        module, there = _PLACES[name]
+        try:
+            found = getattr(importlib.import_module(module), there)
+        except ModuleNotFoundError as error:
+            from whesl.lab.extra import missing
+
+            raise missing(error) from error
+        globals()[name] = found
+        return found
+
+    def __dir__():
+        """Return the names."""
+        return sorted([*globals(), *_PLACES])

@@ -1,0 +1,150 @@
+"""``whesl lab replay``: a site's own weeks again, under other policies and predictors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.lab import resources as machines
+from whesl.lab.readers import site
+from whesl.lab.replay import page as pages
+from whesl.lab.replay.case import prepare
+from whesl.lab.replay.run import candidate
+from whesl.lab.replay.run import replay as run
+from whesl.lab.results.figures import write_figure
+from whesl.lab.results.page import write_page
+from whesl.lab.results.tables import as_json, markdown, write_jobs, write_summary, write_table
+
+if TYPE_CHECKING:
+    from whesl.lab.replay.run import Replay
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")
+
+
+def _regex(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise click.BadParameter(f"not a regular expression: {error}") from None
+    return value
+
+
+@click.command()
+@click.option(
+    "--jobs", "job_log", type=_FILE, required=True, metavar="FILE", help="Job log: sacct, Flux, SWF, CSV."
+)
+@click.option(
+    "--failures",
+    "failure_log",
+    type=_FILE,
+    required=True,
+    metavar="FILE",
+    help="Failure log: sacctmgr, Flux, CSV, ...",
+)
+@click.option(
+    "--resources", type=_FILE, metavar="TOML", help="The machine; default: the nodes that the logs name."
+)
+@click.option("--nodes", type=click.IntRange(1), metavar="N", help="So many nodes, where nothing names them.")
+@click.option(
+    "--zone", default="", metavar="NAME", help="Time zone of the logs [this machine's]: Europe/Berlin."
+)
+@click.option("--today", default="easy", metavar="POLICY", help="The policy to compare with [easy].")
+@click.option(
+    "--policy",
+    "others",
+    multiple=True,
+    metavar="POLICY[+PREDICTOR]",
+    help="What might be used instead, also FILE.py:CLASS; again for several.",
+)
+@click.option(
+    "--train",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.3,
+    metavar="SHARE",
+    help="Share of the failure log that predictors are fitted to [0.3].",
+)
+@click.option("--system", metavar="ID", help="The system of a failure file of several (LANL, FTA).")
+@click.option(
+    "--leave-out", default="", metavar="REGEX", help="Slurm's events with such a reason are no failures."
+)
+@click.option(
+    "--seed", type=int, default=0, metavar="N", help="Of random predictors and of the intervals [0]."
+)
+@click.option("--strict", is_flag=True, help="Refuse logs with a line that cannot be read.")
+@click.option("--out", type=_FOLDER, metavar="DIR", help="Write a page, tables, figures and jobs.")
+@click.option("--json", "in_json", is_flag=True, help="Print JSON.")
+@quiet_option
+def replay(
+    job_log: Path,
+    failure_log: Path,
+    resources: Path | None,
+    nodes: int | None,
+    zone: str,
+    today: str,
+    others: tuple[str, ...],
+    train: float,
+    system: str | None,
+    leave_out: str,
+    seed: int,
+    strict: bool,
+    out: Path | None,
+    in_json: bool,
+    quiet: bool,
+) -> None:
+    """Replay a site's weeks: what other policies and predictors would have saved.
+
+    \b
+    Slurm: sacct -aDXP -S START -o JobID,State,Submit,Start,End,\\
+               TimelimitRaw,NNodes,NodeList
+           sacctmgr -P show event start=START
+    Flux:  flux jobs -a --json, flux resource eventlog
+    """
+    machine = machines.read(resources) if resources is not None else None
+    place = machines.zone(zone or (machine.zone if machine is not None else ""), "--zone")
+    chosen = [candidate(text) for text in others or _OTHERS if text != today]
+    against = candidate(today)
+    progress = shown(quiet=quiet)
+    log = site.read_jobs(job_log, zone=place, strict=strict)
+    failures = site.read_failures(failure_log, zone=place, system=system, leave_out=leave_out, strict=strict)
+    case = prepare(log, failures, resources=machine, nodes=nodes)
+    for note in case.notes:
+        progress.note(note)
+    found = run(case, against, chosen, progress, train=train, seed=seed)
+    summary = pages.summary(found)
+    if out is not None:
+        _write(out, found, summary)
+        progress.note(f"written: {out / 'index.html'}")
+    if in_json:
+        click.echo(as_json(summary), nl=False)
+    else:
+        click.echo(f"{pages.page(found).verdict}\n\n{markdown(pages.savings_table(found))}", nl=False)
+
+
+def _write(out: Path, found: Replay, summary: dict[str, Any]) -> None:
+    """Write what was found; the page is the last file, and says that the others are whole."""
+    work = found.case.work
+    for answer in (found.today, *found.others):
+        columns = {
+            "job": np.array(found.case.jobs)[found.compared],
+            "submit": work.submit[found.compared],
+            "nodes": work.size[found.compared],
+            "run": work.run[found.compared],
+            "killed": answer.jobs.kills,
+            "node_hours_lost": answer.jobs.lost,
+            "wait_hours": answer.jobs.wait,
+        }
+        write_jobs(
+            out / re.sub(r"[^\w+.-]", "-", str(answer.candidate)), columns, {"policy": str(answer.candidate)}
+        )
+    write_table(out, pages.savings_table(found))
+    for figure in pages.figures(found):
+        write_figure(out, figure)
+    write_summary(out, summary)
+    write_page(out / "index.html", pages.page(found))

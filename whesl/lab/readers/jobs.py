@@ -1,0 +1,264 @@
+"""Jobs as a site recorded them: what ran, when, on which nodes, how it ended; also SWF logs and tables."""
+
+from __future__ import annotations
+
+import csv
+import enum
+import io
+import math
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.lab.readers.failures import Malformed
+from whesl.lab.readers.swf import parse, unpacked
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SHOWN = 5
+COLUMNS = ("job", "submit", "start", "end", "nodes")
+
+
+class State(enum.Enum):
+    """How a job's attempt ended, or that it has not."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    NODE_FAIL = "node failure"
+    REQUEUED = "requeued"
+    RUNNING = "running"
+    PENDING = "pending"
+
+
+class JobRecord(NamedTuple):
+    """One attempt at a job.
+
+    Attributes:
+        line: its line, or its entry in a list, from 1.
+        job: the site's identifier; attempts at one job share it.
+        submit: in seconds since 1970.
+        start: in seconds; nan before it started.
+        end: in seconds; nan before it ended.
+        nodes: how many it had, or asks for.
+        hosts: their names as a host list; empty where they are not known.
+        limit: its time limit in seconds; ``inf`` for none.
+        state: how it ended.
+    """
+
+    line: int
+    job: str
+    submit: float
+    start: float
+    end: float
+    nodes: int
+    hosts: str
+    limit: float
+    state: State
+
+
+@dataclass(slots=True)
+class JobLog:
+    """What a reader found.
+
+    Attributes:
+        name: the file's name.
+        format: ``sacct``, ``sacct-json``, ``flux``, ``swf`` or ``csv``.
+        unit: what ``line`` counts: "line" or "entry".
+        jobs: in the file's order.
+        lines: how many lines or entries hold a record, readable or not.
+        malformed: those that could not be read.
+        elsewhere: how many records are no jobs, by what they are.
+    """
+
+    name: str
+    format: str
+    unit: str = "line"
+    jobs: list[JobRecord] = field(default_factory=list)
+    lines: int = 0
+    malformed: list[Malformed] = field(default_factory=list)
+    elsewhere: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str) -> None:
+        """Count a record that is no job."""
+        self.elsewhere[what] = self.elsewhere.get(what, 0) + 1
+
+
+class Clock:
+    """Reads times as resource managers print them.
+
+    Args:
+        zone: of times that name none; None for this machine's own.
+    """
+
+    def __init__(self, zone: tzinfo | None = None) -> None:
+        self._zone = zone
+        self._hours: dict[str, float] = {}
+
+    def time(self, text: str) -> float:
+        """Return seconds since 1970; nan for a time that is not there (Unknown, None, N/A, empty).
+
+        Raises:
+            ValueError: it is no time.
+        """
+        if text in ("", "Unknown", "None", "N/A", "NONE"):
+            return math.nan
+        if len(text) == 19 and text[10] == "T":
+            # Most times of a log share their hour; the zone's rules are looked up once for each.
+            hour = self._hours.get(text[:13])
+            if hour is None:
+                hour = self._hours[text[:13]] = self._parsed(f"{text[:13]}:00:00")
+            minute, second = text[14:16], text[17:]
+            if text[13] == text[16] == ":" and minute.isdigit() and second.isdigit() and minute < "60":
+                return hour + 60 * int(minute) + int(second)
+        try:
+            number = float(text)
+        except ValueError:
+            return self._parsed(text)
+        if not math.isfinite(number):
+            raise ValueError(f"not a time: {text!r}")
+        return number
+
+    def _parsed(self, text: str) -> float:
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None and self._zone is not None:
+                moment = moment.replace(tzinfo=self._zone)
+            return moment.timestamp()
+        except (ValueError, OverflowError, OSError):
+            raise ValueError(f"not a time: {text[:30]!r} (2026-11-23T04:54:34 or Unix seconds)") from None
+
+
+def content(path: Path) -> str:
+    """Return a file's text, unpacked.
+
+    Raises:
+        WheslError: it cannot be read, or is damaged.
+    """
+    return unpacked(path).decode("utf-8", "replace")
+
+
+def finish(malformed: list[Malformed], lines: int, path: Path, unit: str, *, strict: bool) -> None:
+    """Raise UsageError when there are malformed lines and ``strict``."""
+    if malformed and strict:
+        first = malformed[0]
+        raise UsageError(
+            f"{path}: {unit} {first.line}: {first.why}; {len(malformed)} of {lines} cannot be read",
+            hint="without --strict they are left out and counted",
+        )
+
+
+def told(malformed: list[Malformed] | tuple[Malformed, ...], unit: str) -> str:
+    """Return malformed lines for people: how many, and the first ones with their reasons."""
+    shown = "; ".join(f"{unit} {line}: {why}" for line, why in malformed[:_SHOWN])
+    more = f"; and {len(malformed) - _SHOWN} more" if len(malformed) > _SHOWN else ""
+    return f"{len(malformed)} not read: {shown}{more}" if malformed else ""
+
+
+def table(text: str, path: Path, clock: Clock) -> JobLog:
+    """Read a table that begins with ``job,submit,start,end,nodes``; times in seconds or ISO 8601.
+
+    Raises:
+        UsageError: a column is unknown.
+    """
+    log = JobLog(path.name, "csv")
+    lines = io.StringIO(text.lstrip("\ufeff"))
+    names = [name.strip().lower() for name in lines.readline().split(",")]
+    known = {*COLUMNS, "limit", "state", "hosts"}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(
+            f"{path}:1: unknown column {unknown[0]!r}", hint=f"known: {', '.join(sorted(known))}"
+        )
+    reader = csv.DictReader(lines, names, skipinitialspace=True)
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return log
+        except csv.Error as error:
+            log.lines += 1
+            log.malformed.append(Malformed(reader.line_num + 1, str(error)))
+            continue
+        log.lines += 1
+        try:
+            log.jobs.append(_of_row(row, reader.line_num + 1, clock))
+        except ValueError as error:
+            log.malformed.append(Malformed(reader.line_num + 1, str(error)))
+
+
+def _of_row(row: dict[str, str], line: int, clock: Clock) -> JobRecord:
+    if any(row.get(name) is None for name in COLUMNS) or None in row:
+        raise ValueError("not as many fields as the first line has")
+    state = (row.get("state") or "completed").strip().lower().replace("_", " ")
+    start, end = clock.time(row["start"].strip()), clock.time(row["end"].strip())
+    limit = (row.get("limit") or "").strip()
+    record = JobRecord(
+        line,
+        row["job"].strip(),
+        clock.time(row["submit"].strip()),
+        start,
+        end,
+        whole(row["nodes"].strip(), "nodes"),
+        (row.get("hosts") or "").strip(),
+        float(limit) if limit else math.inf,
+        State({"node fail": "node failure", "canceled": "cancelled"}.get(state, state)),
+    )
+    return checked(record)
+
+
+def whole(text: str, what: str) -> int:
+    """Return a whole number. Raises ValueError."""
+    if not text.isdigit():
+        raise ValueError(f"{what} is no whole number: {text[:20]!r}")
+    return int(text)
+
+
+def checked(record: JobRecord) -> JobRecord:
+    """Return a record whose times do not go back.
+
+    Raises:
+        ValueError: they do, or the job has no submission.
+    """
+    if math.isnan(record.submit):
+        raise ValueError("no submit time")
+    if record.end < record.start:
+        raise ValueError(f"it ends {record.start - record.end:g} s before it starts: its times go back")
+    if record.start < record.submit - 1:
+        raise ValueError(f"it starts {record.submit - record.start:g} s before its submission")
+    return record
+
+
+_SWF_STATES = {0: State.FAILED, 1: State.COMPLETED, 5: State.CANCELLED}
+
+
+def swf_log(text: str, path: Path, clock: Clock) -> JobLog:
+    """An SWF log: processors are taken as nodes; what the status field does not tell is "completed"."""
+    found = parse(text.encode(), path.name)
+    log = JobLog(path.name, "swf", lines=len(found) + len(found.malformed))
+    log.malformed = [Malformed(line, reason) for line, reason in found.malformed]
+    begun = found.header.get("UnixStartTime", "0").split()[:1]
+    epoch = float(begun[0]) if begun and begun[0].isdigit() else 0.0
+    rows = zip(found.line.tolist(), *found.values.tolist(), strict=True)
+    for line, job, submit, wait, run, allocated, _, _, requested, limit, _, status, *_ in rows:
+        if status in (2, 3, 4):
+            log.count("part of a job that has a line of its own")
+            continue
+        size = int(requested if requested > 0 else allocated)
+        start = epoch + submit + max(wait, 0.0)
+        log.jobs.append(
+            JobRecord(
+                line,
+                str(int(job)),
+                epoch + submit,
+                start if run >= 0 else math.nan,
+                start + run if run >= 0 else math.nan,
+                max(size, 0),
+                "",
+                limit if limit > 0 else math.inf,
+                _SWF_STATES.get(int(status), State.COMPLETED),
+            )
+        )
+    return log
