@@ -72,7 +72,11 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
 )
 @click.option("--system", metavar="ID", help="The system of a failure file of several (LANL, FTA).")
 @click.option(
-    "--leave-out", default="", metavar="REGEX", help="Slurm's events with such a reason are no failures."
+    "--leave-out",
+    default="",
+    callback=_regex,
+    metavar="REGEX",
+    help="Slurm's events with such a reason are no failures.",
 )
 @click.option(
     "--seed", type=int, default=0, metavar="N", help="Of random predictors and of the intervals [0]."
