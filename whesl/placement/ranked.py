@@ -1,7 +1,9 @@
-"""Tasks of workflows in the order of their rank or arrival, each on the safe node that ends it first.
+"""Tasks of workflows in the order of their rank or arrival, each on the node that suits it best.
 
 RANK_HYBD, FLAW, FIFO and failure-aware FIFO are one rule with two choices: the order of the ready tasks, and
-whether a predictor is asked about each node (Figure 3 of "FLAW: FaiLure-Aware Workflow scheduling").
+whether a predictor is asked about each node (Figure 3 of "FLAW: FaiLure-Aware Workflow scheduling"): the node
+that ends the task first and is not said to fail. ``RELIABLE`` weighs instead: the node with the least sum of
+duration and expected loss, the sources of the task's input included, or none while waiting costs less.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from whesl.placement.reliable import expected_loss, worth_waiting
 from whesl.predict.compiled import probability
 from whesl.predict.jit import jit
 
@@ -30,6 +33,8 @@ class Ready(NamedTuple):
         since: when it came into the pool, in seconds.
         duration: seconds that it would take on each node, with its transfers; ``inf`` on nodes that are not
             free, and on all of them while its input is out of reach, shape (ready, nodes).
+        exposed: the probability that a node which it reads from fails meanwhile, shape (ready, nodes).
+        wait: seconds until the next running task ends; ``inf`` where none runs.
     """
 
     task: NDArray[np.int64]
@@ -37,6 +42,8 @@ class Ready(NamedTuple):
     rank: NDArray[np.float64]
     since: NDArray[np.float64]
     duration: NDArray[np.float64]
+    exposed: NDArray[np.float64]
+    wait: float
 
 
 class Dispatch(NamedTuple):
@@ -96,21 +103,61 @@ def earliest_safe(
         answers[best] = 1
 
 
+@jit
+def least_expected(
+    duration: NDArray[np.float64],
+    exposed: NDArray[np.float64],
+    compiled: Compiled,
+    now: float,
+    wait: float,
+    answers: NDArray[np.int8],
+) -> int:
+    """Return the node with the least sum of duration and expected loss, or -1 where waiting costs less.
+
+    Args:
+        duration: seconds on each node; ``inf`` where it cannot run, shape (nodes,).
+        exposed: the probability that a source of the task's input fails meanwhile, shape (nodes,).
+        compiled: the predictor.
+        now: in seconds.
+        wait: seconds until the next running task ends.
+        answers: is filled: 1 where the predictor said yes, 0 where no, -1 where it was not asked.
+    """
+    answers[:] = -1
+    best = -1
+    least = np.inf
+    lost = 0.0
+    for node in range(len(duration)):
+        if duration[node] < np.inf:
+            failing = probability(compiled, node, now, duration[node], now)
+            answers[node] = failing >= compiled.threshold
+            chance = 1.0 - (1.0 - failing) * (1.0 - exposed[node])
+            loss = expected_loss(chance, 1, duration[node], np.inf)
+            if duration[node] + loss < least:
+                best = node
+                least = duration[node] + loss
+                lost = loss
+    if best >= 0 and worth_waiting(lost, 0.0, wait, 1):
+        return -1
+    return best
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Ready tasks in order, each on the node that ends it first and is not said to fail.
+    """Ready tasks in order, each on the node that suits it best.
 
     Attributes:
         name: as in tables of results.
         arrival: in the order of arrival in the pool (FIFO), not by rank.
         aware: asks the predictor.
         hybrid: by descending rank within one workflow, by ascending rank while the pool holds several.
+        weighs: takes the node with the least duration and expected loss, not the first that is safe.
     """
 
     name: str
     arrival: bool = False
     aware: bool = False
     hybrid: bool = False
+    weighs: bool = False
 
     def order(self, view: Ready) -> NDArray[np.intp]:
         """Return the positions of the ready tasks in the order in which nodes are sought for them."""
@@ -126,7 +173,11 @@ class Ranked:
         answers = np.empty(duration.shape[1], dtype=np.int8)
         started: list[tuple[int, int]] = []
         for position in self.order(view):
-            node = earliest_safe(duration[position], predictor, now, answers)
+            if self.weighs:
+                exposed = view.exposed[position]
+                node = least_expected(duration[position], exposed, predictor, now, view.wait, answers)
+            else:
+                node = earliest_safe(duration[position], predictor, now, answers)
             if node >= 0:
                 started.append((int(view.task[position]), node))
                 duration[:, node] = np.inf
@@ -138,4 +189,11 @@ RANK_HYBD = Ranked("RANK_HYBD")
 FLAW = Ranked("FLAW", aware=True)
 FIFO = Ranked("FIFO", arrival=True)
 AWARE_FIFO = Ranked("FIFO, failure-aware", arrival=True, aware=True)
-POLICIES = {"rank_hybd": RANK_HYBD, "flaw": FLAW, "fifo": FIFO, "aware-fifo": AWARE_FIFO}
+RELIABLE = Ranked("reliable", aware=True, weighs=True)
+POLICIES = {
+    "rank_hybd": RANK_HYBD,
+    "flaw": FLAW,
+    "fifo": FIFO,
+    "aware-fifo": AWARE_FIFO,
+    "reliable": RELIABLE,
+}

@@ -61,8 +61,8 @@ def test_one_seed_gives_one_result_and_another_another() -> None:
     first, again, other = rows(PLAN), rows(PLAN), rows(replace(PLAN, seed=1))
     assert [str(row) for row in first] == [str(row) for row in again]
     assert [str(row) for row in first] != [str(row) for row in other]
-    # Two loads of FLAW (none, exact, five levels), and at the higher one FIFO, ascending ranks and six mixes.
-    assert len(first) == 3 * (7 + 7 + 7 + 7 + 6)
+    # Two loads of FLAW (none, exact, five levels); at the higher one three other policies and six mixes.
+    assert len(first) == 3 * (7 + 7 + 7 + 7 + 7 + 6)
 
 
 def test_windows_lie_in_the_two_years() -> None:

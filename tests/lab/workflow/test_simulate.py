@@ -16,7 +16,17 @@ from whesl.lab.workflow.graph import graph
 from whesl.lab.workflow.simulate import Outcome, simulate
 from whesl.lab.workflow.workload import Workload, workload
 from whesl.model.errors import WheslError
-from whesl.placement.ranked import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, Dispatch, Ranked, Ready
+from whesl.placement.ranked import (
+    AWARE_FIFO,
+    FIFO,
+    FLAW,
+    RANK_HYBD,
+    RELIABLE,
+    Dispatch,
+    Ranked,
+    Ready,
+    least_expected,
+)
 from whesl.predict.accuracy import Given, exact, none
 from whesl.predict.compiled import Compiled
 from whesl.predict.history import History, merged
@@ -100,7 +110,7 @@ def rows(outcome: Outcome) -> list[tuple[int, int, float, float, bool]]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(workloads(), st.sampled_from([RANK_HYBD, FLAW, FIFO, AWARE_FIFO, HYBRID]))
+@given(workloads(), st.sampled_from([RANK_HYBD, FLAW, FIFO, AWARE_FIFO, HYBRID, RELIABLE]))
 def test_runs_are_possible_and_both_loops_agree(
     case: tuple[Workload, History, Given], policy: Ranked
 ) -> None:
@@ -232,3 +242,32 @@ def test_a_policy_of_ones_own(case: tuple[Workload, History, Given]) -> None:
 def test_a_policy_that_starts_a_task_twice_is_refused() -> None:
     with pytest.raises(WheslError, match="task 0 is not ready, or node 1 is not free"):
         simulate(example()[0], Twice())
+
+
+@pytest.mark.parametrize(
+    ("exposed", "wait", "node"),
+    [
+        ([0.0, 0.0, 0.0], 1.0, 0),  # the earliest end
+        ([0.5, 0.0, 0.0], 50.0, 1),  # 100 + 0.5 x 50 is more than 110
+        ([0.1, 0.0, 0.0], 50.0, 0),  # 100 + 0.1 x 50 is less
+        ([1.0, 1.0, 0.0], 30.0, -1),  # all lose at least 50: the next end is nearer
+        ([1.0, 1.0, 0.0], np.inf, 0),  # nothing runs that could be waited for
+    ],
+)
+def test_reliable_weighs_the_sources_of_the_input(exposed: list[float], wait: float, node: int) -> None:
+    """Three nodes, of which the third is not free."""
+    answers = np.empty(3, dtype=np.int8)
+    duration = np.array([100.0, 110.0, np.inf])
+    predictor = none(3).compiled()
+    assert least_expected(duration, np.array(exposed), predictor, 0.0, wait, answers) == node
+    assert answers.tolist() == [0, 0, -1]
+
+
+def test_reliable_waits_where_that_costs_less_than_the_loss() -> None:
+    """Node 1 is free and fails at 90; node 0 is free at 20, and the task waits for it."""
+    first = graph("first", ["busy"], [20.0], [])
+    long = graph("long", ["long"], [100.0], [])
+    tasks = workload([first, long], np.array([1.0, 1.0]), 1.0, [0.0, 1.0])
+    truth = merged(2, 0.0, 500.0, [(1, 90.0, 95.0)])
+    outcome = simulate(tasks, RELIABLE, truth, exact(truth))
+    assert (outcome.node.tolist(), outcome.start.tolist(), outcome.loss) == ([0, 0], [0.0, 20.0], 0.0)

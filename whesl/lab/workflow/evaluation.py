@@ -10,8 +10,8 @@ import numpy as np
 from whesl.lab.workflow.generate import Shape, layered
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
-from whesl.placement.ranked import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, Ranked
-from whesl.predict.accuracy import exact, of_accuracy
+from whesl.placement.ranked import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, RELIABLE, Ranked
+from whesl.predict.accuracy import exact, none, of_accuracy
 from whesl.predict.history import merged
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ MIXED_LEVELS = (0.5, 0.6)
 # By ascending rank while the pool holds several workflows, as RANK_HYBD is commonly retold.
 HYBRID = Ranked("RANK_HYBD, ascending", hybrid=True)
 HYBRID_FLAW = Ranked("FLAW, ascending", aware=True, hybrid=True)
+_AWARE = (("levels", FLAW), ("fifo", AWARE_FIFO), ("ascending", HYBRID_FLAW), ("reliable", RELIABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Row(NamedTuple):
 
     Attributes:
         window: its number.
-        part: ``levels`` (FLAW), ``fifo``, ``ascending`` (FLAW), or ``mixes`` (FLAW).
+        part: ``levels`` (FLAW), ``fifo``, ``ascending`` (FLAW), ``reliable``, or ``mixes`` (FLAW).
         policy: its name.
         aoa: the accuracy of the predictions.
         mix: false positives' share of the wrong ones; nan where there is none.
@@ -145,12 +146,14 @@ def one_window(
         ("fifo", AWARE_FIFO, 1.0, np.nan, exact(truth)),
         ("ascending", HYBRID, 0.0, np.nan, None),
         ("ascending", HYBRID_FLAW, 1.0, np.nan, exact(truth)),
+        ("reliable", RELIABLE, 0.0, np.nan, none(truth.nodes)),
+        ("reliable", RELIABLE, 1.0, np.nan, exact(truth)),
     ]
     for level in LEVELS:
         for _ in range(plan.traces):
             mix = float(generator.random())
             predictor: Predictor | None = of_accuracy(truth, level, mix, int(generator.integers(2**32)))
-            for part, policy in (("levels", FLAW), ("fifo", AWARE_FIFO), ("ascending", HYBRID_FLAW)):
+            for part, policy in _AWARE:
                 cases.append((part, policy, level, mix, predictor))
     for level in MIXED_LEVELS:
         for mix in np.linspace(0.0, 1.0, plan.mixes):

@@ -18,12 +18,14 @@ from whesl.lab.workflow.state import (
     advance,
     dispatch,
     durations,
+    exposures,
     grown,
     initial,
+    until_next,
     upcoming,
 )
 from whesl.model.errors import WheslError
-from whesl.placement.ranked import Ranked, Ready, earliest_safe
+from whesl.placement.ranked import Ranked, Ready, earliest_safe, least_expected
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:
@@ -82,7 +84,9 @@ def _count(
 
 
 @jit
-def _pass(workload: Workload, failures: Failures, state: State, compiled: Compiled, hybrid: bool) -> int:
+def _pass(
+    workload: Workload, failures: Failures, state: State, compiled: Compiled, hybrid: bool, weighs: bool
+) -> int:
     """Seek nodes for the ready tasks in their order; return how many were started.
 
     For the accuracy that the scheduler sees (AAA), each free node counts once in a pass with a ready task:
@@ -96,6 +100,8 @@ def _pass(workload: Workload, failures: Failures, state: State, compiled: Compil
         left += free[node]
     duration = np.empty(nodes)
     foremost = np.empty(nodes)
+    exposed = np.zeros(nodes)
+    wait = until_next(state)
     answers = np.empty(nodes, dtype=np.int8)
     seen = ~free
     started = 0
@@ -108,7 +114,11 @@ def _pass(workload: Workload, failures: Failures, state: State, compiled: Compil
             if not found:
                 found = True
                 foremost[:] = duration
-            node = earliest_safe(duration, compiled, state.clock[0], answers)
+            if weighs:
+                exposures(workload, state, compiled, state.pool[position], free, exposed)
+                node = least_expected(duration, exposed, compiled, state.clock[0], wait, answers)
+            else:
+                node = earliest_safe(duration, compiled, state.clock[0], answers)
             _count(failures, state, compiled, duration, answers, seen)
         if node >= 0:
             dispatch(workload, state, position, node, duration[node])
@@ -158,6 +168,7 @@ def _run(
     compiled: Compiled,
     arrival: bool,
     hybrid: bool,
+    weighs: bool,
     last: float,
 ) -> tuple[int, float]:
     """Run until the tasks are done, none can go on, or the record of attempts has no room left.
@@ -174,26 +185,37 @@ def _run(
         if time == np.inf or (event == np.inf and time - last > PATIENCE):
             return _STUCK, last
         advance(workload, failures, state, time, arrival)
-        if _pass(workload, failures, state, compiled, hybrid) > 0:
+        if _pass(workload, failures, state, compiled, hybrid, weighs) > 0:
             last = time
         elif event <= wake:
             last = max(last, time)
     return _OVER, last
 
 
-def ready(workload: Workload, state: State) -> Ready:
+def ready(workload: Workload, state: State, compiled: Compiled) -> Ready:
     """Return what a policy sees.
 
     Args:
         workload: the tasks.
         state: of the machine.
+        compiled: what is asked about the sources of a task's input.
     """
     task = state.pool[: state.counts[POOLED]].copy()
     free = (state.task < 0) & ~state.down
     duration = np.empty((len(task), len(free)))
+    exposed = np.zeros((len(task), len(free)))
     for row, one in enumerate(task):
-        durations(workload, state, int(one), free, duration[row])
-    return Ready(task, workload.workflow[task], workload.rank[task], state.since[task], duration)
+        if durations(workload, state, int(one), free, duration[row]):
+            exposures(workload, state, compiled, int(one), free, exposed[row])
+    return Ready(
+        task,
+        workload.workflow[task],
+        workload.rank[task],
+        state.since[task],
+        duration,
+        exposed,
+        until_next(state),
+    )
 
 
 def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compiled) -> int:
@@ -202,7 +224,7 @@ def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compi
     Raises:
         WheslError: it starts what is not ready, or on a node that it may not have.
     """
-    view = ready(workload, state)
+    view = ready(workload, state, compiled)
     if not len(view.task):
         return 0
     rows = {int(task): row for row, task in enumerate(view.task)}
@@ -245,7 +267,8 @@ def run(
     reason = _GOING
     if isinstance(policy, Ranked) and not plain:
         while reason != _OVER:
-            reason, last = _run(workload, failures, state, compiled, policy.arrival, policy.hybrid, last)
+            choices = (policy.arrival, policy.hybrid, policy.weighs)
+            reason, last = _run(workload, failures, state, compiled, *choices, last)
             if reason == _STUCK:
                 raise _stuck(state, policy)
             if reason == _FULL:

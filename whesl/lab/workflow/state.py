@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.predict.compiled import probability
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.workflow.workload import Failures, Workload
+    from whesl.predict.compiled import Compiled
 
 BLOCKED, READY, RUNNING, DONE = range(4)
 # Positions in State.count.
@@ -279,6 +281,46 @@ def durations(
                     over = max(over, workload.transfer[edge])
             out[node] = over + workload.cost[task, node]
     return True
+
+
+@jit
+def exposures(
+    workload: Workload,
+    state: State,
+    compiled: Compiled,
+    task: int,
+    free: NDArray[np.bool_],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill in the probability that a node which a task reads from fails meanwhile, on each free node.
+
+    Args:
+        workload: the tasks.
+        state: of the machine.
+        compiled: the predictor.
+        task: a ready one.
+        free: nodes that it may have, shape (nodes,).
+        out: shape (nodes,); 0 on the others.
+    """
+    out[:] = 0.0
+    for edge in range(workload.parent_offsets[task], workload.parent_offsets[task + 1]):
+        source = state.node[workload.parents[edge]]
+        now = state.clock[0]
+        failing = probability(compiled, source, now, workload.transfer[edge], now)
+        if failing > 0.0:
+            for node in range(len(free)):
+                if free[node] and node != source:
+                    out[node] = 1.0 - (1.0 - out[node]) * (1.0 - failing)
+
+
+@jit
+def until_next(state: State) -> float:
+    """Return the seconds until the next running task ends; ``inf`` where none runs."""
+    wait = np.inf
+    for node in range(len(state.task)):
+        if state.task[node] >= 0:
+            wait = min(wait, state.finish[state.task[node]] - state.clock[0])
+    return float(wait)
 
 
 @jit
