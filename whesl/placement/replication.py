@@ -15,6 +15,7 @@ import numpy as np
 
 from whesl.placement.draws import mix
 from whesl.placement.port import Decisions
+from whesl.placement.reliable import AFTERWARDS
 from whesl.predict.compiled import blank, probability
 from whesl.predict.jit import jit
 
@@ -41,9 +42,10 @@ def select(
     required: float,
     risk: float,
     key: int,
+    surest: bool,
     chosen: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Choose machines in random order until a job's reliability is what it has to be.
+    """Choose machines, one after the other, until a job's reliability is what it has to be.
 
     Args:
         free: indices of machines that are up and idle.
@@ -53,21 +55,30 @@ def select(
         required: the reliability, from 0 to 1.
         risk: that all attempts before fail: 1 for none.
         key: of the draws.
+        surest: takes machines in the order of their reliability, not at random; among equal ones, first those
+            that are more likely to fail afterwards.
         chosen: is filled with indices of machines, in the order in which they were taken.
 
     Returns:
         How many were chosen, 0 where all together do not reach it; and the risk that the first one fails too.
     """
     order = free.copy()
+    if surest:
+        weight = np.empty(len(free))
+        for position in range(len(free)):
+            failing = probability(compiled, free[position], now, duration, now)
+            later = probability(compiled, free[position], now + duration, duration, now)
+            weight[position] = failing - AFTERWARDS * later
+        order = free[np.argsort(weight, kind="mergesort")]
     first = risk
     count = 0
     # What rounding leaves over is no reason for another machine.
     allowed = (1.0 - required) * (1.0 + 1e-12)
     for position in range(len(order)):
-        other = position + mix(key, position) % (len(order) - position)
-        node = order[other]
-        order[other] = order[position]
-        order[position] = node
+        if not surest:
+            other = position + mix(key, position) % (len(order) - position)
+            order[position], order[other] = order[other], order[position]
+        node = order[position]
         failing = probability(compiled, node, now, duration, now)
         if failing >= 1.0:
             continue
@@ -90,12 +101,14 @@ class Replicated:
         required: the reliability, from 0 to 1.
         space: all copies at once; otherwise the first alone.
         seed: of the order in which machines are tried.
+        surest: the most reliable machines first, not random ones.
     """
 
     name: str
     required: float = 0.9
     space: bool = True
     seed: int = 0
+    surest: bool = False
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
         """Return the jobs to start. Arguments as of ``whesl.placement.port.Policy``."""
@@ -107,7 +120,7 @@ class Replicated:
         offsets = [0]
         for job, duration in zip(view.queue.job.tolist(), view.queue.estimate.tolist(), strict=True):
             key = key_of(self.seed, job, 0)
-            count, _ = select(free, compiled, now, duration, self.required, 1.0, key, chosen)
+            count, _ = select(free, compiled, now, duration, self.required, 1.0, key, self.surest, chosen)
             taken = chosen[: count if self.space else min(count, 1)].tolist()
             if taken:
                 jobs.append(job)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whesl.predict.history import History
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo")
+_POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 
 
 @click.command()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TIME, SPACE = "in time", "in space"
 LAWS = ("exponential", "weibull")
+# Policy: its predictor. Ours takes FFP's, and the most reliable machines first.
+POLICIES = {"FFP": "FFP", "NFFP": "NFFP", "Random": "none", "reliable": "FFP"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Row(NamedTuple):
     Attributes:
         seed: the site's number.
         replication: in time or in space.
-        policy: FFP, NFFP or Random.
+        policy: FFP, NFFP, Random or reliable.
         hours: the mean length of the long jobs.
         success: the share that completed.
         attempts: machines that each had, the mean.
@@ -113,7 +115,7 @@ def predictors(history: History, plan: Plan) -> dict[str, Compiled]:
     return {
         "FFP": ffp.fit(past, LAWS, by="node").observe(history).compiled(),
         "NFFP": survival.fit(past, LAWS, by="node").observe(history).compiled(),
-        "Random": none(history.nodes).compiled(),
+        "none": none(history.nodes).compiled(),
     }
 
 
@@ -132,15 +134,16 @@ def one_site(number: int, seed: np.random.SeedSequence, plan: Plan) -> Iterator[
     for hours in plan.lengths:
         work = jobs(np.random.default_rng(of_jobs), plan.training, plan.test, hours)
         for replication in (TIME, SPACE):
-            for policy, compiled in known.items():
+            for policy, predictor in POLICIES.items():
                 if policy == "Random" and replication == SPACE:
                     continue
                 limit = plan.attempts if policy == "Random" else 0
-                rules = Rules(plan.required, replication == SPACE, limit, number)
+                rules = Rules(plan.required, replication == SPACE, limit, number, policy == "reliable")
+                compiled = known[predictor]
                 outcome = simulate(work, history, compiled, rules, end)
                 audit(work, history, outcome, space=rules.space)
                 queue = None
-                if hours == max(plan.lengths) and replication == TIME and policy != "Random":
+                if hours == max(plan.lengths) and replication == TIME and policy in ("FFP", "NFFP"):
                     queue = Queue(policy, (outcome.beat - plan.training) / DAY, outcome.queue)
                 yield _row(number, replication, policy, hours, work, outcome, plan), queue
 

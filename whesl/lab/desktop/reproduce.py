@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.lab.desktop.evaluation import SPACE, TIME, Plan, Queue, Row, one_site
+from whesl.lab.desktop.evaluation import POLICIES, SPACE, TIME, Plan, Queue, Row, one_site
 from whesl.lab.desktop.machines import DAY, Site
 from whesl.lab.reproduce.registry import Finding, Report, experiment
 from whesl.lab.results.records import Cell, Figure, Series, Table
@@ -50,7 +50,7 @@ def desktop(progress: Progress, data: Path | None, quick: bool) -> Report:
     plan = _QUICK if quick else Plan()
     rows: list[Row] = []
     queues: list[Queue] = []
-    runs = plan.seeds * len(plan.lengths) * 5
+    runs = plan.seeds * len(plan.lengths) * (2 * len(POLICIES) - 1)
     with progress.stage("runs", runs) as advance:
         for number, seed in enumerate(np.random.SeedSequence(plan.seed).spawn(plan.seeds)):
             for row, queue in one_site(number, seed, plan):
@@ -68,7 +68,7 @@ def desktop(progress: Progress, data: Path | None, quick: bool) -> Report:
             for replication in (TIME, SPACE)
             if (policy, replication) != ("Random", SPACE)
         }
-        for policy in ("FFP", "NFFP", "Random")
+        for policy in POLICIES
     }
     return Report(_findings(mean, plan), _tables(mean, plan), _figures(mean, plan, queues), values)
 
@@ -77,7 +77,7 @@ def _tables(mean: _Means, plan: Plan) -> list[Table]:
     tables = []
     for replication in (TIME, SPACE):
         rows: list[tuple[Cell, ...]] = []
-        for policy in ("FFP", "NFFP", "Random"):
+        for policy in POLICIES:
             if (policy, replication) == ("Random", SPACE):
                 continue
             rows += [
@@ -129,7 +129,7 @@ def _figures(mean: _Means, plan: Plan, queues: Sequence[Queue]) -> list[Figure]:
     )
     figures = []
     for name, title, replication, measure, unit in wanted:
-        policies = ("FFP", "NFFP", "Random") if replication == TIME else ("FFP", "NFFP")
+        policies = [policy for policy in POLICIES if (policy, replication) != ("Random", SPACE)]
         series = [
             Series(
                 policy,
@@ -254,4 +254,35 @@ def _findings(mean: _Means, plan: Plan) -> list[Finding]:
             "NFFP's copies end at the same restart; how far FFP falls is decided by how often rooms and the"
             " site are out, which the document does not print and is chosen here",
         ),
+        *_reliable(mean, plan),
     ]
+
+
+def _reliable(mean: _Means, plan: Plan) -> list[Finding]:
+    findings = []
+    for replication, measure, sign in (
+        (TIME, "success", 1),
+        (TIME, "used", -1),
+        (SPACE, "success", 1),
+        (SPACE, "attempts", -1),
+    ):
+        pairs = [
+            (mean("reliable", replication, hours, measure), mean("FFP", replication, hours, measure))
+            for hours in plan.lengths
+        ]
+        better = [sign * (ours - theirs) > 0 for ours, theirs in pairs]
+        name = {"success": "success", "used": "machine-hours a job", "attempts": "machines a job"}[measure]
+        shown = ", ".join(f"{ours:.3g} ({theirs:.3g})" for ours, theirs in pairs)
+        findings.append(
+            Finding(
+                f"reliable against FFP, {name}, {replication}",
+                "our own policy on FFP's measures",
+                f"{'more' if sign > 0 else 'less'} {name} than FFP at each length, {replication}",
+                "-",
+                f"reliable (FFP) at {', '.join(f'{hours:g}' for hours in plan.lengths)} h: {shown}",
+                all(better),
+                "" if all(better) else f"at {sum(better)} of {len(better)} lengths",
+                "the same predictor, the most reliable machines first",
+            )
+        )
+    return findings

@@ -39,12 +39,14 @@ class Rules(NamedTuple):
         space: copies at once, not one after the other.
         attempts: in time, how many at most; 0 for as many as the reliability asks for.
         seed: of the order in which machines are tried.
+        surest: the most reliable machines first, not random ones.
     """
 
     required: float
     space: bool
     attempts: int
     seed: int
+    surest: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -261,6 +263,7 @@ def _run(
                     rules.required,
                     state.risk[job],
                     key,
+                    rules.surest,
                     chosen,
                 )
                 if count == 0 and state.risk[job] == 1.0:
