@@ -131,3 +131,14 @@ def test_failures_of_another_machine(folder: Path) -> None:
 def test_errors_are_those_of_usage(folder: Path) -> None:
     result = CliRunner().invoke(cli, ["lab", "workflow", "--workflow", "g.stg"])
     assert isinstance(result.exception, UsageError)
+
+
+def test_a_fitted_predictor_knows_the_past_alone(folder: Path) -> None:
+    lines = [f"{node},{at},{at + 60}" for at in range(0, 2_000_000, 50_000) for node in (0, 1)]
+    (folder / "long.csv").write_text("\n".join(["node,start,end", *lines]) + "\n")
+    words = ["--workflow", "g.stg", "--nodes", "2", "--failures", "long.csv", "--predictor", "survival"]
+    found = json.loads(
+        call(*words, "--at", "1000100", "--policy", "reliable", "--threshold", "0.2", "--json")
+    )
+    assert found["predictor"].startswith("survival(")
+    assert "nothing to fit to" in refused(*words)

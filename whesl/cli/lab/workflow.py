@@ -60,7 +60,14 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
     "--predictor",
     default="none",
     metavar="NAME",
-    help="none, exact, or aoa:A[:MIX], predictions of accuracy A [none].",
+    help="survival, frailty, ffp, learned, ... (fitted to what came before the first workflow), exact, none,"
+    " or aoa:A[:MIX], predictions of accuracy A [none].",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    metavar="P",
+    help="The predictor says yes from this probability on [its own].",
 )
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the predictions [0].")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
@@ -78,6 +85,7 @@ def workflow(
     policies: tuple[str, ...],
     ascending: bool,
     predictor: str,
+    threshold: float | None,
     seed: int,
     out: Path | None,
     in_json: bool,
@@ -121,7 +129,7 @@ def workflow(
         )
     arrival = [truth.begin + at + every * number for number in range(len(graphs))]
     tasks = workload(graphs, where.speed, where.bandwidth, arrival)
-    given = machine.predictor(predictor, truth, seed)
+    given = machine.predictor(predictor, truth, arrival[0], seed, threshold)
     summaries = []
     with progress.stage("policies", len(policies)) as advance:
         for name in dict.fromkeys(policies):

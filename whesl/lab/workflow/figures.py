@@ -129,11 +129,11 @@ def _tables(found: _Rows, plan: Plan) -> list[Table]:
         for measure, title, unit in _MEASURES[:3]
         for part, name in (("levels", "FLAW"), ("reliable", "reliable"))
     ]
-    columns = ("policy and measure", *(f"AOA {aoa:.0%}" for aoa in _ALL))
+    measures = ("policy and measure", *columns[1:])
     return [
         *tables,
         Table("orders", title, columns, orders),
-        Table("reliable", f"Our own beside FLAW, {most} workflows at once", columns, reliable),
+        Table("reliable", f"Our own beside FLAW, {most} workflows at once", measures, reliable),
     ]
 
 
@@ -389,7 +389,8 @@ def _reliable(found: _Rows, plan: Plan) -> list[Finding]:
                 f"{shown} % less at AOA 50, 60, 70, 80, 90, 100 %",
                 wins,
                 "" if wins else f"the lower end of an interval is {worst:.1f} %",
-                "it also asks about the nodes that a task reads from, and starts where waiting costs more",
+                "it also asks about the nodes that a task reads from; a short task it starts knowingly on a node"
+                " that will fail, where to wait costs more than is lost",
             )
         )
     return findings

@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from whesl.lab import toml
+from whesl.lab.prediction import catalogue
 from whesl.lab.toml import line_of
 from whesl.model.errors import UsageError
-from whesl.predict.accuracy import exact, none, of_accuracy
 from whesl.rjms.hostlist import expand
 
 if TYPE_CHECKING:
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whesl.predict.arrays import ArrayPredictor
     from whesl.predict.history import History
-    from whesl.predict.port import Predictor
 
 _ACCEPTED = 'bandwidth = 1.25e9; [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
 _MOST = 1_000_000
+# How far a periodic failure may be from its time, in seconds.
+_TOLERANCE = 900.0
 # Bytes a second between two nodes where nothing is said: 10 Gbit/s.
 BANDWIDTH = 1.25e9
 
@@ -107,31 +109,23 @@ def _positive(path: Path, text: str, value: float, what: str) -> float:
     return value
 
 
-def predictor(spec: str, truth: History, seed: int) -> Predictor:
-    """Return the predictor of a name: ``none``, ``exact``, or ``aoa:A[:MIX]``.
+def predictor(text: str, truth: History, at: float, seed: int, threshold: float | None) -> ArrayPredictor:
+    """Return a predictor by its name; those that are fitted see the failures before a time, then observe.
 
     Args:
-        spec: the name.
+        text: as ``whesl.lab.prediction.catalogue`` names them.
         truth: the failures that will happen.
+        at: when the first workflow arrives, in seconds.
         seed: of the draws.
+        threshold: the probability from which on it says yes; None for its own.
 
     Raises:
-        UsageError: there is none of that name, or an accuracy outside 0 to 1.
+        UsageError: there is none of that name, or there is no past to fit it to.
     """
-    name, *words = spec.split(":")
-    if name == "none" and not words:
-        return none(truth.nodes)
-    if name == "exact" and not words:
-        return exact(truth)
-    if name == "aoa" and 1 <= len(words) <= 2:
-        try:
-            aoa, mix = float(words[0]), float(words[1]) if len(words) == 2 else 0.5
-        except ValueError:
-            pass
-        else:
-            return of_accuracy(truth, aoa, mix, seed)
-    raise UsageError(
-        f"no predictor {spec!r}",
-        hint="accepted are none, exact, aoa:A and aoa:A:MIX (A: accuracy, MIX: false positives' share of the"
-        " wrong ones, both from 0 to 1)",
+    one = catalogue.asked(text)
+    found = (
+        catalogue.fit(one, truth.until(at), seed, _TOLERANCE).observe(truth)
+        if one.fitted
+        else catalogue.given(one, truth, seed)
     )
+    return found if threshold is None else found.at_threshold(threshold)
