@@ -389,8 +389,8 @@ def _reliable(found: _Rows, plan: Plan) -> list[Finding]:
                 f"{shown} % less at AOA 50, 60, 70, 80, 90, 100 %",
                 wins,
                 "" if wins else f"the lower end of an interval is {worst:.1f} %",
-                "it also asks about the nodes that a task reads from; a short task it starts knowingly on a node"
-                " that will fail, where to wait costs more than is lost",
+                "it also asks about the nodes that a task reads from; a short task it starts knowingly on a"
+                " node that will fail, where to wait costs more than is lost",
             )
         )
     return findings
