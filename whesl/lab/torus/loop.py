@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.placement.torus.boxes import Torus, holds
+from whesl.placement.torus.choice import RELIABLE
 from whesl.placement.torus.plan import Settings, plan
 from whesl.predict.compiled import Compiled
 from whesl.predict.jit import jit
@@ -57,7 +58,7 @@ class Outcome(NamedTuple):
         event_kind: START, MOVE, END, KILL, shape (events,).
         event_box: where the job is from then on, or was, shape (events, 6).
         promised: of each pass that left a job waiting: the head, the time, and when its reservation begins,
-            shape (passes, 3); empty if not recorded.
+            shape (passes, 3); empty if not recorded, and under "reliable", which may hold it back again.
     """
 
     start: NDArray[np.float64]
@@ -229,7 +230,7 @@ def run(
         queue[:waiting] = left
         if decided.refused:
             refused = left[0]
-        if record and waiting and len(decided.reserved):
+        if record and waiting and len(decided.reserved) and settings.rule != RELIABLE:
             promised = _grown(promised, passes, 1)
             promised[passes, 0], promised[passes, 1], promised[passes, 2] = left[0], now, decided.shadow
             passes += 1

@@ -8,6 +8,7 @@ failures that are predicted in it. The cheapest wins, of equal ones the first by
 | MFP | 0 |
 | balancing | the expected loss ``L_PF = P_f * s``; ``P_f = 1 - prod(1 - p_n)``, or ``max p_n`` |
 | tie-breaking | a half where any node is said to fail, so that it only decides between equal MFPs |
+| reliable | the loss in the mean, as nodes over the job's duration: a failure comes in its middle |
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.placement.reliable import expected_loss
 from whesl.placement.torus.boxes import Torus, apart, bases
 from whesl.placement.torus.finder import largest, partitions, projection
 from whesl.predict.jit import jit
@@ -27,7 +29,14 @@ MFP = 0
 BALANCING = 1
 BALANCING_MAX = 2
 TIE_BREAKING = 3
-RULES = {"krevat": MFP, "balancing": BALANCING, "balancing-max": BALANCING_MAX, "tie-breaking": TIE_BREAKING}
+RELIABLE = 4
+RULES = {
+    "krevat": MFP,
+    "balancing": BALANCING,
+    "balancing-max": BALANCING_MAX,
+    "tie-breaking": TIE_BREAKING,
+    "reliable": RELIABLE,
+}
 
 
 @jit
@@ -54,7 +63,10 @@ def penalty(
                 highest = max(highest, p)
     if rule == TIE_BREAKING:
         return 0.5 if highest >= 0.5 else 0.0
-    return float((highest if rule == BALANCING_MAX else 1.0 - survival) * box[3] * box[4] * box[5])
+    nodes = int(box[3] * box[4] * box[5])
+    if rule == RELIABLE:
+        return expected_loss(1.0 - survival, nodes, 1.0, np.inf)
+    return float((highest if rule == BALANCING_MAX else 1.0 - survival) * nodes)
 
 
 @jit

@@ -139,6 +139,17 @@ def largest(most: NDArray[np.int16]) -> int:
 
 
 @jit
+def sizes(geometry: Torus, most: NDArray[np.int16]) -> NDArray[np.bool_]:
+    """Return for each size whether a free box of it exists, from the second part of ``projection``."""
+    able = np.zeros(len(geometry.fitting), dtype=np.bool_)
+    for s in range(len(geometry.shapes)):
+        a, b, c = geometry.shapes[s]
+        if most[a - 1, b - 1] >= c:
+            able[a * b * c] = True
+    return able
+
+
+@jit
 def fits(geometry: Torus, most: NDArray[np.int16], size: int) -> bool:
     """Return whether a free box of a size exists, from the second part of ``projection``."""
     for s in range(geometry.first[size], geometry.first[size - 1]):

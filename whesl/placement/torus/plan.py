@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.placement.reliable import worth_waiting
 from whesl.placement.torus.boxes import Torus, fill
-from whesl.placement.torus.choice import MFP, TIE_BREAKING, choose
-from whesl.placement.torus.finder import count, fits, partitions, projection, summed
+from whesl.placement.torus.choice import MFP, RELIABLE, TIE_BREAKING, choose, penalty
+from whesl.placement.torus.finder import count, fits, partitions, projection, sizes, summed
 from whesl.placement.torus.forecast import forecast
 from whesl.predict.compiled import Compiled
 from whesl.predict.jit import jit
@@ -45,7 +46,7 @@ class Plan(NamedTuple):
         boxes: partitions of the running jobs and then of the started ones, shape (running + started, 6).
         moved: whether running jobs migrate to those partitions.
         refused: whether packing anew was tried and did not help.
-        shadow: when the head's reservation begins, in seconds; ``inf`` where no job waits.
+        shadow: when the head's reservation begins, in seconds; ``inf`` where no job could overtake it.
         reserved: the reservation, shape (1, 6), or (0, 6).
     """
 
@@ -142,6 +143,53 @@ def reservation(
 
 
 @jit
+def held_back(
+    geometry: Torus,
+    settings: Settings,
+    predictor: Compiled,
+    now: float,
+    box: NDArray[np.int64],
+    chance: NDArray[np.float64],
+    time: float,
+    busy: NDArray[np.bool_],
+    boxes: NDArray[np.int64],
+    ends: NDArray[np.float64],
+) -> tuple[float, NDArray[np.int64]]:
+    """Return when a job had better start than now, and where; ``inf`` where now is best.
+
+    It waits for the next job's end when the nodes that are free then save more node-seconds, of those that
+    failures cost in the mean, than its own nodes wait. Source: ``whesl.placement.reliable``.
+
+    Args:
+        geometry: the torus.
+        settings: how the pass decides.
+        predictor: what is asked about nodes.
+        now: in seconds.
+        box: where it would start now, shape (1, 6).
+        chance: that each node fails while it would run.
+        time: how long it runs, in seconds.
+        busy: nodes that hold a job.
+        boxes: of running jobs, shape (running, 6).
+        ends: when they end, in seconds, shape (running,).
+    """
+    loss = penalty(geometry.dims, box[0], chance, RELIABLE) * time
+    if loss == 0.0 or len(ends) == 0:
+        return np.inf, box
+    next_ = ends.min()
+    if next_ <= now:
+        return np.inf, box
+    later = busy.copy()
+    for job in range(len(ends)):
+        if ends[job] <= next_:
+            fill(geometry.dims, boxes[job], later, False)
+    size = int(box[0, 3] * box[0, 4] * box[0, 5])
+    risk = likely(settings, predictor, next_, time)
+    best = choose(geometry, later, later, size, risk, RELIABLE)
+    left = penalty(geometry.dims, best[0], risk, RELIABLE) * time
+    return (next_ if worth_waiting(loss, left, next_ - now, size) else np.inf), best
+
+
+@jit
 def plan(
     geometry: Torus,
     settings: Settings,
@@ -150,7 +198,7 @@ def plan(
     migrate: bool,
     running: NDArray[np.int64],
     ends: NDArray[np.float64],
-    sizes: NDArray[np.int64],
+    volumes: NDArray[np.int64],
     times: NDArray[np.float64],
 ) -> Plan:
     """Decide which waiting jobs start now, and where.
@@ -163,11 +211,11 @@ def plan(
         migrate: whether running jobs may be moved.
         running: boxes of running jobs, shape (running, 6).
         ends: when running jobs end, in seconds, shape (running,).
-        sizes: nodes of the waiting jobs, volumes of boxes (``Torus.fitting``), in order, shape (waiting,).
+        volumes: nodes of the waiting jobs, volumes of boxes (``Torus.fitting``), in order, shape (waiting,).
         times: how long they will run, in seconds, shape (waiting,).
     """
     nodes = len(predictor.event_offsets) - 1
-    waiting = len(sizes)
+    waiting = len(volumes)
     held = len(running)
     boxes = np.empty((held + min(waiting, nodes), 6), dtype=np.int64)
     boxes[:held] = running
@@ -182,9 +230,11 @@ def plan(
     started = 0
     moved = False
     refused = False
+    shadow = np.inf
+    reserved = np.empty((0, 6), dtype=np.int64)
     head = 0
-    while head < waiting and sizes[head] <= free:
-        size = sizes[head]
+    while head < waiting and volumes[head] <= free:
+        size = volumes[head]
         if not fits(geometry, most, size):
             if not migrate:
                 break
@@ -199,6 +249,21 @@ def plan(
             moved = True
         chance = likely(settings, predictor, now, times[head])
         box = choose(geometry, busy, busy, size, chance, settings.rule)
+        if settings.rule == RELIABLE:
+            shadow, reserved = held_back(
+                geometry,
+                settings,
+                predictor,
+                now,
+                box,
+                chance,
+                times[head],
+                busy,
+                boxes[: held + started],
+                until[: held + started],
+            )
+            if shadow < np.inf:
+                break
         boxes[held + started] = box[0]
         until[held + started] = now + times[head]
         position[started] = head
@@ -207,31 +272,32 @@ def plan(
         fill(geometry.dims, box[0], busy, True)
         most = projection(geometry.dims, busy)[1]
         head += 1
-    shadow = np.inf
-    reserved = np.empty((0, 6), dtype=np.int64)
-    if head < waiting and settings.backfill:
-        size = sizes[head]
-        shadow, reserved = reservation(geometry, busy, boxes[: held + started], until[: held + started], size)
+    able = sizes(geometry, most)
+    hopeful = False  # whether any job behind the head has room at all
+    for job in range(head + 1, waiting):
+        hopeful = hopeful or able[volumes[job]]
+    if settings.backfill and hopeful:
+        if shadow == np.inf:
+            shadow, reserved = reservation(
+                geometry, busy, boxes[: held + started], until[: held + started], volumes[head]
+            )
         barred = busy.copy()
         fill(geometry.dims, reserved[0], barred, True)
-        beside = projection(geometry.dims, barred)[1]
+        beside = sizes(geometry, projection(geometry.dims, barred)[1])
         for job in range(head + 1, waiting):
-            if free == 0:
-                break
-            size = sizes[job]
-            if size > free or not fits(geometry, most, size):
+            size = volumes[job]
+            if not able[size]:
                 continue
             brief = now + times[job] <= shadow
-            if not brief and not fits(geometry, beside, size):
+            if not brief and not beside[size]:
                 continue
             chance = likely(settings, predictor, now, times[job])
             box = choose(geometry, busy, busy if brief else barred, size, chance, settings.rule)
             boxes[held + started] = box[0]
             position[started] = job
             started += 1
-            free -= size
             fill(geometry.dims, box[0], busy, True)
             fill(geometry.dims, box[0], barred, True)
-            most = projection(geometry.dims, busy)[1]
-            beside = projection(geometry.dims, barred)[1]
+            able = sizes(geometry, projection(geometry.dims, busy)[1])
+            beside = sizes(geometry, projection(geometry.dims, barred)[1])
     return Plan(position[:started], boxes[: held + started], moved, refused, shadow, reserved)

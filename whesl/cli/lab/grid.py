@@ -1,0 +1,247 @@
+"""``whesl lab grid``: a job log on several clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.model.errors import UsageError, WheslError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.lab.grid.loop import Grid, Jobs, Outages, Outcome
+    from whesl.lab.grid.requirements import Requirements
+    from whesl.lab.grid.resources import Cluster
+    from whesl.lab.readers.swf import Log
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
+
+
+@click.command()
+@click.option("--log", "log_file", type=_FILE, required=True, metavar="SWF", help="Job log, also .xz or .gz.")
+@click.option(
+    "--clusters", type=_FILE, required=True, metavar="TOML", help="Clusters: TOML, or Alea's .machines table."
+)
+@click.option(
+    "--policy", type=click.Choice(_POLICIES), default="easy", help="Who starts when and where [easy]."
+)
+@click.option(
+    "--requirements",
+    type=click.Choice(["none", "used", "log"]),
+    default="none",
+    help="What suits a job: all clusters; those its (user, queue) ran on; by its node specification.",
+)
+@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of machines.")
+@click.option(
+    "--epoch",
+    type=float,
+    metavar="SECONDS",
+    help="The log's time 0 in the records' seconds; default: its UnixStartTime.",
+)
+@click.option(
+    "--afc", type=click.FloatRange(0), metavar="RATE", help="Generate failures: so many a machine and hour."
+)
+@click.option(
+    "--starts", type=click.IntRange(1), metavar="N", help="Computed starts that end a local search [20000]."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
+@click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
+@click.option("--audit", "audited", is_flag=True, help="Check the run by rules of its own; slower.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
+@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@quiet_option
+def grid(
+    log_file: Path,
+    clusters: Path,
+    policy: str,
+    requirements: str,
+    failures: Path | None,
+    epoch: float | None,
+    afc: float | None,
+    starts: int | None,
+    seed: int,
+    strict: bool,
+    audited: bool,
+    out: Path | None,
+    in_json: bool,
+    quiet: bool,
+) -> None:
+    """Simulate a job log on several clusters, of which each job suits some.
+
+    With --out DIR: DIR/jobs.parquet and DIR/summary.json. Machines that fail kill the jobs on them, which are
+    not run again; a job that no cluster suits is cancelled, and counted.
+    """
+    from whesl.lab.grid import study
+    from whesl.lab.grid.audit import audit
+    from whesl.lab.grid.resources import grid as machines_of
+    from whesl.lab.grid.resources import read as read_clusters
+    from whesl.lab.readers import swf
+    from whesl.lab.results.records import Table
+    from whesl.lab.results.tables import as_json, markdown, write_summary
+
+    if failures is not None and afc is not None:
+        raise UsageError("--failures and --afc both say what fails", hint="give one of them")
+    progress = shown(quiet=quiet)
+    found = read_clusters(clusters)
+    log = swf.read(log_file, strict=strict)
+    if log.malformed:
+        progress.note(_lines(log.name, len(log.malformed), [row.line for row in log.malformed]))
+    rows = study.chosen(log)
+    wanted = _requirements(requirements, log, log_file, rows, found)
+    machines = machines_of(found)
+    jobs = study.jobs_of(log, rows, wanted)
+    outages = _outages(
+        failures, afc, found, machines, log, jobs, epoch, seed, strict=strict, note=progress.note
+    )
+    if unsuited := _unsuited(machines, jobs):
+        progress.note(
+            f"{log.name}: {len(unsuited)} jobs that no cluster suits are cancelled: "
+            f"lines {', '.join(str(log.line[rows[job]]) for job in unsuited[:5])}"
+            + (", ..." if len(unsuited) > 5 else "")
+        )
+    outcome, figures = study.simulate(
+        machines, jobs, outages, policy, seed, starts=starts or study.STARTS, record=audited
+    )
+    if audited and (wrong := audit(machines, jobs, outages, outcome, policy)):
+        raise WheslError(f"the run broke {len(wrong)} rules, a defect of the simulator: {wrong[0]}")
+    summary: dict[str, Any] = {
+        "policy": policy,
+        "log": str(log_file),
+        "clusters": {cluster.name: sum(cluster.each()) for cluster in found},
+        "requirements": requirements,
+        "unknown_properties": list(wanted.unknown),
+        "failures": str(failures) if failures else None,
+        "outages": len(outages.start),
+        "seed": seed,
+        "malformed": len(log.malformed),
+        "without_run_time": len(log) - len(rows),
+        "unsuited": len(unsuited),
+        "mean_response": figures.response,
+        "mean_slowdown": figures.slowdown,
+        "mean_wait": figures.wait,
+        **{
+            name: getattr(figures, name)
+            for name in ("jobs", "killed", "cancelled", "utilised", "searches", "kept")
+        },
+    }
+    if out is not None:
+        _write(out, log, rows, found, jobs, outcome, policy)
+        write_summary(out, summary)
+    if in_json:
+        click.echo(as_json(summary), nl=False)
+        return
+    titles = ("policy", "response, s", "slowdown", "wait, s", "killed", "cancelled", "utilised")
+    row = (
+        policy,
+        figures.response,
+        figures.slowdown,
+        figures.wait,
+        figures.killed,
+        figures.cancelled,
+        figures.utilised,
+    )
+    click.echo(markdown(Table("grid", "", titles, [row])), nl=False)
+
+
+def _lines(name: str, count: int, lines: list[int]) -> str:
+    first = ", ".join(map(str, lines[:5])) + (", ..." if count > 5 else "")
+    return f"{name}: {count} lines cannot be read: {first}"
+
+
+def _requirements(
+    name: str, log: Log, path: Path, rows: NDArray[Any], clusters: list[Cluster]
+) -> Requirements:
+    from whesl.lab.grid import requirements
+    from whesl.lab.readers.swf import unpacked
+
+    if name == "none":
+        return requirements.none(len(rows), len(clusters))
+    if name == "used":
+        return requirements.used(log, rows, clusters)
+    return requirements.specified(log, unpacked(path).decode(errors="replace"), rows, clusters)
+
+
+def _outages(
+    path: Path | None,
+    afc: float | None,
+    clusters: list[Cluster],
+    machines: Grid,
+    log: Log,
+    jobs: Jobs,
+    epoch: float | None,
+    seed: int,
+    *,
+    strict: bool,
+    note: Any,
+) -> Outages:
+    from whesl.lab.grid import generator, records
+
+    begin, finish = float(jobs.submit[0]), float(jobs.submit[-1])
+    if afc is not None:
+        return generator.generated(machines, begin, finish, generator.Law(afc), seed)
+    if path is None:
+        return records.NONE
+    if epoch is None:
+        start = log.header.get("UnixStartTime", "0").split()[:1]
+        epoch = float(start[0]) if start and start[0].lstrip("-").isdigit() else 0.0
+    loaded = records.read(path, clusters, epoch, strict=strict)
+    if loaded.malformed:
+        note(_lines(str(path), len(loaded.malformed), [line for line, _ in loaded.malformed]))
+    found = loaded.outages
+    finish = max(finish, float((jobs.submit + jobs.time).max()))
+    if len(found.start) and not ((found.start < finish) & (found.end > begin)).any():
+        raise UsageError(
+            f"{path}: no failure within the log's time ({begin:.0f} to {finish:.0f} s): the first is at "
+            f"{found.start[0]:.0f}",
+            hint="--epoch says what the log's time 0 is in the records' seconds",
+        )
+    return found
+
+
+def _unsuited(machines: Grid, jobs: Jobs) -> list[int]:
+    import numpy as np
+
+    capacity = np.add.reduceat(machines.cpus, machines.first[:-1])
+    most = np.where(jobs.suits, capacity, 0).max(axis=1)
+    return [int(job) for job in np.flatnonzero(jobs.cpus > most[jobs.kind])]
+
+
+def _write(
+    out: Path,
+    log: Log,
+    rows: NDArray[Any],
+    clusters: list[Cluster],
+    jobs: Jobs,
+    outcome: Outcome,
+    policy: str,
+) -> None:
+    import numpy as np
+
+    from whesl.lab.results.tables import Ragged, write_jobs
+
+    offsets = np.concatenate([[0], np.cumsum(outcome.part_count)])
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], outcome.part_count)
+    order = np.repeat(outcome.part_offset, outcome.part_count) + within
+    names = np.array([*(cluster.name for cluster in clusters), ""])
+    ran = outcome.cluster >= 0
+    write_jobs(
+        out,
+        {
+            "job": log.field("job")[rows].astype(np.int64),
+            "submit": jobs.submit,
+            "start": outcome.start,
+            "end": outcome.end,
+            "processors": jobs.cpus,
+            "nodes": Ragged(offsets, outcome.part_machine[order]),
+            "attempts": ran.astype(np.int64),
+            "killed": (outcome.state == 1).astype(np.int64),
+            "cluster": names[outcome.cluster],
+            "cancelled": outcome.state == 2,
+        },
+        {"policy": policy},
+    )

@@ -1,0 +1,257 @@
+"""``whesl lab torus``: a job log on a three-dimensional torus."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.model.errors import UsageError, WheslError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.lab.readers.swf import Log
+    from whesl.lab.torus.loop import Outcome
+    from whesl.lab.torus.workload import Workload
+    from whesl.placement.torus.boxes import Torus
+    from whesl.predict.history import History
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_POLICIES = ("krevat", "balancing", "balancing-max", "tie-breaking", "reliable")
+_SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
+
+
+@click.command()
+@click.option("--log", "log_file", type=_FILE, required=True, metavar="SWF", help="Job log, also .xz or .gz.")
+@click.option("--shape", default="4x4x8", metavar="XxYxZ", help="Nodes of the torus [4x4x8].")
+@click.option(
+    "--supernode", type=click.IntRange(1), default=1, metavar="N", help="Processors of each node [1]."
+)
+@click.option(
+    "--policy", type=click.Choice(_POLICIES), default="krevat", help="Which partition a job gets [krevat]."
+)
+@click.option("--confidence", type=click.FloatRange(0, 1), metavar="A", help="Of balancing's predictor [0].")
+@click.option("--accuracy", type=click.FloatRange(0, 1), metavar="A", help="Of tie-breaking's predictor [0].")
+@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of the nodes.")
+@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
+@click.option(
+    "--failure-count",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Thin records of another machine to N, folded on the nodes, stretched over the log's time.",
+)
+@click.option(
+    "--load",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    metavar="C",
+    help="Factor on run times [1].",
+)
+@click.option("--no-migration", is_flag=True, help="Do not move running jobs.")
+@click.option("--no-backfill", is_flag=True, help="No job overtakes the head of the queue.")
+@click.option(
+    "--draw-per-query", is_flag=True, help="Tie-breaking draws for each question, not for each failure."
+)
+@click.option(
+    "--skip-oversized", is_flag=True, help="Leave out jobs that no partition suits, instead of an error."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
+@click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
+@click.option("--audit", "audited", is_flag=True, help="Check the run by rules of its own; slower.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
+@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@quiet_option
+def torus(
+    log_file: Path,
+    shape: str,
+    supernode: int,
+    policy: str,
+    confidence: float | None,
+    accuracy: float | None,
+    failures: Path | None,
+    system: str | None,
+    failure_count: int | None,
+    load: float,
+    no_migration: bool,
+    no_backfill: bool,
+    draw_per_query: bool,
+    skip_oversized: bool,
+    seed: int,
+    strict: bool,
+    audited: bool,
+    out: Path | None,
+    in_json: bool,
+    quiet: bool,
+) -> None:
+    """Simulate a job log on a torus: contiguous rectangular partitions, with wrap-around.
+
+    With --out DIR: DIR/jobs.parquet and DIR/summary.json. First come, first served, with backfilling and
+    migration. A node that fails is usable at once; the job that held it starts again from its beginning.
+    """
+    from whesl.lab.readers import swf
+    from whesl.lab.results.records import Table
+    from whesl.lab.results.tables import as_json, markdown, write_summary
+    from whesl.lab.torus import study
+    from whesl.lab.torus.audit import audit
+    from whesl.lab.torus.thinning import rate
+    from whesl.lab.torus.workload import workload
+
+    level = _level(policy, confidence, accuracy, failures)
+    progress = shown(quiet=quiet)
+    edges = _SHAPE.fullmatch(shape)
+    if edges is None:
+        raise UsageError(f"--shape {shape!r} is no torus", hint="for example 4x4x8")
+    geometry = study.shape(*map(int, edges.groups()))
+    log = swf.read(log_file, strict=strict)
+    if log.malformed:
+        lines = ", ".join(str(row.line) for row in log.malformed[:5])
+        progress.note(f"{log.name}: {len(log.malformed)} lines cannot be read: {lines}")
+    work = workload(log, geometry, supernode, load, skip_oversized=skip_oversized)
+    truth = _truth(
+        failures, system, failure_count, geometry, work, log, seed, strict=strict, note=progress.note
+    )
+    how = study.Study(policy, level, not no_migration, not no_backfill, draw_per_query, seed)
+    outcome, figures = study.simulate(geometry, work.jobs, truth, how, record=audited)
+    if audited:
+        falls = list(zip(truth.start.tolist(), truth.node.tolist(), strict=True))
+        if wrong := audit(geometry.dims, work.jobs, outcome, falls):
+            raise WheslError(f"the run broke {len(wrong)} rules, a defect of the simulator: {wrong[0]}")
+    summary: dict[str, Any] = {
+        "policy": policy,
+        "level": level,
+        "log": str(log_file),
+        "shape": list(geometry.dims),
+        "supernode": supernode,
+        "load": load,
+        "migration": how.migration,
+        "backfill": how.backfill,
+        "failures": str(failures) if failures else None,
+        "failure_count": len(truth),
+        "failures_per_node_day": rate(truth) if len(truth) else 0.0,
+        "seed": seed,
+        "malformed": len(log.malformed),
+        "without_run_time": work.without,
+        "oversized": len(work.oversized),
+        "larger_box": work.grown,
+        "jobs": figures.jobs,
+        "mean_wait": figures.wait,
+        "mean_response": figures.response,
+        "mean_bounded_slowdown": figures.slowdown,
+        "utilised": figures.utilised,
+        "unused": figures.unused,
+        "lost": figures.lost,
+        "killed": figures.killed,
+        "killed_jobs": figures.killed_jobs,
+        "node_hours_lost": figures.wasted,
+        "migrations": figures.migrations,
+        "makespan": figures.makespan,
+    }
+    if out is not None:
+        _write(out, geometry, work, outcome, policy)
+        write_summary(out, summary)
+    if in_json:
+        click.echo(as_json(summary), nl=False)
+        return
+    names = ("mean_wait", "mean_response", "mean_bounded_slowdown", "utilised", "unused", "lost", "killed")
+    titles = (
+        "policy",
+        "a",
+        "wait, s",
+        "response, s",
+        "bounded slowdown",
+        "utilised",
+        "unused",
+        "lost",
+        "killed",
+    )
+    row = (policy, level, *(summary[name] for name in names))
+    click.echo(markdown(Table("torus", "", titles, [row])), nl=False)
+
+
+def _level(policy: str, confidence: float | None, accuracy: float | None, failures: Path | None) -> float:
+    wanted = {
+        "balancing": "confidence",
+        "balancing-max": "confidence",
+        "reliable": "confidence",
+        "tie-breaking": "accuracy",
+    }.get(policy, "")
+    given = {"confidence": confidence, "accuracy": accuracy}
+    for name, value in given.items():
+        if value is not None and name != wanted:
+            raise UsageError(
+                f"--{name} does not fit {policy}",
+                hint=f"it takes --{wanted}" if wanted else "it asks no predictor",
+            )
+        if value is not None and failures is None:
+            raise UsageError(f"--{name} is about predicted failures", hint="--failures FILE says which come")
+    return given.get(wanted) or 0.0
+
+
+def _truth(
+    path: Path | None,
+    system: str | None,
+    count: int | None,
+    geometry: Torus,
+    work: Workload,
+    log: Log,
+    seed: int,
+    *,
+    strict: bool,
+    note: Any,
+) -> History:
+    """Return the failures in the log's seconds."""
+    from whesl.lab.cluster.failures import beside
+    from whesl.lab.readers import failures
+    from whesl.lab.torus import study
+    from whesl.lab.torus.thinning import thinned
+
+    begin, finish = float(work.jobs.submit[0]), float(work.jobs.submit[-1])
+    if path is None:
+        if system is not None or count is not None:
+            raise UsageError("--system and --failure-count say how --failures is read, which is not given")
+        return study.nothing(geometry.nodes, begin, finish)
+    loaded = failures.read(path, system=system, strict=strict)
+    if loaded.malformed:
+        lines = ", ".join(str(row.line) for row in loaded.malformed[:5])
+        note(f"{path}: {len(loaded.malformed)} of {loaded.lines} lines cannot be read: {lines}")
+    history = loaded.history
+    if count is not None:
+        return thinned(history, geometry.nodes, begin, finish, count, seed)
+    if loaded.format == "csv":
+        history = failures.read(path, nodes=geometry.nodes, strict=strict).history
+    history, _ = beside(log, history, geometry.nodes, begin, finish)
+    finish = max(finish, float((work.jobs.submit + work.jobs.time).max()))
+    if len(history) and not ((history.start >= begin) & (history.start <= finish)).any():
+        raise UsageError(
+            f"{path}: no failure within the log's time ({begin:.0f} to {finish:.0f} s): the first is at "
+            f"{history.start[0]:.0f}",
+            hint="--failure-count N stretches any records over it",
+        )
+    return history
+
+
+def _write(out: Path, geometry: Torus, work: Workload, outcome: Outcome, policy: str) -> None:
+    import numpy as np
+
+    from whesl.lab.results.tables import Ragged, write_jobs
+    from whesl.placement.torus.boxes import members
+
+    nodes = [members(geometry, box) for box in outcome.box]
+    offsets = np.concatenate([[0], np.cumsum([len(held) for held in nodes])])
+    columns: dict[str, NDArray[Any] | Ragged] = {
+        "job": work.identifier,
+        "submit": work.jobs.submit,
+        "start": outcome.start,
+        "end": outcome.end,
+        "processors": work.processors,
+        "nodes": Ragged(offsets, np.concatenate(nodes)),
+        "attempts": outcome.attempts,
+        "killed": outcome.attempts - 1,
+    }
+    for place, name in enumerate(("x", "y", "z", "edge_x", "edge_y", "edge_z")):
+        columns[name] = outcome.box[:, place]
+    write_jobs(out, columns, {"policy": policy})
