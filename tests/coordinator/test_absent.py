@@ -12,11 +12,11 @@ from whesl.coordinator.client import absent
 from whesl.coordinator.client.observing import journal_file
 from whesl.isolator.absent_coordinator import read_configuration
 from whesl.journal import Journal
+from whesl.model.configuration import Configuration
 from whesl.model.errors import TransientError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
-from whesl.model.workflow import Configuration
 from whesl.wire.client import CoordinatorClient
 from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Register
 from whesl.wire.spool import spool

@@ -9,14 +9,14 @@ import pytest
 
 from tests.coordinator.world import FULL, RULES, World, done, exception, raised, spec, step
 from tests.journals import rebuild, report
-from whesl.coordinator.core.hierarchy import rebased
 from whesl.coordinator.core.state import Outcome, Settings
 from whesl.coordinator.views import task_view
 from whesl.esl.spec import Entity, Operation, ResourceKind
+from whesl.model.configuration import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 from whesl.wire.messages import (
     AnyMessage,
     Escalate,
@@ -455,7 +455,7 @@ def test_what_waits_for_its_scheduler_does_not_undo_an_ancestor_s_paths(world: W
 def test_a_change_upon_another_change(
     base: dict[str, object], new: dict[str, object], present: dict[str, object], expected: dict[str, object]
 ) -> None:
-    made = rebased(Configuration(**new), Configuration(**base), Configuration(**present))  # type: ignore[arg-type] # fields of all types by name
+    made = Configuration(**new).rebased(Configuration(**base), Configuration(**present))  # type: ignore[arg-type] # fields of all types by name
     assert made == Configuration(**expected)  # type: ignore[arg-type] # the same
 
 

@@ -31,11 +31,11 @@ from whesl.esl.spec import (
     Spec,
 )
 from whesl.journal import JournalError
+from whesl.model.configuration import Configuration
 from whesl.model.errors import UsageError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
-from whesl.model.workflow import Configuration
 from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.endpoint import endpoint_file, read_endpoint, write_endpoint
 from whesl.wire.keys import private_directory

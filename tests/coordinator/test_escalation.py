@@ -8,9 +8,10 @@ from tests.coordinator.world import START, World, done, exception, raised, spec
 from tests.journals import report
 from whesl.coordinator.views import task_view
 from whesl.esl.spec import Level, Otherwise
+from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
-from whesl.model.workflow import BadNode, Configuration
+from whesl.model.workflow import BadNode
 from whesl.wire.messages import (
     Escalate,
     EscalationDecision,

@@ -8,13 +8,14 @@ import pytest
 
 from tests.journals import of_daemon
 from whesl.coordinator.core.configuration import configure_by_change
-from whesl.coordinator.core.hierarchy import added, dependents, identify
+from whesl.coordinator.core.hierarchy import dependents, identify
 from whesl.coordinator.core.journalled import apply
 from whesl.coordinator.core.state import State
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
+from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 from whesl.wire.messages import Register
 
 EMPTY = Spec(file="rules.esl", entities=(), levels=(), resources=(), exceptions=())
@@ -83,8 +84,8 @@ def test_dependents_that_are_changed_alike_share_one_configuration() -> None:
     configure_by_change(transition, dict.fromkeys(dependents(transition.state, "w/a"), moved), because="E")
     tasks = transition.state.tasks
     assert len({id(tasks[child.id].configuration) for child in children}) == 2
-    assert tasks["w/c7"].configuration == added(added(Configuration(), other), moved)
-    assert tasks["w/c8"].configuration == added(Configuration(), moved)
+    assert tasks["w/c7"].configuration == Configuration().added(other).added(moved)
+    assert tasks["w/c8"].configuration == Configuration().added(moved)
     before = transition.state
     configure_by_change(transition, dict.fromkeys(dependents(transition.state, "w/a"), moved), because="E")
     assert transition.state is before

@@ -32,9 +32,9 @@ from whesl.coordinator.storage.snapshot_schedule import Limits, Snapshotter
 from whesl.coordinator.storage.snapshots import Kept, Reader, pieces
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, SnapshotError
+from whesl.model.configuration import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.model.workflow import Configuration
 from whesl.wire.messages import RecoveryDone
 
 PATIENCE = 60.0

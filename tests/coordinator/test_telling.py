@@ -6,9 +6,10 @@ from tests.coordinator.world import World, done
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import Arrived, Journal, Send, Tell
 from whesl.coordinator.core.fan_out import Untold
+from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 from whesl.records.coordinator import Configured
 from whesl.wire.messages import Finished, Reconfigure, Welcome
 

@@ -46,11 +46,12 @@ from whesl.esl.spec import (
     Span,
     Spec,
 )
+from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import JobState, TaskState
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 from whesl.rjms.port import JobRecord, NodeRecord, Scheduler
 from whesl.wire.messages import AnyMessage, Heartbeat, RecoveryDone, Register, RegisterWorkflow, Reply
 

@@ -37,11 +37,11 @@ from whesl.isolator.core.events import (
     StepDone,
 )
 from whesl.isolator.core.state import Phase
+from whesl.model.configuration import Configuration
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import ControlAction, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
-from whesl.model.workflow import Configuration
 from whesl.wire.messages import (
     Control,
     Reconfigure,

@@ -10,8 +10,8 @@ import pytest
 from tests.isolator.test_first import job
 from whesl.isolator.launch import composition
 from whesl.model.allocation import NodeSet
+from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap
-from whesl.model.workflow import Configuration
 from whesl.rjms.shims.nodes import Nodes
 
 

@@ -13,7 +13,7 @@ from whesl.isolator.observe.observer import Outlook
 from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.journal import Clock
-from whesl.model.workflow import Configuration
+from whesl.model.configuration import Configuration
 
 
 class Watched:

@@ -22,9 +22,9 @@ from whesl.isolator.launch.job_request import Request
 from whesl.isolator.launch.rules_file import load_rules
 from whesl.isolator.task.taskdir import Job
 from whesl.locking import locks
+from whesl.model.configuration import Configuration
 from whesl.model.errors import UsageError
 from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED
-from whesl.model.workflow import Configuration
 
 RULES = """\
 DECLARE ENTITY JOB

@@ -13,9 +13,9 @@ from whesl.esl.spec import Level, Otherwise, ResourceKind
 from whesl.isolator.core.events import CoordinatorMessage, Detections, RunStep, StartAttempt, StepDone
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import Phase
+from whesl.model.configuration import Configuration
 from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
-from whesl.model.workflow import Configuration
 from whesl.wire.messages import (
     Control,
     EscalationDecision,

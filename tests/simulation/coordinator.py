@@ -40,9 +40,10 @@ from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.effects import recovery_steps
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
+from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
-from whesl.model.workflow import Configuration, Workflow
+from whesl.model.workflow import Workflow
 from whesl.records.coordinator import AnyRecord
 from whesl.rjms.port import Scheduler
 from whesl.wire.messages import Escalate, Register, Welcome, decode

@@ -14,9 +14,9 @@ from whesl.esl.spec import ResourceKind
 from whesl.isolator.core import rules
 from whesl.isolator.core.events import StepDone
 from whesl.isolator.core.state import State
+from whesl.model.configuration import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
-from whesl.model.workflow import Configuration
 from whesl.operations.execution import execute
 from whesl.operations.job import CommandResult
 from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult

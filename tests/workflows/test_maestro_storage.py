@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from whesl.esl.spec import Entity, Operation, RecoveryStep, ResourceKind, Span
+from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError
 from whesl.model.evidence import Raised
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 from whesl.workflows import manager
 from whesl.workflows.maestro.running import read_status
 from whesl.workflows.maestro.storage import Shelter

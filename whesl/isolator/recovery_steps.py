@@ -15,8 +15,8 @@ from whesl.isolator.core.state import State
 from whesl.isolator.launch.composition import written
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import retry
+from whesl.model.configuration import Configuration
 from whesl.model.outcomes import StepOutcome
-from whesl.model.workflow import Configuration
 from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, PlanStep, RecoveryError
 

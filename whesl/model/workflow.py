@@ -8,8 +8,6 @@ from enum import Enum
 
 import msgspec
 
-from whesl.model.pathmap import PathMap
-
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """One job of a workflow. ``instance`` tells parameter combinations of one step apart.
@@ -74,25 +72,6 @@ def downstream(children: Mapping[str, Sequence[str]], task_id: str) -> tuple[str
 def job_matches(patterns: tuple[str, ...], step: str, name: str) -> bool:
     """Whether an exception's ``JOB [...]`` list covers a task, by its step's or its own name (globs)."""
     return any(fnmatch.fnmatchcase(step, p) or fnmatch.fnmatchcase(name, p) for p in patterns)
-
-
-class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """What recoveries changed for a task, relative to how the user wrote it.
-
-    ``version`` rises with each change, so that a repeated or late message is recognised.
-    ``command``, ``time_limit`` (minutes) and ``workdir`` replace the task's own when set; ``environment``
-    is added; an empty value removes the name. ``excluded_nodes`` are not to be used.
-    """
-
-    version: int = 0
-    path_map: PathMap = PathMap()
-    environment: dict[str, str] = {}
-    command: tuple[str, ...] | None = None
-    nodes: int | None = None
-    time_limit: float | None = None
-    workdir: str | None = None
-    excluded_nodes: tuple[str, ...] = ()
-    skip: bool = False
 
 
 class Grade(str, Enum):

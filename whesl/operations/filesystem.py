@@ -15,9 +15,9 @@ import msgspec
 
 from whesl.detect.disk import read_usage
 from whesl.esl.spec import DiskMetric
+from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
-from whesl.model.workflow import Configuration
 from whesl.operations.arguments import FilesystemChange, FilesystemReplace
 from whesl.operations.files import file_clock, mirror
 from whesl.operations.files.carry_over import Carrier, Report, find_work, roots, said

@@ -13,8 +13,9 @@ import msgspec
 
 from whesl.model.allocation import NodeSet
 from whesl.model.avoidance import SECONDS, told
+from whesl.model.configuration import Configuration
 from whesl.model.outcomes import StepOutcome
-from whesl.model.workflow import BadNode, Configuration, Grade
+from whesl.model.workflow import BadNode, Grade
 from whesl.operations.arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.operations.node_suspicion import grade_of, match_node
 from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult

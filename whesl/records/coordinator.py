@@ -9,6 +9,7 @@ import msgspec
 
 from whesl.esl.spec import RecoveryStep, Spec
 from whesl.model import evidence
+from whesl.model.configuration import Configuration
 from whesl.model.counts import History
 from whesl.model.outcomes import (
     ControlAction,
@@ -22,7 +23,7 @@ from whesl.model.outcomes import (
 from whesl.model.record import Damage
 from whesl.model.record import Record as Base
 from whesl.model.states import TaskState
-from whesl.model.workflow import BadNode, Configuration
+from whesl.model.workflow import BadNode
 from whesl.model.workflow import Workflow as TheWorkflow
 from whesl.records.isolator import AnyRecord as IsolatorRecord
 

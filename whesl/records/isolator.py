@@ -10,6 +10,7 @@ from typing import Any
 
 from whesl.model import evidence
 from whesl.model.allocation import NodeSet
+from whesl.model.configuration import Configuration
 from whesl.model.counts import History
 from whesl.model.evidence import Detected, Evidence, LastLines
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
@@ -17,7 +18,7 @@ from whesl.model.pathmap import PathMap
 from whesl.model.record import Damage
 from whesl.model.record import Record as Base
 from whesl.model.states import NodeState, TaskState
-from whesl.model.workflow import BadNode, Configuration
+from whesl.model.workflow import BadNode
 
 # A step of a plan as JSON (``whesl.operations.plan.PlanStep``), with what its exception's evidence says.
 Step = dict[str, Any]

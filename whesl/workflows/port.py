@@ -14,8 +14,9 @@ from typing import Protocol
 import msgspec
 
 from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
+from whesl.model.configuration import Configuration
 from whesl.model.evidence import Raised
-from whesl.model.workflow import Configuration, Workflow, job_matches
+from whesl.model.workflow import Workflow, job_matches
 
 ENTRY_POINTS = "whesl.workflows"
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core.hierarchy import added
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import (
     KEPT_COMMANDS,
@@ -22,11 +21,11 @@ from whesl.coordinator.core.state import (
     numbered,
 )
 from whesl.model.avoidance import repeated
+from whesl.model.configuration import Configuration
 from whesl.model.counts import History
 from whesl.model.outcomes import ControlAction, OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome, ToldBy
 from whesl.model.record import Damage, assert_never
 from whesl.model.states import TaskState
-from whesl.model.workflow import Configuration
 from whesl.records import coordinator as records
 from whesl.records import isolator
 
@@ -392,7 +391,7 @@ def _step_done(state: State, record: records.StepDone) -> State:
     recovery = state.recoveries[record.recovery]
     dependents = recovery.dependents
     if record.dependents is not None:
-        dependents = added(dependents or Configuration(), record.dependents)
+        dependents = (dependents or Configuration()).added(record.dependents)
     return _recovery(
         state,
         recovery.id,

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import msgspec
 
 from whesl.coordinator.core.events import Tell
-from whesl.coordinator.core.hierarchy import added, dependents, rebased, running
+from whesl.coordinator.core.hierarchy import dependents, running
 from whesl.coordinator.core.state import Recovery, TaskEntry
 from whesl.coordinator.core.transition import Transition
-from whesl.model.workflow import Configuration
+from whesl.model.configuration import Configuration
 from whesl.records import coordinator as records
 
 
@@ -46,7 +46,7 @@ def upon_present(
     """
     tasks, bases = transition.state.tasks, recovery.bases
     return {
-        task: rebased(made, bases[task], tasks[task].configuration) if task in bases else made
+        task: made.rebased(bases[task], tasks[task].configuration) if task in bases else made
         for task, made in new.items()
         if task in tasks
     }
@@ -65,7 +65,7 @@ def configure_by_change(
             continue
         both = (id(entry.configuration), id(change))
         if both not in made:
-            made[both] = added(entry.configuration, change)
+            made[both] = entry.configuration.added(change)
         new[task] = made[both]
     configure(transition, new, because=because, signal=signal)
 
@@ -128,10 +128,6 @@ def tell_again(transition: Transition, entries: Iterable[TaskEntry]) -> None:
 
 def _next(configuration: Configuration, present: Configuration) -> Configuration | None:
     """Return a configuration with the version that follows the present one, None when it says the same."""
-    if _same(configuration, present):
+    if configuration.says_the_same(present):
         return None
     return msgspec.structs.replace(configuration, version=present.version + 1)
-
-
-def _same(one: Configuration, other: Configuration) -> bool:
-    return msgspec.structs.replace(one, version=0) == msgspec.structs.replace(other, version=0)

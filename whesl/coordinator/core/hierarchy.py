@@ -6,11 +6,8 @@ import difflib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-import msgspec
-
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.model.pathmap import PathMap
-from whesl.model.workflow import Configuration, Workflow, downstream
+from whesl.model.workflow import Workflow, downstream
 from whesl.wire.messages import Register
 
 
@@ -74,60 +71,6 @@ class _Same:
 @lru_cache(maxsize=16)
 def _index(same: _Same) -> _Index:
     return _Index(same.workflow)
-
-
-def added(present: Configuration, change: Configuration) -> Configuration:
-    """Return a configuration with a change added; the same object's content when it changes nothing.
-
-    Paths are composed, environments merged, excluded nodes united; command, nodes, time limit and working
-    directory are taken over where the change names them. The version rises by one when anything changed.
-    """
-    result = msgspec.structs.replace(
-        present,
-        path_map=present.path_map.merged(change.path_map),
-        environment={**present.environment, **change.environment},
-        command=change.command if change.command is not None else present.command,
-        nodes=change.nodes if change.nodes is not None else present.nodes,
-        time_limit=change.time_limit if change.time_limit is not None else present.time_limit,
-        workdir=change.workdir if change.workdir is not None else present.workdir,
-        excluded_nodes=tuple(dict.fromkeys((*present.excluded_nodes, *change.excluded_nodes))),
-        skip=present.skip or change.skip,
-    )
-    return present if result == present else msgspec.structs.replace(result, version=present.version + 1)
-
-
-def rebased(new: Configuration, base: Configuration, present: Configuration) -> Configuration:
-    """Return the present configuration with what changed from ``base`` to ``new``, nothing else of ``new``.
-
-    Path rules, variables and excluded nodes count one by one, added or taken away; the other fields whole.
-    """
-    if msgspec.structs.replace(present, version=base.version) == base:
-        return new
-    rules = PathMap(tuple(rule for rule in new.path_map.rules if rule not in base.path_map.rules))
-    dropped = {rule for rule in base.path_map.rules if rule not in new.path_map.rules}
-    unset = base.environment.keys() - new.environment.keys()
-    admitted = set(base.excluded_nodes) - set(new.excluded_nodes)
-    kept = {name: value for name, value in present.environment.items() if name not in unset}
-    variables = {name: v for name, v in new.environment.items() if base.environment.get(name) != v}
-    excluded = (node for node in present.excluded_nodes if node not in admitted)
-    own = (node for node in new.excluded_nodes if node not in base.excluded_nodes)
-    whole = {
-        name: getattr(new, name)
-        for name in ("command", "nodes", "time_limit", "workdir", "skip")
-        if getattr(new, name) != getattr(base, name)
-    }
-    return msgspec.structs.replace(
-        present,
-        path_map=PathMap(tuple(r for r in present.path_map.rules if r not in dropped)).merged(rules),
-        environment={**kept, **variables},
-        excluded_nodes=tuple(dict.fromkeys((*excluded, *own))),
-        **whole,
-    )
-
-
-def says_something(change: Configuration) -> bool:
-    """Whether a change changes anything, whatever its version."""
-    return msgspec.structs.replace(change, version=0) != Configuration()
 
 
 class AmbiguityError(LookupError):

@@ -10,7 +10,7 @@ from whesl.coordinator.core import escalation
 from whesl.coordinator.core.configuration import apply_changes, configure, configure_by_change, upon_present
 from whesl.coordinator.core.counting import counted
 from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
-from whesl.coordinator.core.hierarchy import dependents, says_something
+from whesl.coordinator.core.hierarchy import dependents
 from whesl.coordinator.core.planning import exception_of, own_steps
 from whesl.coordinator.core.state import Recovery, TaskEntry
 from whesl.coordinator.core.transition import Transition
@@ -262,7 +262,7 @@ def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
         return
     recovery = transition.state.recoveries.get(f"{entry.id}#{message.ordinal}")
     changes = {}
-    if says_something(message.dependents_map):
+    if not message.dependents_map.empty:
         changes = dict.fromkeys(dependents(transition.state, entry.id), message.dependents_map)
         configure_by_change(transition, changes, because=message.exception, signal=message.signal)
     if recovery is not None and message.raised in (0.0, recovery.raised.time):

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from whesl.esl.spec import RecoveryStep
+from whesl.model.configuration import Configuration
 from whesl.model.evidence import Raised
-from whesl.model.workflow import Configuration, Workflow
+from whesl.model.workflow import Workflow
 from whesl.rjms import clusters
 from whesl.rjms.port import JobRecord, Scheduler
 

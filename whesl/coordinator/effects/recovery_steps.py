@@ -25,11 +25,12 @@ from whesl.coordinator.core.state import Recovery, State
 from whesl.coordinator.effects.ports import AllowsRequeue, ExcludesNodes, LiftsHold, Ports
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.avoidance import SECONDS
+from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
-from whesl.model.workflow import BadNode, Configuration, Grade
+from whesl.model.workflow import BadNode, Grade
 from whesl.operations import arguments as args
 from whesl.operations import filesystem
 from whesl.operations.handlers import run_handler

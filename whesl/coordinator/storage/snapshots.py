@@ -29,9 +29,10 @@ from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, Piece, SnapshotError
 from whesl.model import retry
+from whesl.model.configuration import Configuration
 from whesl.model.counts import History
 from whesl.model.decoding import FOREIGN
-from whesl.model.workflow import BadNode, Configuration, Task, Workflow
+from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.wire.delivery import Remembered
 
 # Things in one piece: while one is made, some tenths of a millisecond, no other thread runs.

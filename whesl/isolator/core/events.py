@@ -9,11 +9,12 @@ from __future__ import annotations
 import msgspec
 
 from whesl.model.allocation import NodeSet
+from whesl.model.configuration import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.recovered import Reach
 from whesl.model.states import NodeState, TaskState
-from whesl.model.workflow import BadNode, Configuration
+from whesl.model.workflow import BadNode
 from whesl.records.isolator import AnyRecord
 from whesl.wire.messages import AnyMessage, Register, Welcome
 

@@ -13,13 +13,14 @@ import msgspec
 
 from whesl.isolator.core.setup import Setup
 from whesl.model.allocation import NodeSet
+from whesl.model.configuration import Configuration
 from whesl.model.counts import History
 from whesl.model.evidence import Detected, Raised
 from whesl.model.outcomes import Action, JobRaiseOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.recovered import Reach
 from whesl.model.states import TaskState
-from whesl.model.workflow import BadNode, Configuration
+from whesl.model.workflow import BadNode
 from whesl.operations.budget import Budget
 from whesl.records.isolator import Finished, Step
 

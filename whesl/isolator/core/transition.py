@@ -10,9 +10,9 @@ from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events import Command, Finish, Journal, Say, Schedule, Send
 from whesl.isolator.core.state import Phase, Recovery, State
+from whesl.model.configuration import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
-from whesl.model.workflow import Configuration
 from whesl.records import isolator as records
 from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Report
 
@@ -114,17 +114,7 @@ def merged(mine: Configuration, theirs: Configuration) -> Configuration:
         mine: what the isolator's own recoveries made of it.
         theirs: what the coordinator says.
     """
-    result = Configuration(
-        version=max(mine.version, theirs.version),
-        path_map=mine.path_map.merged(theirs.path_map),
-        environment={**mine.environment, **theirs.environment},
-        command=theirs.command if theirs.command is not None else mine.command,
-        nodes=theirs.nodes if theirs.nodes is not None else mine.nodes,
-        time_limit=theirs.time_limit if theirs.time_limit is not None else mine.time_limit,
-        workdir=theirs.workdir if theirs.workdir is not None else mine.workdir,
-        excluded_nodes=tuple(dict.fromkeys((*mine.excluded_nodes, *theirs.excluded_nodes))),
-        skip=mine.skip or theirs.skip,
-    )
+    result = msgspec.structs.replace(mine.merged(theirs), version=max(mine.version, theirs.version))
     if result != mine and result.version == mine.version:
         return msgspec.structs.replace(result, version=mine.version + 1)
     return result

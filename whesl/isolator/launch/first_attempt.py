@@ -21,7 +21,7 @@ from whesl.isolator.observe import output
 from whesl.isolator.task.taskdir import First, Job, TaskDir
 from whesl.model import retry
 from whesl.model.allocation import NodeSet
-from whesl.model.workflow import Configuration
+from whesl.model.configuration import Configuration
 from whesl.rjms.port import Allocation, AllocationInfo
 
 NUMBER = 1

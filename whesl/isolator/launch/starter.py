@@ -16,8 +16,8 @@ from whesl.isolator.task import disk_reserve, files, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import retry
 from whesl.model.allocation import NodeSet
+from whesl.model.configuration import Configuration
 from whesl.model.errors import WheslError
-from whesl.model.workflow import Configuration
 from whesl.rjms import shims
 from whesl.rjms.port import Allocation
 

@@ -17,12 +17,12 @@ from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.journal import Clock
 from whesl.model import retry
+from whesl.model.configuration import Configuration
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
 from whesl.model.recovered import Reach
 from whesl.model.states import NodeState
-from whesl.model.workflow import Configuration
 
 if TYPE_CHECKING:
     from whesl.detect.disk import Usage

@@ -27,11 +27,12 @@ from whesl.esl.spec import (
 )
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.model.configuration import Configuration
 from whesl.model.evidence import LastLines
 from whesl.model.pathmap import PathMap
 from whesl.model.planted import planted
 from whesl.model.printable import visible
-from whesl.model.workflow import Configuration, job_matches
+from whesl.model.workflow import job_matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

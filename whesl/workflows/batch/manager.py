@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 
 from whesl.esl.spec import Operation, RecoveryStep, ResourceKind
+from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 from whesl.workflows.batch import script as scripts
 from whesl.workflows.batch.running import Chain
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.esl.spec import Operation, RecoveryStep, ResourceKind
+from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 from whesl.workflows import wrap
 from whesl.workflows.maestro import edit, storage, study
 from whesl.workflows.maestro.expand import Expansion, expand

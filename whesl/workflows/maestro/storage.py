@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError, TransientError
-from whesl.model.workflow import Configuration, Task, Workflow
+from whesl.model.workflow import Task, Workflow
 
 _RESERVE = ".whesl-reserve"
 _RESERVE_BYTES = 1 << 20

@@ -1,0 +1,86 @@
+"""The configuration that a task runs with, and its algebra: merge, difference upon another one, emptiness."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.model.pathmap import PathMap
+
+_WHOLE = ("command", "nodes", "time_limit", "workdir")  # fields that a change replaces when it names them
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """What recoveries changed for a task, relative to how the user wrote it.
+
+    ``version`` rises with each change, so that a repeated or late message is recognised.
+    ``command``, ``time_limit`` (minutes) and ``workdir`` replace the task's own when set; ``environment``
+    is added; an empty value removes the name. ``excluded_nodes`` are not to be used.
+    """
+
+    version: int = 0
+    path_map: PathMap = PathMap()
+    environment: dict[str, str] = {}
+    command: tuple[str, ...] | None = None
+    nodes: int | None = None
+    time_limit: float | None = None
+    workdir: str | None = None
+    excluded_nodes: tuple[str, ...] = ()
+    skip: bool = False
+
+    def merged(self, change: Configuration) -> Configuration:
+        """Return this with a change over it, and this version.
+
+        Paths are composed, environments merged, excluded nodes united; command, nodes, time limit and working
+        directory are taken over where the change names them.
+        """
+        named = {name: value for name in _WHOLE if (value := getattr(change, name)) is not None}
+        return msgspec.structs.replace(
+            self,
+            path_map=self.path_map.merged(change.path_map),
+            environment={**self.environment, **change.environment},
+            excluded_nodes=tuple(dict.fromkeys((*self.excluded_nodes, *change.excluded_nodes))),
+            skip=self.skip or change.skip,
+            **named,
+        )
+
+    def added(self, change: Configuration) -> Configuration:
+        """Return this with a change over it, of the next version; itself when that changes nothing."""
+        result = self.merged(change)
+        return self if result == self else msgspec.structs.replace(result, version=self.version + 1)
+
+    def rebased(self, base: Configuration, present: Configuration) -> Configuration:
+        """Return the present configuration with what changed from ``base`` to this, nothing else of this.
+
+        Path rules, variables and excluded nodes count one by one, added or taken away; other fields whole.
+        """
+        if present.says_the_same(base):
+            return self
+        rules = PathMap(tuple(rule for rule in self.path_map.rules if rule not in base.path_map.rules))
+        dropped = {rule for rule in base.path_map.rules if rule not in self.path_map.rules}
+        unset = base.environment.keys() - self.environment.keys()
+        admitted = set(base.excluded_nodes) - set(self.excluded_nodes)
+        kept = {name: value for name, value in present.environment.items() if name not in unset}
+        variables = {name: v for name, v in self.environment.items() if base.environment.get(name) != v}
+        excluded = (node for node in present.excluded_nodes if node not in admitted)
+        own = (node for node in self.excluded_nodes if node not in base.excluded_nodes)
+        whole = {
+            name: getattr(self, name)
+            for name in (*_WHOLE, "skip")
+            if getattr(self, name) != getattr(base, name)
+        }
+        return msgspec.structs.replace(
+            present,
+            path_map=PathMap(tuple(r for r in present.path_map.rules if r not in dropped)).merged(rules),
+            environment={**kept, **variables},
+            excluded_nodes=tuple(dict.fromkeys((*excluded, *own))),
+            **whole,
+        )
+
+    def says_the_same(self, other: Configuration) -> bool:
+        """Whether another one is the same, whatever the versions."""
+        return msgspec.structs.replace(self, version=other.version) == other
+
+    @property
+    def empty(self) -> bool:
+        """Whether it changes nothing, whatever its version."""
+        return self.says_the_same(Configuration())
