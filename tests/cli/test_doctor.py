@@ -279,26 +279,13 @@ def test_an_instance_that_has_ended(place: Path, monkeypatch: pytest.MonkeyPatch
     assert "Unable to connect" in finding.detail
 
 
-def test_bindings_that_are_not_there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bindings_that_are_not_there(place: Path) -> None:
     traceback = "Traceback (most recent call last):\n" + '  File "/x.py", line 1\n' * 20
     (place / "said").write_text(f"{traceback}ModuleNotFoundError: No module named 'cffi'\n")
     command(place, "flux", f"cat {place}/said >&2; exit 1")
     finding = only(flux.bindings())
-    assert finding.state is State.WARN
-    assert finding.detail.startswith(
-        "flux python cannot import flux: No module named 'cffi'; Flux's commands"
-    )
-    monkeypatch.setenv("WHESL_FLUX", "api")
-    assert only(flux.bindings()).state is State.FAILED
-
-
-def test_how_flux_is_spoken_to_may_be_chosen(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command(place, "flux", "echo 3.11.2")
-    monkeypatch.setenv("WHESL_FLUX", "commands")
-    assert "not used, as WHESL_FLUX=commands" in only(flux.bindings()).detail
-    monkeypatch.setenv("WHESL_FLUX", "smoke")
-    finding = only(flux.bindings())
-    assert (finding.state, finding.detail) == (State.FAILED, "WHESL_FLUX is 'smoke'")
+    assert finding.state is State.FAILED
+    assert finding.detail == "flux python cannot import flux: No module named 'cffi'"
 
 
 def test_bindings_that_hear_nothing(place: Path) -> None:

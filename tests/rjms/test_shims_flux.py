@@ -399,8 +399,6 @@ def test_a_first_attempt_and_a_site_s_plug_ins_are_left_to_flux_run(change: dict
     assert plain_run(words, PLAINLY) is not None
     assert plain_run(words, {**PLAINLY, **change}) is None
     assert plain_run(["submit", *words[1:]], PLAINLY) is None
-    # Where flux run cannot work at all, ours is better in the first attempt, too.
-    assert plain_run(words, {**PLAINLY, "WHESL_FLUX_PLAIN": "always", "WHESL_RESTART_COUNT": "0"}) is not None
 
 
 def test_the_instance_is_known_from_its_files(tmp_path: Path) -> None:

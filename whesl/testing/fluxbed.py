@@ -39,14 +39,6 @@ _OUTER = ("FLUX_", "SLURM", "SBATCH", "SALLOC", "PMI", "WHESL")
 
 # In front of the real ``flux``: what it runs in Python finds no cffi, as after a site's upgrade of Python.
 # The brokers' own parts in Python are not started through it, and go on.
-_FRONT = """\
-#!/bin/sh
-case $1 in
-python|alloc|batch|bulksubmit|cancel|jobs|pgrep|queue|resource|run|submit|update|watch)
-  export FLUX_PYTHONPATH_PREPEND={directory};;
-esac
-exec {flux} "$@"
-"""
 
 
 class FluxBedError(WheslError):
@@ -56,25 +48,6 @@ class FluxBedError(WheslError):
 def missing() -> list[str]:
     """Return what is needed for a bed and is not installed."""
     return [name for name in ("flux", "setpriv", "unshare") if shutil.which(name) is None]
-
-
-def without_bindings(directory: Path) -> Path:
-    """Return a directory to be put first on PATH, where the bindings do not import for Flux's own Python.
-
-    Args:
-        directory: for the files; made when missing.
-
-    Raises FluxBedError without ``flux``.
-    """
-    flux = shutil.which("flux")
-    if flux is None:
-        raise FluxBedError("not installed: flux")
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "_cffi_backend.py").write_text('raise ImportError("no cffi for this Python")\n')
-    front = directory / "flux"
-    front.write_text(_FRONT.format(directory=shlex.quote(str(directory)), flux=shlex.quote(flux)))
-    front.chmod(0o755)
-    return directory
 
 
 class FluxBed(Bed):

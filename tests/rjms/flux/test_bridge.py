@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
-from whesl.rjms.flux.bridge import API, STARTS, Bridge, FluxRefusedError
+from whesl.rjms.flux.bridge import STARTS, Bridge, FluxRefusedError
 
 PRELUDE = """
 import json, os, sys
@@ -38,7 +38,7 @@ def bridge(tmp_path: Path) -> Iterator[Callable[..., Bridge]]:
         program = tmp_path / "program.py"
         program.write_text(f"COUNT = {str(tmp_path / 'count')!r}\n{prelude}{body}")
         command = [sys.executable, str(program)]
-        made.append(Bridge(os.environ, timeout=timeout, idle=idle, programs={API: command}))
+        made.append(Bridge(os.environ, timeout=timeout, idle=idle, program=command))
         return made[-1]
 
     yield make
@@ -158,7 +158,7 @@ def test_no_greeting_is_not_reached(bridge: Callable[..., Bridge]) -> None:
 
 def test_no_flux_here() -> None:
     with pytest.raises(CouldNotObserveError, match="could not be started"):
-        Bridge({"PATH": "/nowhere"}, programs={API: ["/nowhere/flux"]}).call("x")
+        Bridge({"PATH": "/nowhere"}, program=["/nowhere/flux"]).call("x")
 
 
 def test_news_make_the_descriptor_readable(bridge: Callable[..., Bridge]) -> None:

@@ -24,7 +24,7 @@ from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import IDLE, TIMEOUT, Bridge
 from whesl.rjms.flux.steps import STEP, FluxStep, signal_command, start, step_command
 from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
-from whesl.rjms.shims.flux_rewriting import ALWAYS, INSTANCE, PLAIN, RANKS
+from whesl.rjms.shims.flux_rewriting import INSTANCE, PLAIN, RANKS
 from whesl.rjms.shims.nodes import HIDDEN_NODES
 
 # Seconds for a look at a broker (see ``Allocation.gone``).
@@ -191,7 +191,7 @@ class FluxAllocation:
             INSTANCE: self._environ["FLUX_URI"],
             RANKS: ",".join(f"{node}={rank}" for node, rank in ranks.items()),
             HIDDEN_NODES: ",".join(node for node in ranks if node not in active),
-            PLAIN: ALWAYS if self._bridge.lacking else "1" if self._plain else "",
+            PLAIN: "1" if self._plain else "",
         }
 
     def release(self, node: str) -> bool:

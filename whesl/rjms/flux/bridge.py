@@ -3,8 +3,7 @@
 The daemons import nothing of Flux: its reactor and its locks would stall their heartbeats, its library has to
 match the site's Flux to the version, and a crash in it would be theirs. So ``bridge_program`` runs under the
 Python that Flux itself was built for (``flux python``, which is what Flux's own commands run under too), and
-both sides speak JSON lines over pipes. Where that Python cannot import Flux's bindings, ``command_program``
-takes its place, which speaks the same and uses only those of Flux's commands that are written in C.
+both sides speak JSON lines over pipes.
 
 The program is watched: when it dies, calls raise CouldNotObserveError, the next one starts another, and
 listening is taken up where it ended; a bounded number of times a minute.
@@ -20,7 +19,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -29,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 
 LOG = logging.getLogger(__name__)
 # Longer than the program itself waits for a service of the instance.
@@ -37,14 +35,7 @@ TIMEOUT = 35.0
 # Starts of the program within a minute.
 STARTS = 5
 _MINUTE = 60.0
-# Chooses how Flux is spoken to.
-CHOICE = "WHESL_FLUX"
-API, COMMANDS = "api", "commands"
-_WAYS = {"auto": (API, COMMANDS), API: (API,), COMMANDS: (COMMANDS,)}
-_PROGRAMS = {
-    API: ("flux", "python", str(Path(__file__).with_name("bridge_program.py"))),
-    COMMANDS: (sys.executable, "-I", "-S", str(Path(__file__).with_name("command_program.py"))),
-}
+_PROGRAM = ("flux", "python", str(Path(__file__).with_name("bridge_program.py")))
 _HINT = "does `flux uptime` answer here?"
 # Seconds after which a program is ended that is neither called nor listens; well above the pause between two
 # looks at the nodes, and so long that it is started at most twice a minute for single calls.
@@ -80,22 +71,12 @@ def failure(operation: str, code: int, text: str) -> WheslError:
     return FluxRefusedError(message, code=code)
 
 
-def ways(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return how Flux may be spoken to, in the order of trial. Raises UsageError for a choice not known."""
-    choice = environ.get(CHOICE) or "auto"
-    if choice not in _WAYS:
-        raise UsageError(f"{CHOICE} is {choice!r}", hint=f"one of {', '.join(_WAYS)}")
-    return _WAYS[choice]
-
-
 class _Life:
     """One run of a program."""
 
-    def __init__(self, way: str, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:
-        self.way = way
+    def __init__(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:
         self.process = process
         self.complaints = complaints
-        self.imported = False
         self.ended = False
         self.greeted = threading.Event()
         self.pending: dict[int, tuple[threading.Event, list[dict[str, Any]]]] = {}
@@ -113,14 +94,12 @@ class Bridge:
     """The near end. Thread-safe.
 
     Args:
-        environ: environment of the program; PATH in it finds ``flux``, WHESL_FLUX may choose the way.
+        environ: environment of the program; PATH in it finds ``flux``.
         uri: of the instance; empty for FLUX_URI's in ``environ``, or the system's.
         timeout: seconds after which a call counts as unanswered.
         idle: seconds without a call after which the program is ended, unless it listens; the next call starts
             another. None: it is kept.
-        programs: what to run for each way, instead of the real ones (tests).
-
-    Raises UsageError for a way that is not known.
+        program: what to run instead of the real one (tests).
     """
 
     def __init__(
@@ -130,14 +109,10 @@ class Bridge:
         *,
         timeout: float = TIMEOUT,
         idle: float | None = None,
-        programs: Mapping[str, Sequence[str]] = _PROGRAMS,
+        program: Sequence[str] = _PROGRAM,
     ) -> None:
         self._environ = dict(environ)
-        # What remains to be tried; the first is in use.
-        self._ways = deque(way for way in ways(environ) if way in programs)
-        self._programs = {way: [*command, *([uri] if uri else [])] for way, command in programs.items()}
-        # Why Flux's Python bindings are not in use, where they should be.
-        self.lacking = ""
+        self._program = [*program, *([uri] if uri else [])]
         self._timeout = timeout
         self._idle = idle
         self._used = 0.0
@@ -229,11 +204,6 @@ class Bridge:
         life = self._life
         return life is not None and life.greeted.is_set() and not life.ended
 
-    @property
-    def way(self) -> str:
-        """How Flux is spoken to, ``API`` or ``COMMANDS``; known for sure after the first call."""
-        return self._ways[0]
-
     def close(self) -> None:
         """End the program."""
         self._closed.set()
@@ -262,7 +232,7 @@ class Bridge:
             complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the program
             try:
                 process = subprocess.Popen(
-                    self._programs[self.way],
+                    self._program,
                     env=self._environ,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -274,31 +244,16 @@ class Bridge:
                 raise CouldNotObserveError(message, hint="load Flux's module, or put flux on PATH") from None
             assert process.stdin is not None
             os.set_blocking(process.stdin.fileno(), False)
-            life = self._life = _Life(self.way, process, complaints)
+            life = self._life = _Life(process, complaints)
             threading.Thread(target=self._listen, args=(life,), name="flux-bridge", daemon=True).start()
             if self._idle is not None:
                 threading.Thread(target=self._rest, args=(life, self._idle), daemon=True).start()
         if not life.greeted.wait(self._timeout) or life.ended:
             self._end(life)
-            if self._turn_to_commands(life):
-                return self._living()
             raise CouldNotObserveError(
                 f"flux: the instance is not reached: {life.complaint() or 'no answer'}", hint=_HINT
             )
         return life
-
-    def _turn_to_commands(self, life: _Life) -> bool:
-        """Whether a program is to be followed by the other one, for good: its imports have failed."""
-        with self._lock:
-            # A signal or a time-out says nothing of the imports.
-            if life.way == self.way and len(self._ways) > 1 and life.process.returncode > 0:
-                if life.imported:
-                    return False
-                self.lacking = life.complaint() or f"flux python ended with status {life.process.returncode}"
-                LOG.warning("Flux's Python bindings do not import, its commands are used: %s", self.lacking)
-                self._ways.popleft()
-                self._starts.clear()
-        return life.way != self.way
 
     def _listen(self, life: _Life) -> None:
         """Take what the program says until it ends."""
@@ -335,10 +290,7 @@ class Bridge:
         self.call("watch", since=self._since, **self._wanted)
 
     def _take(self, life: _Life, message: dict[str, Any]) -> None:
-        if message.get("event") == "imported":
-            life.imported = True
-        elif message.get("event") == "hello":
-            life.imported = True
+        if message.get("event") == "hello":
             # Whoever waits for this has not been able to ask yet.
             self._used = time.monotonic()
             life.greeted.set()

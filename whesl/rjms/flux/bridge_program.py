@@ -476,9 +476,6 @@ def job_id(number: Any) -> str:
 
 def main() -> None:
     """Serve one client until it goes."""
-    # A client that does not hear this knows that the bindings could not be imported.
-    sys.stdout.write('{"event": "imported"}\n')
-    sys.stdout.flush()
     bridge = ApiEnd(sys.argv[1] if len(sys.argv) > 1 else "")
     watcher = bridge.h.fd_watcher_create(0, bridge.hear, flux.constants.FLUX_POLLIN)
     watcher.start()

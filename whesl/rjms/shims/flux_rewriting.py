@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 INSTANCE = "WHESL_FLUX_URI"
 RANKS = "WHESL_FLUX_RANKS"
-# Not read here, but by ``plain``: ``flux run`` is as Flux ships it, or does not work at all.
+# Not read here, but by ``plain``: ``flux run`` is as Flux ships it.
 PLAIN = "WHESL_FLUX_PLAIN"
-ALWAYS = "always"
 # A job's output is committed to Flux's store in batches; half a second by default, which delays every line.
 QUICK = "--setopt=output.batch-timeout=0.01"
 _TERM = re.compile(r"\b(hosts?|hostlist|ranks?):([\w.,\[\]-]+)")

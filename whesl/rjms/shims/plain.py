@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from whesl.rjms.shims.flux_options import parse
-from whesl.rjms.shims.flux_rewriting import ALWAYS, PLAIN, QUICK, marks
+from whesl.rjms.shims.flux_rewriting import PLAIN, QUICK, marks
 from whesl.rjms.shims.translating import Run
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
@@ -33,7 +33,7 @@ def plain_run(words: Sequence[str], environ: Mapping[str, str]) -> Run | None:
         environ: the environment.
     """
     first = environ.get("WHESL_RESTART_COUNT", "0") in ("", "0")
-    if not environ.get(PLAIN) or (first and environ[PLAIN] != ALWAYS) or words[:1] != ["run"]:
+    if first or not environ.get(PLAIN) or words[:1] != ["run"]:
         return None
     line = parse("run", list(words[1:]))
     command = list(line.rest[1:] if line.rest[:1] == ("--",) else line.rest)

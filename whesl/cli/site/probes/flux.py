@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 
 from whesl.cli.site.probes.findings import Finding, State, ask, version_tuple
-from whesl.model.errors import UsageError
-from whesl.rjms.flux.bridge import API, CHOICE, COMMANDS, ways
 
 GROUP = "resource managers"
 # What the tests are run with; see docs/flux.md.
@@ -97,34 +95,18 @@ def instance() -> list[Finding]:
 
 
 def bindings() -> list[Finding]:
-    """Look whether Flux's own Python can talk to it, and which way WHESL talks to it then."""
+    """Look whether Flux's own Python can talk to it."""
     answer = ask("flux", "python", "-c", _IMPORTS)
     if answer is None:
         return []
-    try:
-        wanted = ways(os.environ)
-    except UsageError as error:
-        return [_finding("Flux bindings", State.FAILED, detail=error.message, advice=error.hint)]
     if answer.status != 0:
         # Of a traceback, its last line says it.
         last = (answer.error.strip().splitlines() or [answer.why])[-1].rpartition("Error: ")[2]
         why = f"flux python cannot import flux: {last[:200] or answer.why}"
         advice = "install the Python bindings of this very flux-core, with cffi and pyyaml"
-        if COMMANDS in wanted:
-            return [
-                _finding(
-                    "Flux bindings",
-                    State.WARN,
-                    detail=f"{why}; Flux's commands written in C are used: nodes cannot be drained",
-                    advice=f"{advice}; flux run, batch and jobs need them too",
-                )
-            ]
-        return [_finding("Flux bindings", answer.bad, detail=f"{why}; {CHOICE}={API}", advice=advice)]
+        return [_finding("Flux bindings", answer.bad, detail=why, advice=advice)]
     version, *lacking = answer.output.split() or ["?"]
     detail = f"flux python runs Python {version}"
-    if wanted == (COMMANDS,):
-        detail += f"; not used, as {CHOICE}={COMMANDS}: nodes cannot be drained"
-        return [_finding("Flux bindings", State.OK, detail=detail)]
     if lacking:
         return [
             _finding(
