@@ -72,6 +72,12 @@ def test_a_split_outside_the_records() -> None:
             evaluate(weibull_machine(), [catalogue.asked("base")], Settings(split), Silent())
 
 
+def test_a_machine_that_is_never_up_again() -> None:
+    machine = merged(2, 0.0, 90 * DAY, [(0, DAY, 2 * DAY), (0, 50 * DAY, 90 * DAY), (1, 61 * DAY, 90 * DAY)])
+    with pytest.raises(UsageError, match="no node is up and in service for a whole horizon"):
+        evaluate(machine, [catalogue.asked("base")], Settings(60.5 * DAY), Silent())
+
+
 def test_names_of_predictors() -> None:
     assert catalogue.asked("aoa:0.7:0.2").numbers == (0.7, 0.2)
     assert not catalogue.asked("exact").fitted

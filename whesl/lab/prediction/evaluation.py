@@ -154,6 +154,11 @@ def evaluate(
     """
     past, future = _split(history, settings)
     questions, every = ask(history, settings.split, history.finish, settings, _MOST)
+    if not len(questions.node):
+        raise UsageError(
+            "no node is up and in service for a whole horizon after the split",
+            hint=f"take an earlier split than {_date(settings.split)}, or a shorter horizon",
+        )
     inner = settings.split - 0.2 * (settings.split - history.begin)
     earlier, _ = ask(past, inner, settings.split, settings, _MOST // 4)
     lives = past.lifetimes()
