@@ -73,7 +73,8 @@ def test_a_split_outside_the_records() -> None:
 
 
 def test_a_machine_that_is_never_up_again() -> None:
-    machine = merged(2, 0.0, 90 * DAY, [(0, DAY, 2 * DAY), (0, 50 * DAY, 90 * DAY), (1, 61 * DAY, 90 * DAY)])
+    down = [(0, 50 * DAY, 90 * DAY), (1, 60 * DAY, 89.5 * DAY), (1, 89.6 * DAY, 90 * DAY)]
+    machine = merged(2, 0.0, 90 * DAY, down)
     with pytest.raises(UsageError, match="no node is up and in service for a whole horizon"):
         evaluate(machine, [catalogue.asked("base")], Settings(60.5 * DAY), Silent())
 
