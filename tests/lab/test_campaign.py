@@ -189,6 +189,7 @@ def test_another_content_of_an_input_file_is_another_cell(tmp_path: Path) -> Non
     log.write_text("1")
     _, first = plan.read(file, cells.files)
     assert first[0].parameters == {"workflow": str(log), "policy": "flaw"}
+    assert first[0].shown == {"workflow": "log.stg", "policy": "flaw"}
     log.write_text("2")
     assert plan.read(file, cells.files)[1][0].key != first[0].key
     log.write_text("1")

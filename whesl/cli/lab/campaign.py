@@ -40,12 +40,12 @@ def campaign(
     """
     given, planned = plan.read(file, cells.files)
     if only_list:
-        listed = [{"key": c.key, "kind": c.kind, "seed": c.seed, **c.parameters} for c in planned]
+        listed = [{"key": c.key, "kind": c.kind, "seed": c.seed, **c.shown} for c in planned]
         click.echo(as_json(listed), nl=False)
         return
     workers = jobs or len(os.sched_getaffinity(0))
     results, errors = run.run(planned, out, cells.run, shown(quiet=quiet), jobs=workers, dask=dask)
-    said = [f"{cell.kind} {cell.parameters}: {errors[cell.key]}" for cell in planned if cell.key in errors]
+    said = [f"{cell.kind} {cell.shown}: {errors[cell.key]}" for cell in planned if cell.key in errors]
     summary.write(out, given, planned, results, said)
     for line in said:
         click.echo(f"whesl: {line}", err=True)

@@ -73,7 +73,8 @@ class Cell:
 
     Attributes:
         kind: its simulator.
-        parameters: in the file's order.
+        parameters: in the file's order, names of files with their directory.
+        shown: the same as they stand in the file.
         seed: of its random draws.
         replicate: which one of the same parameters, from 0.
         key: names its file; the same parameters on the same input files have the same one.
@@ -81,6 +82,7 @@ class Cell:
 
     kind: str
     parameters: dict[str, Any]
+    shown: dict[str, Any]
     seed: int
     replicate: int
     key: str
@@ -136,7 +138,7 @@ def _cells(campaign: Campaign, path: Path, files: Callable[[str], frozenset[str]
                         f"{path}: the same cell twice: {part.kind} {parameters} with seed {seed}"
                     )
                 seen.add(key)
-                yield Cell(part.kind, located, seed, replicate, key)
+                yield Cell(part.kind, located, parameters, seed, replicate, key)
 
 
 def derived(seed: int, replicate: int) -> int:

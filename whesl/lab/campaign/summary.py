@@ -100,7 +100,7 @@ def _kinds(groups: Sequence[Group]) -> list[str]:
 def _write_cells(out: Path, cells: Sequence[Cell], results: dict[str, Result]) -> None:
     """Write one row for each cell; a parameter or measure that a cell has not is empty."""
     rows = [
-        {"kind": c.kind, "replicate": c.replicate, "seed": c.seed, **c.parameters, **results[c.key].measures}
+        {"kind": c.kind, "replicate": c.replicate, "seed": c.seed, **c.shown, **results[c.key].measures}
         for c in cells
     ]
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -136,8 +136,8 @@ def _grouped(campaign: Campaign, cells: Sequence[Cell]) -> list[tuple[list[Cell]
             varied.add(name)
     groups: dict[str, tuple[list[Cell], dict[str, Any]]] = {}
     for cell in cells:
-        own = {name: value for name, value in cell.parameters.items() if name in varied}
-        groups.setdefault(f"{cell.kind} {cell.parameters}", ([], own))[0].append(cell)
+        own = {name: value for name, value in cell.shown.items() if name in varied}
+        groups.setdefault(f"{cell.kind} {cell.shown}", ([], own))[0].append(cell)
     return list(groups.values())
 
 
@@ -193,8 +193,8 @@ def _figures(kind: str, groups: Sequence[Group]) -> list[Figure]:
         for group in own:
             if measure in group.mean:
                 rest = {n: v for n, v in group.varied.items() if n != (along or names[-1])}
-                label = ", ".join(f"{v}" if n == "policy" else f"{n} {v}" for n, v in rest.items())
-                place = group.varied[along] if along else str(group.varied.get(names[-1]))
+                label = ", ".join(_short(v) if isinstance(v, str) else f"{n} {v}" for n, v in rest.items())
+                place = group.varied[along] if along else _short(group.varied.get(names[-1]))
                 lines.setdefault(label, []).append((place, group.mean[measure], group.half.get(measure, 0.0)))
         series = [_series(label, points) for label, points in lines.items()]
         figures.append(
@@ -218,6 +218,12 @@ def _series(label: str, points: Sequence[tuple[Any, float, float]]) -> Series:
         return Series(label, x, y)
     low, high = ([value + sign * width for value, width in zip(y, half, strict=True)] for sign in (-1, 1))
     return Series(label, x, y, low, high)
+
+
+def _short(value: Any) -> str:
+    """Return a value for a figure: a file's name without its directory and its last suffixes."""
+    text = str(value)
+    return text.rpartition("/")[2].removesuffix(".xz").removesuffix(".gz").removesuffix(".swf")
 
 
 def _values(groups: Sequence[Group], name: str) -> set[Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Each has a contrast of 3 and more to white and to the dark page's #181f28 (WCAG 2.1, graphical objects).
 COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")
+_LETTERS = 75  # of a legend's line
 _MARKERS = "osD^vPX*"
 _INK = "#010203"  # stands for the text's colour until the file is written
 _SVG = "http://www.w3.org/2000/svg"
@@ -128,7 +129,8 @@ def _drawn(figure: Figure, form: str, ink: str) -> bytes:
         axes.set_xlabel(figure.x)
         axes.set_ylabel(figure.y)
         if len(figure.series) > 1 or (figure.series and figure.series[0].label):
-            columns = min(len(figure.series), 4)
+            longest = max(len(series.label) for series in figure.series)
+            columns = max(1, min(len(figure.series), 4, _LETTERS // (longest + 6)))
             canvas.legend(loc="outside upper left", ncols=columns, fontsize=10)
         file = io.BytesIO()
         if form == "svg":
