@@ -144,3 +144,13 @@ def test_sizes_without_a_box_take_the_next_one() -> None:
 def test_a_torus_that_cannot_be_is_refused(dims: tuple[int, int, int]) -> None:
     with pytest.raises(WheslError, match="torus"):
         torus(*dims)
+
+
+@pytest.mark.parametrize("edge", [2, 4, 8])
+def test_the_finder_tests_no_more_boxes_than_the_printed_bound(edge: int) -> None:
+    """O(M^3 f(s)^3) is printed; an empty torus of M x M x M has at most M^3 f(s)^2 boxes of size s."""
+    geometry = torus(edge, edge, edge)
+    busy = np.zeros(geometry.nodes, dtype=np.bool_)
+    for size in range(1, geometry.nodes + 1):
+        divisors = sum(size % d == 0 for d in range(1, size + 1))
+        assert len(partitions(geometry, busy, size)) <= edge**3 * divisors**2

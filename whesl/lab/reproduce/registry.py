@@ -26,7 +26,16 @@ EXPERIMENTS: dict[str, str] = {
     # FFP
     "desktop": "whesl.lab.desktop.reproduce",
     # BlueGene/L
+    "torus-example": "whesl.lab.torus.reproduce",
+    "torus-sdsc": "whesl.lab.torus.reproduce",
+    "torus-nasa": "whesl.lab.torus.reproduce",
+    "torus-llnl": "whesl.lab.torus.reproduce",
+    "torus-rates": "whesl.lab.torus.reproduce",
     # Complete data sets
+    "grid-metacentrum": "whesl.lab.grid.reproduce",
+    "grid-2013": "whesl.lab.grid.reproduce",
+    "grid-first-fit": "whesl.lab.grid.reproduce_failures",
+    "grid-generator": "whesl.lab.grid.reproduce_failures",
     # Clusters and traces
     # Predictors
     "predict-weibull": "whesl.lab.prediction.reproduce",
