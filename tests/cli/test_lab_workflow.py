@@ -66,6 +66,16 @@ def test_a_machine_as_toml(folder: Path) -> None:
     assert json.loads(call("--workflow", "g.stg", "--resources", "r.toml", "--json"))["makespan"] == [6.0]
 
 
+def test_a_machine_of_so_many_nodes(folder: Path) -> None:
+    (folder / "r.toml").write_text("nodes = 4\n")
+    assert json.loads(call("--workflow", "g.stg", "--resources", "r.toml", "--json"))["nodes"] == 4
+
+
+def test_a_policy_that_asks_without_a_predictor_says_so(folder: Path) -> None:
+    words = ["lab", "workflow", "--workflow", "g.stg", "--nodes", "2", "--policy", "flaw"]
+    assert "flaw asks no predictor (--predictor)" in CliRunner().invoke(cli, words).stderr
+
+
 def test_predictions_of_an_accuracy_follow_their_seed(folder: Path) -> None:
     words = [
         "--workflow",
@@ -104,7 +114,8 @@ def test_what_does_not_fit_is_refused(folder: Path, words: list[str], said: str)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("nodes = 3", "r.toml:1: Expected `array`"),
+        ("nodes = 0", "nodes have names or a count"),
+        ("nodes = 'many'", "r.toml:1: Expected `int | array`"),
         ("nodes = []", "r.toml: no nodes"),
         ("[[nodes]]\ncount = -1", "r.toml:2: count is -1"),
         ("[[nodes]]\ncount = 2\nspeed = -1", "r.toml:3: speed is -1"),

@@ -138,6 +138,8 @@ def workflow(
                 if policy.arrival:
                     raise UsageError(f"--ascending does not fit {name}, which takes jobs by arrival")
                 policy = replace(policy, hybrid=True)
+            if policy.aware and predictor == "none":
+                progress.note(f"{name} asks no predictor (--predictor), and expects no failure")
             outcome = simulate(tasks, policy, truth, given)
             audit(tasks, truth, outcome)
             summary = _summary(name, outcome, graphs, truth) | {

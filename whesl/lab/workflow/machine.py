@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whesl.predict.arrays import ArrayPredictor
     from whesl.predict.history import History
 
-_ACCEPTED = 'bandwidth = 1.25e9; [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
+_ACCEPTED = 'bandwidth = 1.25e9; nodes = 16, or [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
 _MOST = 1_000_000
 # How far a periodic failure may be from its time, in seconds.
 _TOLERANCE = 900.0
@@ -66,7 +66,7 @@ class _Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file of resources; what is not about workflows may stand in it."""
 
-    nodes: list[_Group]
+    nodes: list[_Group] | int
     bandwidth: float = BANDWIDTH
     name: str = ""
     zone: str = ""
@@ -74,7 +74,7 @@ class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(path: Path) -> Machine:
-    """Read a machine: ``bandwidth`` in bytes a second, ``[[nodes]]`` with ``count`` or ``names``, ``speed``.
+    """Read a machine: ``bandwidth`` in bytes a second, nodes by number or as ``[[nodes]]``.
 
     Args:
         path: the file.
@@ -84,7 +84,8 @@ def read(path: Path) -> Machine:
     """
     found, text = toml.read(path, _Form, _ACCEPTED)
     speeds: list[float] = []
-    for group in found.nodes:
+    groups = [_Group(count=found.nodes)] if isinstance(found.nodes, int) else found.nodes
+    for group in groups:
         if bool(group.names) == bool(group.count):
             raise UsageError(f"{path}{line_of(text, 'nodes')}: nodes have names or a count", hint=_ACCEPTED)
         try:
