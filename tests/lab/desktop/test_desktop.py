@@ -23,6 +23,9 @@ from whesl.predict import ffp
 from whesl.predict.accuracy import Given, exact, none
 from whesl.predict.history import History, merged
 
+# The first call compiles, on a busy machine for minutes.
+pytestmark = pytest.mark.timeout(600)
+
 
 def chosen_of(
     risks: list[float], required: float, risk: float = 1.0, surest: bool = False

@@ -17,6 +17,9 @@ from whesl.lab.workflow.figures import report
 from whesl.lab.workflow.generate import Shape, layered
 from whesl.predict.history import History, merged
 
+# The first call compiles, on a busy machine for minutes.
+pytestmark = pytest.mark.timeout(600)
+
 DATA = Path(__file__).parents[4] / "shared" / "data"
 SMALL = Shape(tasks=(12, 20), layers=(3, 5))
 PLAN = Plan(windows=3, nodes=4, traces=1, mixes=3, concurrent=(1, 2), shape=SMALL)

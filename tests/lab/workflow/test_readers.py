@@ -25,6 +25,9 @@ from whesl.lab.workflow.workload import workload
 from whesl.model.errors import UsageError, WheslError
 from whesl.placement.ranked import RANK_HYBD
 
+# The first call compiles, on a busy machine for minutes.
+pytestmark = pytest.mark.timeout(600)
+
 WORKFLOWS = Path(__file__).parents[4] / "shared" / "data" / "workflows"
 needs_data = pytest.mark.skipif(not WORKFLOWS.is_dir(), reason="the directory of traces is not there")
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from whesl.cli.group import cli
+
+# The first call compiles, on a busy machine for minutes.
+pytestmark = pytest.mark.timeout(600)
 
 
 def test_the_worked_example() -> None:

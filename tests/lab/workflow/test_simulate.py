@@ -31,6 +31,9 @@ from whesl.predict.accuracy import Given, exact, none
 from whesl.predict.compiled import Compiled
 from whesl.predict.history import History, merged
 
+# The first call compiles, on a busy machine for minutes.
+pytestmark = pytest.mark.timeout(600)
+
 HYBRID = Ranked("hybrid", hybrid=True)
 
 
