@@ -64,12 +64,16 @@ def select(
     """
     order = free.copy()
     if surest:
+        usable = 0
         weight = np.empty(len(free))
-        for position in range(len(free)):
-            failing = probability(compiled, free[position], now, duration, now)
-            later = probability(compiled, free[position], now + duration, duration, now)
-            weight[position] = failing - AFTERWARDS * later
-        order = free[np.argsort(weight, kind="mergesort")]
+        for node in free:
+            failing = probability(compiled, node, now, duration, now)
+            if failing < 1.0:
+                later = probability(compiled, node, now + duration, duration, now)
+                weight[usable] = failing - AFTERWARDS * later
+                order[usable] = node
+                usable += 1
+        order = order[:usable][np.argsort(weight[:usable], kind="mergesort")]
     first = risk
     count = 0
     # What rounding leaves over is no reason for another machine.
