@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -44,7 +46,8 @@ def experiments(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     @experiment("second", "001", "the second")
     def second(progress: Progress, data: Path | None, quick: bool) -> Report:
         RUNS.append("second")
-        return Report([Finding("n", "001", "s", "1", "1", True), Finding("n", "001", "s", "1", "-", None)])
+        holds: Any = np.bool_(True)
+        return Report([Finding("n", "001", "s", "1", "1", holds), Finding("n", "001", "s", "1", "-", None)])
 
     @experiment("no-data", "002", "the third")
     def third(progress: Progress, data: Path | None, quick: bool) -> Report:
@@ -91,6 +94,8 @@ def test_what_has_finished_is_not_run_again(tmp_path: Path) -> None:
     assert "0 of 1 findings hold here, 1 do not." in page
     assert "another machine" in (tmp_path / "index.html").read_text()
     assert (tmp_path / "first" / "t.csv").read_text() == 'a\n1\n""\n'
+    assert call("second", "--out", str(tmp_path / "numpy"))[0] == 0
+    RUNS.remove("second")
     status, shown, said = call("first", "second", "--out", str(tmp_path), "--json")
     assert status == 0
     assert RUNS == ["first", "second"]

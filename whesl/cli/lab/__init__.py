@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,14 +21,12 @@ COMMANDS = {
     "campaign": ("campaign", "Run many simulations on all cores, or on a cluster."),
     "reproduce": ("reproduce", "Reproduce published results, and say what holds."),
 }
-_HERE = Path(__file__).parent
-_TABLE = {name: entry for name, entry in COMMANDS.items() if (_HERE / f"{entry[0]}.py").exists()}
 
 
 class LabGroup(LazyGroup):
     """The lab's commands; a library that is missing is one clear error."""
 
-    table = _TABLE
+    table = COMMANDS
     package = "whesl.cli.lab"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -128,6 +128,9 @@ def _run(name: str, settings: Settings, progress: Progress) -> Outcome:
         report = experiment.run(progress, settings.data, settings.quick)
     except WheslError as error:
         return Outcome(name, experiment.source, experiment.about, None, str(error))
+    # NumPy's truth values are no bool.
+    findings = [replace(one, holds=None if one.holds is None else bool(one.holds)) for one in report.findings]
+    report = replace(report, findings=findings)
     return Outcome(name, experiment.source, experiment.about, report, "", time.monotonic() - begun)
 
 
@@ -146,7 +149,7 @@ def _kept(outcome: Outcome, settings: Settings) -> Outcome:
         "quick": settings.quick,
         "seconds": round(outcome.seconds, 3),
         "values": plain(report.values),
-        "findings": [msgspec.to_builtins(finding) for finding in report.findings],
+        "findings": [_plain_record(finding) for finding in report.findings],
         "tables": [_plain_record(table) for table in report.tables],
         "figures": [_plain_record(figure) for figure in report.figures],
     }
@@ -154,7 +157,7 @@ def _kept(outcome: Outcome, settings: Settings) -> Outcome:
     return outcome
 
 
-def _plain_record(record: Table | Figure) -> Any:
+def _plain_record(record: Finding | Table | Figure) -> Any:
     return msgspec.to_builtins(record, enc_hook=plain)
 
 
