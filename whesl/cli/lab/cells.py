@@ -85,7 +85,8 @@ def run(kind: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
         raise UsageError(
             f"whesl lab {kind} {' '.join(words)} gave several summaries", hint="vary it in `over`"
         )
-    return {name: value for name, value in _numbers(found, "") if name not in parameters and name != "seed"}
+    echoed = {*parameters, "seed"}
+    return {name: value for name, value in _numbers(found, "") if name.replace("_", "-") not in echoed}
 
 
 def _command(kind: str) -> click.Command:
