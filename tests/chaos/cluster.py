@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -239,8 +240,8 @@ class Cluster:
         self._bed.kill_node(fault.target)
 
         def back() -> None:
-            for descriptor in kept:
-                retry.close(descriptor)  # the home may fail just now
+            for descriptor in kept:  # not by who has to let a stalled home go on
+                threading.Thread(target=retry.close, args=(descriptor,), daemon=True).start()
             if dark:
                 self._bed.heal(fault.target)
             self._bed.start_node(fault.target)

@@ -6,6 +6,7 @@ import os
 import pwd
 import resource
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,6 +70,18 @@ def test_a_stranger_that_carries_the_mark_is_nobody_s_process(
     assert pid in own, "the mark is none"
 
 
+# Attempt 0 becomes a set-uid program that knows nothing of its attempt, and another user's to the eye.
+SET_UID = """\
+cd {place}
+if [ "$WHESL_RESTART_COUNT" = 0 ]; then
+  (sleep 3; echo called) &
+  srun env -i ./set-uid 300
+else
+  srun bash -c 'echo "attempt 1 on $(hostname)"; pgrep -x set-uid | sed "s/^/old one: /"; exit 0'
+fi
+"""
+
+
 class User:
     """An ordinary user with a home and an interpreter of Python that everybody may execute."""
 
@@ -100,12 +113,12 @@ class User:
     def whesl(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.run(self.python, "-m", "whesl", *words)
 
-    def submit(self) -> None:
+    def submit(self, ranks: str = RANKS) -> None:
         command = [self.python, "-m", "whesl", "exec", "--step", "app", "-e", str(self.place / "rules.esl")]
         command += ["--inner", "slurm", "--script", "-"]
         script = self.bed.script(
             f"#!/bin/bash\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
-            f"{RANKS.format(place=self.place, name=self.name)}\nEOT\necho status $?\n"
+            f"{ranks.format(place=self.place, name=self.name)}\nEOT\necho status $?\n"
         )
         script.chmod(0o755)
         options = ["-N2", "-n2", "--ntasks-per-node=1", f"--output={self.out}", "--no-kill", "--no-requeue"]
@@ -200,3 +213,33 @@ def test_a_recovery_touches_only_its_user_s_processes_and_files(
             user.whesl("coordinator", "stop")
         for path in Path("/dev/shm").glob("whesl-test-*"):
             path.unlink()
+
+
+@pytest.mark.slurm
+@pytest.mark.slow
+@needs_root
+def test_a_set_uid_program_does_not_outlive_its_attempt(
+    slurm_bed: Callable[..., SlurmBed], python: str
+) -> None:
+    """Its environment cannot be read by who runs it (proc(5))."""
+    bed = slurm_bed(nodes=2)
+    user = User(bed, "games", python)
+
+    def set_uids() -> list[tuple[int, int]]:
+        every = (process for node in bed.nodes for process in bed.processes(node))
+        return [process.uids()[:2] for process in every if process.name() == "set-uid"]
+
+    shutil.copy("/bin/sleep", user.place / "set-uid")
+    (user.place / "set-uid").chmod(0o4755)
+    try:
+        assert user.whesl("coordinator", "start").returncode == 0
+        user.submit(SET_UID)
+        bed.wait_for(lambda: set_uids() == [(user.uid, 0)] * 2, "both ranks")
+        bed.wait_for(user.ended, "the end")
+        assert "status 0" in user.text()
+        assert user.text().count("attempt 1 on") == 2
+        assert "old one" not in user.text()
+    finally:
+        log = user.directory.log
+        print(user.text(), log.read_text() if log.exists() else "")
+        user.whesl("coordinator", "stop")
