@@ -357,7 +357,8 @@ class Cluster:
 
         def back() -> None:
             self._bed.run("scontrol", "resume", number)
-            if self._bed.job(number) == "SUSPENDED":
+            # Nothing is told while slurmctld is away, and one that was stopped says so by its silence.
+            if self._bed.job(number) in ("SUSPENDED", ""):
                 self._undo.append((time.monotonic() + 1.0, fault.kind, back))
 
         self._later(fault, back)
