@@ -39,7 +39,10 @@ def test_else_pause_keeps_the_allocation(slurm_bed: Make, tmp_path: Path) -> Non
     bed.run("scancel", made.job)
 
 
-def test_a_job_that_runs_again_goes_on_counting_and_keeps_its_output(slurm_bed: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("array", [(), ("--array=3",)], ids=["job", "element"])
+def test_a_job_that_runs_again_goes_on_counting_and_keeps_its_output(
+    slurm_bed: Make, tmp_path: Path, array: tuple[str, ...]
+) -> None:
     """The count was 0 again, so that programs began from nothing."""
     bed = slurm_bed(nodes=4, slurmd_timeout=5)
     made = SlurmJob(
@@ -48,7 +51,7 @@ def test_a_job_that_runs_again_goes_on_counting_and_keeps_its_output(slurm_bed: 
         node_lost("ELSE ESCALATE"),
         nodes=2,
         coordinator=True,
-        sbatch=("--open-mode=append",),
+        sbatch=("--open-mode=append", *array),
     )
     made.ready()
     bed.kill_node("n02")
