@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
@@ -38,6 +39,9 @@ def pytest_configure() -> None:
     """Give the tests' programs their signals also below a shell's ``&``, which has these two ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    # How long an example takes says how busy the machine is.
+    settings.register_profile("whesl", deadline=None)
+    settings.load_profile("whesl")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
