@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
-from tests.isolator.bench import records
+from tests.isolator.bench import records, telling
 from whesl.isolator.nodes import processes
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
@@ -139,9 +139,7 @@ def test_a_node_whose_agent_was_killed_for_good_gets_another(
     made = Protected(bed, tmp_path, "--heartbeat-limit", "3600")
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
-    agents = [
-        process for process in bed.processes("n02") if "whesl.isolator.nodes.agent" in process.cmdline()
-    ]
+    agents = telling("whesl.isolator.nodes.agent", among=bed.processes("n02"))
     assert len(agents) == 2
     for process in sorted(
         agents, key=lambda process: process.pid
