@@ -216,6 +216,7 @@ def calibration(probability: Floats, failed: Flags, bins: int = 10) -> Calibrati
     """Return how answers and outcomes agree. Arguments as of ``brier``; equal answers share a bin."""
     if not len(probability):
         return Calibration(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), 0.0)
+    probability = np.round(probability, 10)  # less is rounding
     edges = np.unique(np.quantile(probability, np.linspace(0, 1, bins + 1)[1:-1]))
     which = np.searchsorted(edges, probability, side="left")
     count = np.bincount(which, minlength=len(edges) + 1)

@@ -89,9 +89,10 @@ class Survival(ArrayPredictor):
         past = self.history.start[mine & (self.history.start <= known)]
         back = self.history.end[mine & (self.history.end <= known)]
         since = max([*past.tolist()[-1:], *back.tolist()[-1:], float(self.history.service()[0][node])])
+        times = "once" if len(past) == 1 else f"{len(past)} times"
         return (
             f"{self.history.called(node)} has been up for {span(max(start - since, 0.0))} and has failed "
-            f"{len(past)} times; under the {_described(law)} a node of that age fails within "
+            f"{times}; under the {_described(law)} a node of that age fails within "
             f"{span(duration)} with probability {value:.2g}"
         )
 
