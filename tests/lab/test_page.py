@@ -89,6 +89,16 @@ def test_a_figure_in_both_forms(tmp_path: Path, figure: Figure) -> None:
     assert (vector.read_bytes(), raster.read_bytes()) == before, "the same numbers give the same bytes"
 
 
+@pytest.mark.filterwarnings("error")
+def test_logarithmic_axes_have_plain_numbers(tmp_path: Path) -> None:
+    """Their labels were shown as the TeX that matplotlib writes powers of ten in."""
+    line = Series("said", [0.0001, 0.001, 0.1], [0.001, 0.01, 0.1], dashed=True)
+    vector, _ = figures.write_figure(tmp_path, Figure("log", "Said", "x", "y", [line], log="xy"))
+    texts = [element.text for element in ElementTree.parse(vector).iter() if element.text]
+    assert "0.001" in texts
+    assert not [text for text in texts if "math" in text]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_page_in_a_browser(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:

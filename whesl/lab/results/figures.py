@@ -105,6 +105,7 @@ def _drawn(figure: Figure, form: str, ink: str) -> bytes:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
+    from matplotlib.ticker import NullFormatter
 
     settings: Any = {**_SETTINGS, **dict.fromkeys(_INKED, ink), "grid.alpha": 0.15}
     with mpl.rc_context(settings):
@@ -122,10 +123,12 @@ def _drawn(figure: Figure, form: str, ink: str) -> bytes:
             axes.annotate(
                 label, (place, 1), xycoords=("data", "axes fraction"), rotation=90, va="top", fontsize=9
             )
-        if "x" in figure.log:
-            axes.set_xscale("log")
-        if "y" in figure.log:
-            axes.set_yscale("log")
+        for name in figure.log:
+            axis = axes.xaxis if name == "x" else axes.yaxis
+            (axes.set_xscale if name == "x" else axes.set_yscale)("log")
+            # Texts are not read as mathematics: powers of ten are written out.
+            axis.set_major_formatter(lambda value, _: f"{value:g}")
+            axis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(figure.x)
         axes.set_ylabel(figure.y)
         if len(figure.series) > 1 or (figure.series and figure.series[0].label):
@@ -148,7 +151,8 @@ def _line(axes: Any, kind: str, series: Series, number: int) -> None:
     else:
         style = "" if kind == "points" else dash
         few = marker if kind == "points" or len(series.x) <= 40 else ""
-        axes.plot(series.x, series.y, few, linestyle=style, color=colour, markersize=5, label=series.label)
+        look = {"marker": few, "linestyle": style, "color": colour, "markersize": 5}
+        axes.plot(series.x, series.y, label=series.label, **look)
     if series.low:
         axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.18, linewidth=0)
 
