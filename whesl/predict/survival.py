@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 By = Literal["machine", "kind", "node"]
 _LEAST = 5  # failures of a node, or a type, below which the whole machine's distribution is taken
+_CURVE = 40  # failures below which a class has a Weibull instead of a Kaplan-Meier curve of its own
 _FEWEST = 2  # different times to failure below which no distribution can be fitted
 _LOOK = 30 * 86400.0  # a node's frailty is looked at again after so long without a failure
 
@@ -120,7 +121,8 @@ def fit(
     Args:
         history: what is known.
         among: distributions; of several, the one with the highest held-out likelihood is taken.
-        by: one distribution for the machine, for each type of node, or for each node with five failures.
+        by: one distribution for the machine, for each type of node, or for each node with five failures
+            (below 40 a Weibull where the machine has a Kaplan-Meier curve).
         frailty: whether each node has its own rate: a gamma prior with the weight that makes the numbers of
             failures likeliest, updated by each node's failures and uptime.
         threshold: ``will_fail`` is a probability at or above it.
@@ -186,8 +188,10 @@ def _by_class(
     bounds = np.searchsorted(kind[node][order], np.arange(int(kind.max(initial=-1)) + 2))
     for number, (first, last) in enumerate(pairwise(bounds)):
         mine = order[first:last]
-        if len(np.unique(duration[mine][failed[mine]])) >= _LEAST:
-            found.append(laws.fit(name, duration[mine], failed[mine]))
+        seen = len(np.unique(duration[mine][failed[mine]]))
+        if seen >= _LEAST:
+            own = "weibull" if name == "kaplan-meier" and seen < _CURVE else name
+            found.append(laws.fit(own, duration[mine], failed[mine]))
             law[kind == number] = len(found)
     return found
 

@@ -193,5 +193,5 @@ def _one(score: Score) -> dict[str, Any]:
 
 def _cell(value: object) -> str | int | float | None:
     if isinstance(value, float):
-        return None if np.isnan(value) else float(f"{value:.3g}")
+        return None if np.isnan(value) else float(f"{round(value, 9):.3g}")
     return value if isinstance(value, str | int) else None
