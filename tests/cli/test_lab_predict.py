@@ -47,6 +47,16 @@ def test_results_as_files_and_json(records: Path, tmp_path: Path) -> None:
     assert list(scores) == ["base", "survival", "ffp", "aoa:0.8"]
     assert scores["ffp"]["recall"] > 0.8
     assert 0 < scores["ffp"]["lead_time"]["median"] <= 4 * 3600
+    cycles = scores["ffp"]["fit"]["periodic"]
+    assert {one["node"] for one in cycles} == {f"node {node}" for node in range(6)}
+    assert [one["period"] for one in cycles] == pytest.approx([24.0] * 6, abs=0.1)
+    assert set(scores["survival"]["fit"]["held_out"]) == {
+        "exponential",
+        "weibull",
+        "log-normal",
+        "kaplan-meier",
+    }
+    assert printed["hours_between_failures"]["weibull"]["shape"] > 0
     names = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert names >= {"scores.md", "scores.csv", "calibration.svg", "lead-times.png", "index.html", "ffp.npz"}
     model = load(tmp_path / "out" / "predictors" / "ffp.npz")

@@ -113,6 +113,7 @@ def predict(
         "malformed": len(loaded.malformed),
         "malformed_lines": [line for line, _ in loaded.malformed[:100]],
         "elsewhere": loaded.elsewhere,
+        "hours_between_failures": report.gaps(loaded.starts),
         "split": split,
         "horizon": settings.horizon,
         "seed": seed,

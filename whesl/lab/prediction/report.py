@@ -8,9 +8,16 @@ import numpy as np
 
 from whesl.lab.results.page import Page, Section
 from whesl.lab.results.records import Figure, Series, Table
+from whesl.predict import laws
+from whesl.predict.ffp import Filtered
+from whesl.predict.learned import LearnedPredictor
+from whesl.predict.survival import Survival
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from whesl.lab.prediction.evaluation import Evaluation, Score
+    from whesl.predict.arrays import ArrayPredictor
 
 
 def verdict(evaluation: Evaluation) -> str:
@@ -159,6 +166,53 @@ _METHOD = (
 )
 
 
+def gaps(starts: NDArray[np.float64]) -> dict[str, Any]:
+    """Return distributions of the time between failures anywhere in the machine, in hours.
+
+    Args:
+        starts: when each record starts, in seconds, ascending; records of one moment are one failure.
+    """
+    between = np.diff(starts)
+    if len(np.unique(between[between > 0])) < 2:
+        return {}
+    shape, scale = laws.fit("weibull", between).parameters
+    mean, deviation = laws.fit("log-normal", between).parameters
+    return {
+        "positive": int((between > 0).sum()),
+        "mean": laws.fit("exponential", between).parameters[0] / 3600.0,
+        "weibull": {"shape": shape, "scale": scale / 3600.0},
+        "log-normal": {"median": float(np.exp(mean)) / 3600.0, "sigma": deviation},
+    }
+
+
+def _fit(predictor: ArrayPredictor) -> dict[str, Any]:
+    """Return what was fitted: parameters in seconds, periods in hours."""
+    if isinstance(predictor, Survival):
+        whole = predictor.fitted.laws[0]
+        return {
+            "distribution": whole.name,
+            "parameters": whole.parameters if whole.name != "kaplan-meier" else (),
+            "distributions": len(predictor.fitted.laws),
+            "held_out": predictor.fitted.held_out,
+            "frailty_weight": predictor.fitted.frailty,
+        }
+    if isinstance(predictor, Filtered):
+        found = [
+            {
+                "node": predictor.history.called(node),
+                "period": one.period / 3600.0,
+                "failures": len(one.events),
+                "share": one.share,
+            }
+            for node, some in sorted(predictor.found.items())
+            for one in some
+        ]
+        return {"periodic": found, "rest": _fit(predictor.rest)}
+    if isinstance(predictor, LearnedPredictor):
+        return {"trees": len(predictor.model.trees.root)}
+    return {}
+
+
 def _one(score: Score) -> dict[str, Any]:
     lead = score.alarms.lead
     return {
@@ -186,6 +240,7 @@ def _one(score: Score) -> dict[str, Any]:
             "median": float(np.median(lead)) if len(lead) else None,
             "quartiles": np.quantile(lead, [0.25, 0.75]) if len(lead) else None,
         },
+        "fit": _fit(score.predictor),
         "fit_seconds": score.fit_seconds,
         "ask_seconds": score.ask_seconds,
     }
