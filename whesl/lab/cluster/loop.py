@@ -40,7 +40,7 @@ class Machine(NamedTuple):
         left: what each job still has to run, in seconds, shape (jobs,).
         limit: its estimate of that, in seconds, shape (jobs,).
         free: the free nodes, as bits.
-        owner: the attempt on each node, or -1, shape (nodes,); empty where no node fails.
+        owner: the last attempt on each node, shape (nodes,); empty where no node fails.
         ends, sizes, listed: the running attempts by latest end: that end in seconds, nodes, attempt.
         times, items: the heap of ends in seconds, and the attempts; those that were killed stay in it.
         job, start, end, killed, offsets: as in ``Attempts``, with room for more.
@@ -88,7 +88,7 @@ def fresh(work: Workload, nodes: int, faults: Faults, policy: int) -> Machine:
         work.run.copy(),
         work.estimate.copy(),
         bits.full(nodes),
-        np.full(nodes if len(faults.time) else 0, -1, dtype=np.int64),
+        np.empty(nodes if len(faults.time) else 0, dtype=np.int64),
         np.empty(most + 1),
         np.empty(most + 1, dtype=np.int64),
         np.empty(most + 1, dtype=np.int64),
@@ -285,8 +285,6 @@ def advance(
             stops[attempt] = now
             for run in range(offsets[attempt], offsets[attempt + 1]):
                 bits.insert(free_nodes, firsts[run], lengths[run])
-                if identity:
-                    own(owner, firsts[run], lengths[run], -1)
             hint = min(hint, firsts[offsets[attempt]] >> 6)
             free += size[job]
             latest = starts[attempt] + limit[job]
@@ -307,14 +305,13 @@ def advance(
                 hint = min(hint, node >> 6)
                 free += 1
             else:
-                attempt = owner[node]
-                if attempt >= 0:
+                if free_nodes[node >> 6] & (1 << (node & 63)) == 0:
+                    attempt = owner[node]
                     job = jobs[attempt]
                     killed[attempt] = True
                     stops[attempt] = now
                     for run in range(offsets[attempt], offsets[attempt + 1]):
                         bits.insert(free_nodes, firsts[run], lengths[run])
-                        own(owner, firsts[run], lengths[run], -1)
                     hint = min(hint, firsts[offsets[attempt]] >> 6)
                     free += size[job]
                     if backfill or reserving:
