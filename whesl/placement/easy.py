@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.placement.port import Decisions
-from whesl.placement.selection import first_free
+from whesl.placement.selection import NONE, first_free
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:
@@ -76,17 +76,22 @@ class Easy:
         """Return the jobs to start. Arguments as of ``Policy.decide``."""
         queue = view.queue
         free = int(np.count_nonzero(view.nodes.free))
-        fits = np.flatnonzero(queue.size <= free)
+        fits = (queue.size <= free).nonzero()[0]
+        if not len(fits):
+            return NONE
         started: list[int] = []
         head = 0
         while head < len(queue.job) and queue.size[head] <= free:
             started.append(head)
             free -= int(queue.size[head])
             head += 1
-        behind = fits[np.searchsorted(fits, head) :] if free else fits[:0]
+        behind = fits[fits.searchsorted(head) :] if free else fits[:0]
         if len(behind):
-            ends = np.concatenate([view.running.end, now + queue.estimate[:head]])
-            sizes = np.concatenate([np.diff(view.running.offsets), queue.size[:head]])
+            ends, offsets = view.running.end, view.running.offsets
+            sizes = offsets[1:] - offsets[:-1]
+            if head:
+                ends = np.concatenate([ends, now + queue.estimate[:head]])
+                sizes = np.concatenate([sizes, queue.size[:head]])
             order = ends.argsort(kind="stable")
             shadow, extra = reservation(ends[order], sizes[order], len(order), free, int(queue.size[head]))
             rows = zip(

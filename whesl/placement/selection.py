@@ -27,7 +27,6 @@ def first_free(view: View, started: Sequence[int]) -> Decisions:
     if not len(started):
         return NONE
     places = np.array(started, dtype=np.int64)
-    sizes = view.queue.size[places]
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-    nodes = np.flatnonzero(view.nodes.free)[: offsets[-1]]
-    return Decisions(view.queue.job[places], offsets, nodes)
+    offsets = np.zeros(len(places) + 1, dtype=np.int64)
+    view.queue.size[places].cumsum(out=offsets[1:])
+    return Decisions(view.queue.job[places], offsets, view.nodes.free.nonzero()[0][: offsets[-1]])

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.predict.jit import jit
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -54,19 +56,27 @@ def outcome(work: Workload, attempts: Attempts) -> Outcome:
         np.bincount(attempts.job, minlength=count),
         np.bincount(attempts.job[attempts.killed], minlength=count),
         offsets,
-        _nodes(attempts, last[ran], int(offsets[-1])),
+        _nodes(attempts.offsets, attempts.first, attempts.length, last[ran], int(offsets[-1])),
     )
 
 
-def _nodes(attempts: Attempts, chosen: NDArray[np.int64], total: int) -> NDArray[np.int32]:
+@jit
+def _nodes(
+    offsets: NDArray[np.int64],
+    first: NDArray[np.int32],
+    length: NDArray[np.int32],
+    chosen: NDArray[np.int64],
+    total: int,
+) -> NDArray[np.int32]:
     """Return the nodes of the chosen attempts, one after the other."""
-    begin, runs = attempts.offsets[chosen], np.diff(attempts.offsets)[chosen]
-    ahead = np.cumsum(runs) - runs
-    run = np.arange(int(runs.sum())) - np.repeat(ahead - begin, runs)
-    length = attempts.length[run].astype(np.int64)
-    before = np.cumsum(length) - length
-    nodes = np.arange(total) - np.repeat(before - attempts.first[run], length)
-    return nodes.astype(np.int32)
+    nodes = np.empty(total, dtype=np.int32)
+    at = 0
+    for attempt in chosen:
+        for run in range(offsets[attempt], offsets[attempt + 1]):
+            for node in range(first[run], first[run] + length[run]):
+                nodes[at] = node
+                at += 1
+    return nodes
 
 
 def lost(work: Workload, attempts: Attempts) -> NDArray[np.float64]:

@@ -253,11 +253,11 @@ class _Machine:
             self.start.append(now)
             self.end.append(math.inf)
             self.killed.append(False)
-            self.nodes.append(np.sort(nodes))
+            self.nodes.append(nodes.copy())
             heapq.heappush(self.ends, (now + float(self.left[job]), attempt))
 
     def _attempts(self) -> Attempts:
-        nodes = np.concatenate([np.zeros(0, np.int64), *self.nodes])
+        nodes = np.concatenate([np.zeros(0, np.int64), *map(np.sort, self.nodes)])
         sizes = np.array([len(part) for part in self.nodes], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         # A run begins at each attempt's first node and where a node does not follow the one before it.
