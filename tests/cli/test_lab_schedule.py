@@ -65,7 +65,8 @@ def test_failures(tmp_path: Path) -> None:
     assert table["killed"].to_pylist()[0] == 1
     assert summary["kills"] == 1
     assert summary["node_hours_lost"] == pytest.approx(12 / 3600)
-    kept = json.loads(schedule(*arguments, "--checkpoint", 4))
+    kept = json.loads(schedule(*arguments, "--checkpoint", 4, "--audit"))
+    assert kept["audited"]
     assert kept["node_hours_lost"] == pytest.approx(4 / 3600)
     avoided = json.loads(schedule(*arguments, "--policy", "reliable", "--predictor", "exact"))
     assert avoided["kills"] == 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +50,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the predictions [0].")
 @click.option("--strict", is_flag=True, help="Refuse lines that are malformed or cannot be simulated.")
+@click.option("--audit", "audited", is_flag=True, help="Check the run by other code (seconds).")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Write DIR/jobs.parquet and DIR/summary.json.")
 @click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
 def schedule(
@@ -62,6 +63,7 @@ def schedule(
     checkpoint: float | None,
     seed: int,
     strict: bool,
+    audited: bool,
     out: Path | None,
     in_json: bool,
 ) -> None:
@@ -114,6 +116,9 @@ def schedule(
         ],
         "simulated_in": time.perf_counter() - begun,
     }
+    if audited:
+        _audit(result, truth)
+        summary["audited"] = True
     if out is not None:
         _write(out, result, summary)
     if in_json:
@@ -127,6 +132,14 @@ def schedule(
         click.echo(f"{log}: {len(each.lines)} jobs, {each}", err=True)
     for name, value in result.measures.items():
         click.echo(f"{name:22} {value:,}" if isinstance(value, int) else f"{name:22} {value:,.3f}")
+
+
+def _audit(result: Simulation, truth: History | None) -> None:
+    from whesl.lab.cluster.audit import audit
+
+    wrong = audit(result.work, result.nodes, result.attempts, truth)
+    if wrong:
+        raise WheslError(f"the audit found {len(wrong)} faults of the simulation: {'; '.join(wrong[:5])}")
 
 
 def _records(path: Path, system: str | None, *, strict: bool) -> History:
