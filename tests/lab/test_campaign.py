@@ -230,6 +230,7 @@ def test_seeds_depend_on_the_replicate_alone() -> None:
     assert len({plan.derived(seed, i) for seed in range(10) for i in range(10)}) == 100
 
 
+@pytest.mark.slow
 def test_on_a_dask_cluster(tmp_path: Path) -> None:
     """A real scheduler and a real worker, each a process; the results are those of this machine."""
     scheduler_file = tmp_path / "scheduler.json"
@@ -261,6 +262,7 @@ def test_on_a_dask_cluster(tmp_path: Path) -> None:
             process.wait(30)
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 def test_on_a_real_slurm(tmp_path: Path, slurm_bed: Callable[..., SlurmBed]) -> None:
     """Workers are jobs; they are cancelled when the campaign is over."""
