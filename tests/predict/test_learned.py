@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from whesl.predict import learned, measures, survival, trees
 from whesl.predict.compiled import probability
 from whesl.predict.features import COLUMNS, Features
 from whesl.predict.history import History, merged
+from whesl.predict.saving import load, save
 
 
 def bursty_machine(nodes: int = 30, days: int = 300, seed: int = 1) -> History:
@@ -128,6 +130,16 @@ def test_a_compiled_form_that_is_too_large_is_refused(monkeypatch: pytest.Monkey
         model.compiled()
 
 
-def test_nothing_can_be_learned_of_few_failures() -> None:
-    with pytest.raises(UsageError, match="0 failures are too few"):
-        learned.fit(merged(3, 0.0, DAY, []), seed=1)
+def test_of_few_failures_nothing_is_learned(tmp_path: Path) -> None:
+    """It stays the survival model, also for a new site without any failure, and can be saved."""
+    for rows in ([], [(0, DAY, 2 * DAY), (1, 3 * DAY, 4 * DAY)]):
+        history = merged(3, 0.0, 9 * DAY, rows)
+        model = learned.fit(history, seed=1)
+        plain = survival.fit(history, ("weibull",), frailty=True)
+        question = (np.arange(3), np.array([9 * DAY]), np.array([DAY]))
+        assert model.probability(*question) == pytest.approx(plain.probability(*question), rel=1e-3)
+        assert "survival alone would say" in model.explain(0, 9 * DAY, DAY).evidence
+        save(model, tmp_path / "p.npz")
+        assert (
+            load(tmp_path / "p.npz").probability(*question).tolist() == model.probability(*question).tolist()
+        )

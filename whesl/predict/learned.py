@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Where the time ahead is cut, in seconds; the last part's rate goes on beyond the last bound.
 BOUNDS = np.array([0.0, 1.0, 6.0, 24.0, 72.0, 240.0, 720.0]) * 3600.0
 PARTS = len(BOUNDS) - 1
+_LEAST = 20  # failures to learn from
 _CHUNK = 200_000  # rows that are scored at a time
 _MOST = 20_000_000  # anchors of a compiled form: 1.5 GB
 
@@ -147,15 +148,18 @@ class LearnedPredictor(ArrayPredictor):
         ahead = int(np.clip(np.searchsorted(BOUNDS, duration, side="left") - 1, 0, PARTS - 1))
         effect = rate[-1, ahead] / np.maximum(rate[:-1, ahead], 1e-300)
         effect = np.where(np.isnan(row[0]) & np.isnan(self.model.typical), 1.0, effect)
+        strength = np.abs(np.log(np.maximum(effect, 1e-300)))
         reasons = [
             f"{COLUMNS[column]} ({_shown(column, row[0, column])}, typically "
             f"{_shown(column, self.model.typical[column])}; {effect[column]:.1f} times the rate)"
-            for column in np.argsort(-np.abs(np.log(np.maximum(effect, 1e-300))))[:2]
+            for column in np.argsort(-strength)[:2]
+            if strength[column] > 0.05
         ]
+        why = f"mostly for {' and '.join(reasons)}" if reasons else "nothing in its past stands out"
         plain = self._base.probability(np.array([node]), np.array([start]), np.array([duration]), asked)[0]
         return (
             f"{self.history.called(node)} fails within {span(duration)} with probability {value:.2g}, where "
-            f"survival alone would say {plain:.2g}; mostly for {' and '.join(reasons)}"
+            f"survival alone would say {plain:.2g}; {why}"
         )
 
     def observe(self, failures: History) -> LearnedPredictor:
@@ -189,7 +193,8 @@ def fit(
     """Learn from a history.
 
     The number of rounds is the one that is likeliest on the last fifth of the time, learned on the first
-    four; then all of it is learned with so many.
+    four; then all of it is learned with so many. Of fewer than twenty failures nothing is learned: it stays
+    the survival model.
 
     Args:
         history: what is known.
@@ -200,17 +205,16 @@ def fit(
         threshold: ``will_fail`` is a probability at or above it.
 
     Raises:
-        UsageError: fewer than twenty failures, of which nothing can be learned.
+        UsageError: a history in which no node was ever up.
     """
-    if len(history) < 20:
-        raise UsageError(
-            f"learned: {len(history)} failures are too few to learn from", hint="a survival model needs none"
-        )
+    by: By = "kind" if len(history.kind) else "machine"
+    base = survival.fit(history, ("weibull",), by=by, frailty=True)
+    if len(history) < _LEAST:
+        model = Learned(trees.none(), base.fitted, np.full(len(COLUMNS), np.nan), step)
+        return LearnedPredictor(model, history, threshold)
     generator = np.random.default_rng(seed)
     node, time = _sampled(history, generator, samples)
     features = Features(history).table(node, time)
-    by: By = "kind" if len(history.kind) else "machine"
-    base = survival.fit(history, ("weibull",), by=by, frailty=True)
     split = history.begin + 0.8 * (history.finish - history.begin)
     early = time < split
     best = rounds

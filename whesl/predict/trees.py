@@ -36,6 +36,12 @@ class Trees(NamedTuple):
     unknown_left: NDArray[np.bool_]
 
 
+def none() -> Trees:
+    """Return no trees: every row's score is 0."""
+    whole, value = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
+    return Trees(whole, whole, value, whole, whole, np.zeros(0, dtype=np.bool_))
+
+
 def of_booster(booster: Any) -> Trees:
     """Return the trees of an XGBoost model.
 
