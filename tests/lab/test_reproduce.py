@@ -25,13 +25,12 @@ RUNS: list[str] = []
 
 @pytest.fixture(autouse=True)
 def experiments(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Three experiments in a module of the test."""
+    """Experiments in a module of the test."""
     RUNS.clear()
     module = ModuleType("whesl_test_experiments")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(
-        registry, "EXPERIMENTS", dict.fromkeys(("first", "second", "no-data"), module.__name__)
-    )
+    names = ("first", "broken", "second", "no-data")
+    monkeypatch.setattr(registry, "EXPERIMENTS", dict.fromkeys(names, module.__name__))
     monkeypatch.setattr(registry, "_registered", {})
 
     @experiment("first", "000, Fig. 2", "the first")
@@ -48,6 +47,10 @@ def experiments(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         RUNS.append("second")
         holds: Any = np.bool_(True)
         return Report([Finding("n", "001", "s", "1", "1", holds), Finding("n", "001", "s", "1", "-", None)])
+
+    @experiment("broken", "001", "a defect")
+    def broken(progress: Progress, data: Path | None, quick: bool) -> Report:
+        raise ZeroDivisionError("float division by zero")
 
     @experiment("no-data", "002", "the third")
     def third(progress: Progress, data: Path | None, quick: bool) -> Report:
@@ -84,6 +87,7 @@ def test_one_that_cannot_run_stops_no_other(tmp_path: Path) -> None:
     assert status == 1
     assert list(json.loads(shown)) == ["first", "second"]
     assert "no-data:" in said
+    assert "broken: a defect, ZeroDivisionError: float division by zero (test_reproduce.py:" in said
     assert "--data DIR" in said
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+import traceback
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +24,6 @@ from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,11 @@ def _run(name: str, settings: Settings, progress: Progress) -> Outcome:
         report = experiment.run(progress, settings.data, settings.quick)
     except WheslError as error:
         return Outcome(name, experiment.source, experiment.about, None, str(error))
+    except Exception as error:  # a defect of one experiment loses no other that takes minutes
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        said = f"a defect, {type(error).__name__}: {error} ({where}); please report it"
+        return Outcome(name, experiment.source, experiment.about, None, said)
     # NumPy's truth values are no bool.
     findings = [replace(one, holds=None if one.holds is None else bool(one.holds)) for one in report.findings]
     report = replace(report, findings=findings)
