@@ -13,6 +13,9 @@ from whesl.cli.lab.grid import grid
 from whesl.cli.lab.torus import torus
 from whesl.model.errors import WheslError
 
+# Compiled for the first time, the loops take half a minute of a processor.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 FIELDS = "{job} {submit} -1 {run} {cpus} -1 -1 {cpus} -1 -1 1 {user} 1 -1 1 {partition} -1 -1"
 CLUSTERS = """
 [[cluster]]

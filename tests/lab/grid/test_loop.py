@@ -11,6 +11,9 @@ from whesl.lab.grid.audit import audit
 from whesl.lab.grid.loop import POLICIES, Grid, Jobs, Options, Outages, Outcome, run
 from whesl.placement.multicluster.search import gain
 
+# Compiled for the first time, the loops take half a minute of a processor.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 # Three clusters of 2 x 2, 1 x 8 and 3 x 1 processors; the second is the fastest, then the third.
 GRID = Grid(
     np.array([0, 2, 3, 6]), np.array([2, 2, 8, 1, 1, 1], dtype=np.int64), np.array([1, 2, 0], dtype=np.int64)

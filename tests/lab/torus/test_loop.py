@@ -16,6 +16,9 @@ from whesl.placement.torus.plan import Settings
 from whesl.predict.accuracy import confidence, none, tie_breaking
 from whesl.predict.history import History
 
+# Compiled for the first time, the loops take half a minute of a processor.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 DIMS = (2, 2, 4)
 GEOMETRY = torus(*DIMS)
 

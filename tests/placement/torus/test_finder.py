@@ -15,6 +15,9 @@ from whesl.placement.torus.boxes import Torus, holds, members, torus
 from whesl.placement.torus.choice import BALANCING, BALANCING_MAX, MFP, TIE_BREAKING, choose, costs
 from whesl.placement.torus.finder import fits, largest, partitions, projection
 
+# Compiled for the first time, the loops take half a minute of a processor.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 FLAT = torus(1, 3, 6)
 SHAPES = [(1, 1, 1), (2, 2, 2), (3, 2, 4), (4, 1, 3), (1, 1, 5), (3, 3, 3)]
 

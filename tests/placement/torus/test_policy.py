@@ -19,6 +19,9 @@ from whesl.placement.torus.policy import TorusPolicy
 from whesl.predict.accuracy import confidence
 from whesl.predict.history import History
 
+# Compiled for the first time, the loops take half a minute of a processor.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 GEOMETRY = torus(2, 2, 4)
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)  # those with a box
 ROWS = st.lists(
