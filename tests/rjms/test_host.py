@@ -9,7 +9,7 @@ import pytest
 from whesl.model.errors import RefusedError
 from whesl.rjms.host import HostAllocation
 from whesl.rjms.port import StepRequest
-from whesl.testing.contract_rjms import AllocationContract
+from whesl.testing.contract_allocation import AllocationContract
 
 
 class TestHostAllocation(AllocationContract):

@@ -13,9 +13,9 @@ from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
 from whesl.coordinator.core import admission, configuration, contest, escalation, hierarchy
-from whesl.coordinator.core import changes as coordinator_changes
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core import recovery as coordinator_recovery
+from whesl.coordinator.core.changes import tasks as coordinator_changes
 from whesl.coordinator.core.fan_out import Untold
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import TaskEntry

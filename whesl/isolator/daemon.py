@@ -6,19 +6,14 @@ journal before.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import shlex
-import signal
-import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import zmq
 
 from whesl.isolator import resume, shutdown
 from whesl.isolator.core import machine
@@ -68,21 +63,19 @@ from whesl.isolator.observe.fast_loop import Skimming
 from whesl.isolator.observe.manager_events import News, matter
 from whesl.isolator.observe.observer import Outlook
 from whesl.isolator.recovery_steps import Steps
-from whesl.isolator.task import disk_reserve, job_ownership, lock_guard, output_links, taskdir
+from whesl.isolator.task import disk_reserve, job_ownership, lock_guard, output_links, paused
 from whesl.isolator.task.job_release import Release
 from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.raised import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.isolator.waiting import FORWARDED, Descriptors, Signals
 from whesl.isolator.worker import Worker
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
 from whesl.locking.guard import Guard
-from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
-from whesl.model.printable import visible
 from whesl.model.stoppage import Stoppage
-from whesl.records import of_isolator
 from whesl.records.isolator import AnyRecord
 from whesl.rjms.port import Allocation
 
@@ -92,7 +85,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 # How long after this process the keeper may take to load, seconds; a cancelled task may have ended by then.
 KEEPER_LOADS = 2.0
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
 # Within this many seconds a runner has become the task's command.
@@ -128,9 +120,7 @@ class Daemon:
     ):
         self._lock = lock
         self._began = time.monotonic()
-        self._signals, self._signalled = socket.socketpair()
-        # Before any thread exists: threads inherit what is blocked, and pass it on to the task.
-        self._listen_for_signals()
+        self._signals = Signals()  # before any thread exists
         self._directory = directory
         self._job = job
         self._allocation = allocation
@@ -165,14 +155,15 @@ class Daemon:
         self._left = Left(directory)
         self._stoppage = Stoppage(time.monotonic())
         self._doubted = Doubted(self._nodes.suspension, self._outlook)
-        self._poller = zmq.Poller()
-        self._watched: set[int] = set()
+        self._descriptors = Descriptors()
 
     def run(self) -> Finish:
         """Look after the task until it is over."""
-        self._register_sockets()
+        own = (self._signals.fileno(), self._worker.fileno(), self._asker.fileno())
+        peers = self._client.sockets if self._client is not None else ()
+        self._descriptors.register((*own, *self._nodes.sockets, *peers))
         if self._lock is not None:
-            self._lock.watch(lambda: self._signalled.send(b"\0"))
+            self._lock.watch(self._signals.wake)
         self._take_up()
         self._stoppage.waits(time.monotonic())
         while self._finish is None:
@@ -184,21 +175,6 @@ class Daemon:
         return self._finish
 
     # What happens -----------------------------------------------------------------------------------
-
-    def _listen_for_signals(self) -> None:
-        for end in (self._signals, self._signalled):
-            end.setblocking(False)
-        signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
-        for signum in FORWARDED:
-            signal.signal(signum, lambda *_: None)
-        # Blocked by whoever started this process, so that none was lost meanwhile.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
-
-    def _register_sockets(self) -> None:
-        for descriptor in (self._signals.fileno(), self._worker.fileno(), self._asker.fileno()):
-            self._poller.register(descriptor, zmq.POLLIN)
-        for sock in (*self._nodes.sockets, *(self._client.sockets if self._client else ())):
-            self._poller.register(sock, zmq.POLLIN)
 
     def _take_up(self) -> None:
         """Tell the core in what state the world was found."""
@@ -226,16 +202,17 @@ class Daemon:
         if self._outlook.changed:
             times.append(self._snapshot_due)
         times += [time for time in (self._doubted.deadline,) if time is not None]
-        self._follow_descriptors()
+        present = () if attempt is None else (self._outlook.fileno(), attempt.pidfd)
+        self._descriptors.follow((self._news.fileno(), *present))
         if self._unexplained or (attempt is not None and attempt.pidfd is None):
             times.append(now + LOOK_AGAIN)
         self._stoppage.waits(max(min(times), now))
         timeout = max(min(times) - now, 0.0)
         if self._pending or self._finish is not None:
             return
-        ready = self._poller.poll(int(timeout * 1000) + 1 if timeout else 0)
-        if ready and all(found == self._outlook.fileno() for found, _ in ready):
-            self._skimming.run((item for item, _ in self._poller.sockets), min(times))
+        ready = self._descriptors.ready(int(timeout * 1000) + 1 if timeout else 0)
+        if ready and all(found == self._outlook.fileno() for found in ready):
+            self._skimming.run(self._descriptors.all(), min(times))
 
     def _notice_stop(self) -> None:
         """Take time in which this process did not run, or waited for a file system, out of all limits."""
@@ -249,27 +226,13 @@ class Daemon:
         """Return the attempt whose output is read as it comes; nobody reads an ended one's remains."""
         return None if self._exit_seen or self._unexplained else self._attempt
 
-    def _follow_descriptors(self) -> None:
-        """Poll exactly the descriptors that the present attempt and the news have."""
-        descriptors = [self._news.fileno()]
-        if (attempt := self._followed()) is not None:
-            descriptors += [self._outlook.fileno(), attempt.pidfd]
-        wanted = {descriptor for descriptor in descriptors if descriptor is not None}
-        for descriptor in self._watched - wanted:
-            self._poller.unregister(descriptor)
-        for descriptor in wanted - self._watched:
-            self._poller.register(descriptor, zmq.POLLIN)
-        self._watched = wanted
-
     def _turn(self) -> None:
         if self._lock is not None and self._lock.lost:
             lock_guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         for call in (*self._worker.results(), *self._asker.results()):
             call()
-        with contextlib.suppress(BlockingIOError):
-            for signum in self._signals.recv(64):
-                if signum in FORWARDED:
-                    self._feed(Signalled(signum=signum))
+        for signum in self._signals.taken():
+            self._feed(Signalled(signum=signum))
         self._hear_coordinator()
         self._nodes.poll(time.monotonic())
         self._news.poll(time.monotonic())
@@ -286,8 +249,8 @@ class Daemon:
 
     def _hear_coordinator(self) -> None:
         if self._client is None:
-            paused = self._state.phase is Phase.PAUSED
-            for left in self._left.taken(time.monotonic(), paused=paused):
+            waits = self._state.phase is Phase.PAUSED
+            for left in self._left.taken(time.monotonic(), paused=waits):
                 self._feed(CoordinatorMessage(message=left))
             return
         for message in self._client.receive():
@@ -355,20 +318,10 @@ class Daemon:
         self._state, commands = machine.step(self._state, event, now)
         self._write([command.record for command in commands if isinstance(command, Journal)], now)
         if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
-            self._tell_paused()
+            paused.tell(self._directory, self._state)
         for command in commands:
             if not isinstance(command, Journal):
                 _PERFORM[type(command)](self, command)
-
-    def _tell_paused(self) -> None:
-        """Leave word for the keeper's terminal, where else nothing would say why nothing goes on."""
-        with contextlib.suppress(OSError):
-            if self._state.phase is not Phase.PAUSED:
-                retry.remove(self._directory.paused)
-                return
-            task, why = self._state.setup.task.id, visible(self._state.paused)
-            text = f"whesl: {task} is paused: {why}\n  hint: whesl resume {shlex.quote(task)}\n"
-            taskdir.replace(self._directory.paused, text.encode())
 
     def _write(self, records: list[AnyRecord], now: float) -> None:
         """Write records down before anything else is done; where there is no room, try again soon.
@@ -413,16 +366,10 @@ class Daemon:
 
     def _take(self, attempt: Attempt) -> None:
         if self._attempt is not None:
-            self._follow_descriptors_without()
+            self._descriptors.forget(self._attempt.pidfd)
             self._attempt.close()
         self._attempt, self._attempt_began = attempt, time.monotonic()
         self._exit_seen = self._unexplained = False
-
-    def _follow_descriptors_without(self) -> None:
-        """Stop polling the old attempt's descriptor before it is closed and its number used again."""
-        if self._attempt is not None and self._attempt.pidfd in self._watched:
-            self._poller.unregister(self._attempt.pidfd)
-            self._watched.discard(self._attempt.pidfd)
 
     def _adopt(self, command: AdoptAttempt) -> None:
         if self._attempt is None or self._attempt.number != command.attempt:
@@ -512,8 +459,9 @@ class Daemon:
         # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
         letting_go = threading.Thread(target=self._outlook.close, name="letting-go", daemon=True)
         letting_go.start()
-        notes = output_links.leave(self._job, self._state, self._told, os.environ, self._clock)
-        remark = shutdown.summarise(self._directory, self._job, self._state, self._told, notes)
+        told = partial(resume.understood, self._journal)
+        notes = output_links.leave(self._job, self._state, told, os.environ, self._clock)
+        remark = shutdown.summarise(self._directory, self._job, self._state, told, notes)
         self._journal.close()
         self._news.finish()
         self._nodes.close()
@@ -527,10 +475,6 @@ class Daemon:
         letting_go.join(LETTING_GO)
         self._worker.close()
         self._asker.close()
-
-    def _told(self) -> list[tuple[AnyRecord, float]]:
-        """Return the journal's records with their times. Raises JournalError."""
-        return [(of_isolator(record.content), record.time) for record in self._journal.read()]
 
 
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {

@@ -9,6 +9,7 @@ exit status.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 from whesl.isolator.core.changes import apply
@@ -58,6 +59,18 @@ def state_of(journal: Journal, directory: TaskDir, job: Job, clock: Clock) -> St
     for found in lost:
         state = apply(state, found, now)
     return state
+
+
+def understood(journal: Journal) -> list[tuple[records.AnyRecord, float]]:
+    """Return the records of a journal with their times, without those that are not understood.
+
+    Raises JournalError.
+    """
+    found = []
+    for record in journal.read():
+        with contextlib.suppress(*FOREIGN):  # ``state_of`` has named them
+            found.append((of_isolator(record.content), record.time))
+    return found
 
 
 def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) -> list[records.AnyRecord]:

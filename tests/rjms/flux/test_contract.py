@@ -11,7 +11,8 @@ from tests.conftest import need_flux
 from whesl.rjms.flux import FluxAllocation, FluxScheduler
 from whesl.rjms.port import Allocation, Newsgiver
 from whesl.rjms.shims.flux_rewriting import constraint, ranks_of, rewrite_flux
-from whesl.testing.contract_rjms import AllocationContract, NodeLossContract, SchedulerContract
+from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
+from whesl.testing.contract_rjms import SchedulerContract
 from whesl.testing.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux

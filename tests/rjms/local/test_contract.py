@@ -12,7 +12,8 @@ from whesl.rjms.local import daemons
 from whesl.rjms.local.adapter import LocalAllocation, LocalScheduler
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
-from whesl.testing.contract_rjms import AllocationContract, NodeLossContract, SchedulerContract
+from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
+from whesl.testing.contract_rjms import SchedulerContract
 
 
 def job_environment(bed: Bed, directory: Path, *options: str) -> dict[str, str]:

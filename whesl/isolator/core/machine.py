@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whesl.isolator.core import (
+    controls,
     escalation,
     external,
     job_exceptions,
@@ -58,7 +59,7 @@ from whesl.isolator.core.events import (
 from whesl.isolator.core.setup import Setup, token_prefix
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition import Transition, merged
-from whesl.model.outcomes import Action, ControlAction, RecoveryOutcome
+from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import NodeState, TaskState
 from whesl.records import isolator as records
 from whesl.wire.messages import (
@@ -75,8 +76,6 @@ from whesl.wire.messages import (
 __all__ = ["rebuild", "step"]
 
 EXIT_NOT_STARTED = 126  # a shell's word for a command that could not be executed
-REPEATED_SIGNAL = 2.0
-_STOPPED_BY = {signal.SIGTERM: "terminated, as at the time limit", signal.SIGINT: "interrupted"}
 
 
 def rebuild(setup: Setup, written: Iterable[tuple[records.AnyRecord, float]]) -> State:
@@ -192,7 +191,7 @@ def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
     elif isinstance(message, Reconfigure):
         _reconfigure(transition, message)
     elif isinstance(message, Control):
-        _on_control(transition, message)
+        controls.on_control(transition, message)
     elif isinstance(message, RaiseException):
         external.on_raise(transition, message)
 
@@ -206,7 +205,7 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
     transition.wake(transition.now + welcome.heartbeat)
     if not welcome.admitted:
         transition.say(f"not admitted by the coordinator: {welcome.reason}")
-        _stop(transition, escalation.EXIT_TEMPORARY, f"another run owns this task: {welcome.reason}")
+        controls.stop(transition, escalation.EXIT_TEMPORARY, f"another run owns this task: {welcome.reason}")
         return
     _take(transition, welcome)
     if transition.state.phase is Phase.NEW and transition.state.waits_for_welcome:
@@ -279,74 +278,6 @@ def _reconfigure(transition: Transition, message: Reconfigure) -> None:
         transition.do(WriteReconfigure(configuration=transition.state.configuration))
     if message.signal and transition.state.phase is Phase.RUNNING:
         transition.do(SignalAttempt(attempt=state.attempt, signum=message.signal, whom="catching"))
-
-
-def _on_control(transition: Transition, control: Control) -> None:
-    if control.id in transition.state.controls:
-        return
-    transition.record(records.Control(id=control.id, action=control.action))
-    phase = transition.state.phase
-    if control.action is ControlAction.CANCEL:
-        _stop(transition, 128 + signal.SIGTERM, "cancelled by a person")
-    elif control.action is ControlAction.RESUME and phase is Phase.PAUSED:
-        under_way = transition.state.recovery
-        again = under_way is not None and under_way.action is Action.PAUSE
-        transition.record(records.Resumed(by=control.id, request=again and _needs_grant(transition)))
-        recovery.fence(transition)
-    elif control.action is ControlAction.PAUSE and phase in (
-        Phase.RUNNING,
-        Phase.LAUNCHING,
-        Phase.BACKOFF,
-        Phase.NEW,
-    ):
-        transition.record(records.Paused(ordinal=0, reason="paused by a person"))
-        if transition.state.alive or phase is Phase.LAUNCHING:
-            transition.do(recovery.kill_command(transition.state))
-    elif control.action in (ControlAction.PAUSE, ControlAction.RESUME):
-        transition.say(
-            f"{control.action} has no meaning while the task is {transition.state.task_state.value}"
-        )
-
-
-def _needs_grant(transition: Transition) -> bool:
-    under_way = transition.recovery()
-    return (
-        under_way.level == "WORKFLOW_LEVEL" and transition.state.setup.coordinator and not under_way.granted
-    )
-
-
-def _stop(transition: Transition, code: int, reason: str) -> None:
-    """End the task now: everything is killed first."""
-    state = transition.state
-    transition.record(records.Stopping(code=code, reason=reason))
-    if state.attempt == 0 or (state.recovery is not None and state.recovery.fenced):
-        transition.finish(code, TaskState.CANCELLED, reason)
-    else:
-        transition.volatile(killed=True)
-        transition.do(recovery.kill_command(state))
-
-
-def _on_signal(transition: Transition, event: Signalled) -> None:
-    """A signal is the task's own; TERM, INT and HUP also end all recovery."""
-    state = transition.state
-    signum = signal.Signals(event.signum)
-    running = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
-    transition.record(records.Signal(signal=signum.name))
-    if signum not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if running:
-            transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="main"))
-        return
-    reason = _STOPPED_BY.get(signum, "hung up")
-    if running:
-        transition.record(records.Stopping(code=128 + signum, reason=reason))
-        transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
-        transition.wake(transition.now + state.setup.term_grace)
-    elif state.phase is Phase.STOPPING:
-        # At the time limit the resource manager signals keeper and isolator alike: that is one word, not two.
-        if transition.now > state.since + REPEATED_SIGNAL:
-            transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
-    else:
-        _stop(transition, 128 + signum, reason)
 
 
 def _on_attempt_not_started(transition: Transition, event: AttemptNotStarted) -> None:
@@ -546,6 +477,6 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     KillConfirmed: recovery.on_kill_confirmed,
     KillUnconfirmed: recovery.on_kill_unconfirmed,
     StepDone: step_results.on_step_done,
-    Signalled: _on_signal,
+    Signalled: controls.on_signal,
     Tick: _on_tick,
 }

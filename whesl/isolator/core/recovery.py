@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator.core import escalation, job_exceptions, node_selection, rules, setup
+from whesl.isolator.core import escalation, job_exceptions, node_selection, observing, rules, setup
 from whesl.isolator.core.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.events import (
     CollectEvidence,
@@ -51,7 +51,7 @@ def consider(
     for item in found:
         state = transition.state
         if state.setup.observe:
-            _observe(transition, item)
+            observing.observe(transition, item)
         elif state.phase in (Phase.RUNNING, Phase.LAUNCHING):
             _raise(transition, item)
         elif (node or waits) and state.phase in _WAITS and not _same_cause(state.recovery, item, node):
@@ -76,34 +76,6 @@ def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
     return tuple(item.node for item in evidence if item.node and item.kind in _ABOUT_NODES)
 
 
-def _observe(transition: Transition, found: Detected) -> None:
-    """Observe mode: say once per attempt and exception what would have been done, and touch nothing."""
-    became = rules.transformed(transition.state, found, transition.now)
-    name = became.exception
-    if name in transition.state.observed:
-        if became.history != transition.state.history:
-            # It is counted all the same: the n-th one may be a higher exception.
-            of, history = transition.state.ordinal, became.history
-            transition.record(
-                records.Dropped(exception=name, of=of, evidence=found.evidence, history=history)
-            )
-        return
-    raised = rules.raised(transition.state, found, became, transition.now)
-    transition.record(records.Raised(raised=raised, history=became.history))
-    spec = transition.rule(name)
-    decision = rules.decide(transition.state, spec, raised, transition.now)
-    transition.record(
-        records.Observed(
-            exception=name,
-            ordinal=raised.ordinal,
-            action=decision.action,
-            reason=decision.reason,
-            steps=decision.steps,
-        )
-    )
-    transition.say(f"observed {name} ({rules.why(raised)}): would {decision.action}; nothing was touched")
-
-
 def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> None:
     became = rules.transformed(transition.state, found, transition.now)
     raised = rules.raised(transition.state, found, became, transition.now)
@@ -126,7 +98,7 @@ def raise_lost(transition: Transition) -> bool:
     evidence = Evidence(kind="node", time=transition.now, node=gone[0], detail=node_selection.too_few(state))
     word = Detected(exception=name, evidence=(evidence,))
     if state.setup.observe:
-        _observe(transition, word)
+        observing.observe(transition, word)
         return False
     became = rules.transformed(state, word, transition.now)
     raised = rules.raised(state, word, became, transition.now)

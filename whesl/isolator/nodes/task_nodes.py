@@ -13,7 +13,6 @@ import zmq
 from whesl.isolator.core.events import (
     CollectEvidence,
     Event,
-    EvidenceCollected,
     KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
@@ -32,13 +31,12 @@ from whesl.isolator.nodes.liveness import (
     NodeUp,
     Silence,
 )
+from whesl.isolator.nodes.stacks import Stacks
 from whesl.isolator.nodes.startup_probe import Probe
 from whesl.isolator.nodes.suspension import Suspension
-from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
-from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
 from whesl.rjms.port import Allocation, JobHolder, NodeEvent, StepHolder
 
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
     from whesl.isolator.nodes.agents import Agents
 
 LOG = logging.getLogger(__name__)
-STACKS_SHOWN = 4000
 ASK_EVERY = 5.0
 # While a node is under suspicion, the resource manager may know more any moment.
 ASK_WHEN_LOST = 0.5
@@ -58,18 +55,6 @@ LAUNCHER_PATIENCE = 0.5
 ANSWER_LIMIT = 3.0
 # How much later than a launcher's end the death of a node that it ended of may be heard of, seconds.
 HEARING = 0.15
-
-
-class _Stacks(msgspec.Struct):
-    """What is being collected before a kill."""
-
-    attempt: int
-    token: str
-    waiting: set[str]
-    deadline: float
-    here: bool = False
-    texts: list[str] = []
-    stuck: dict[str, str] = {}  # by node: which processes cannot run
 
 
 class Nodes:
@@ -111,7 +96,7 @@ class Nodes:
         self._launchers: tuple[int, set[int]] = (0, set())
         # By node: the attempts that it could not be asked to end.
         self._owed: dict[str, list[str]] = {}
-        self._stacks: _Stacks | None = None
+        self._stacks: Stacks | None = None
         self._probe = Probe(job, worker, self._find_program, feed)
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._down: set[str] = set()
@@ -441,7 +426,7 @@ class Nodes:
     def collect(self, command: CollectEvidence, token: str, runner: int | None) -> None:
         """Read stacks on all nodes, bounded; a kill that comes meanwhile waits for it."""
         now = time.monotonic()
-        stacks = _Stacks(command.attempt, token, set(), now + local_node.STACKS_LIMIT)
+        stacks = Stacks(command.attempt, token, set(), now + local_node.STACKS_LIMIT)
         stacks.texts = []
         stacks.stuck = {}
         self._stacks = stacks
@@ -476,27 +461,10 @@ class Nodes:
         stacks = self._stacks
         assert stacks is not None
         self._stacks = None
-        missing = [f"{node} did not answer" for node in sorted(stacks.waiting)]
-        stuck = (
-            Evidence(kind="stuck", time=time.time(), node=node, detail=detail)
-            for node, detail in stacks.stuck.items()
-        )
-        detail = self._kept(stacks, [*stacks.texts, *missing])
-        self._feed(EvidenceCollected(attempt=stacks.attempt, detail=detail, stuck=tuple(stuck)))
+        self._feed(stacks.evidence(self._directory.attempt(stacks.attempt) / "stacks"))
         if self._deferred is not None:
             deferred, self._deferred = self._deferred, None
             self.fence(*deferred)
-
-    def _kept(self, stacks: _Stacks, texts: list[str]) -> str:
-        """Keep the stacks in the attempt's directory; the journal gets their place and their beginning."""
-        text = "\n".join(texts)
-        place = self._directory.attempt(stacks.attempt) / "stacks"
-        try:
-            place.mkdir(mode=0o700, exist_ok=True)
-            taskdir.replace(place / "all.txt", text.encode())
-        except OSError as error:
-            return f"(not kept: {error.strerror})\n{text[:STACKS_SHOWN]}"
-        return f"{place / 'all.txt'}\n{text[:STACKS_SHOWN]}"
 
     def signal(self, token: str, signum: int) -> None:
         """Send a signal to the attempt's processes on the other nodes."""

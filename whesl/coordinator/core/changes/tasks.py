@@ -1,4 +1,4 @@
-"""What each record of the coordinator's journal changes. Pure; ``journalled.apply`` is how they are used."""
+"""What records change of tasks, workflows, nodes and commands; those of recoveries are passed on. Pure."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from typing import Any
 
 import msgspec
 
+from whesl.coordinator.core.changes import edits, recoveries
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import (
     KEPT_COMMANDS,
     Answer,
     ControlEntry,
     Outcome,
-    Recovery,
-    RequeueEntry,
     State,
     TaskEntry,
     WorkflowEntry,
     numbered,
 )
 from whesl.model.avoidance import repeated
-from whesl.model.configuration import Configuration
 from whesl.model.counts import History
-from whesl.model.outcomes import ControlAction, OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome, ToldBy
+from whesl.model.outcomes import ControlAction, RecoveryOutcome, ToldBy
 from whesl.model.record import Damage, assert_never
 from whesl.model.states import TaskState
 from whesl.records import coordinator as records
@@ -54,11 +52,11 @@ def change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.Quiet():
             return _quiet(state, record)
         case records.RecoveryDone():
-            return _recovery_done(state, record, time)
+            return recoveries.recovery_done(state, record, time)
         case records.Closed():
-            return _closed(state, record)
+            return recoveries.closed(state, record)
         case records.Configured():
-            return _configured(state, record)
+            return recoveries.configured(state, record)
         case records.Workflow():
             return _workflow(state, record, time)
         case records.Fenced():
@@ -70,27 +68,27 @@ def change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.Counted():
             return _counted(state, record)
         case records.Requested():
-            return _requested(state, record, time)
+            return recoveries.requested(state, record, time)
         case records.StepBegun():
-            return _step_begun(state, record)
+            return recoveries.step_begun(state, record)
         case records.StepDone():
-            return _step_done(state, record)
+            return recoveries.step_done(state, record)
         case records.StepFailed():
-            return _step_failed(state, record)
+            return recoveries.step_failed(state, record)
         case records.Granted():
-            return _granted(state, record)
+            return recoveries.granted(state, record)
         case records.Decided():
-            return _decided(state, record)
+            return recoveries.decided(state, record)
         case records.RequeueDecided():
-            return _requeue_decided(state, record, time)
+            return recoveries.requeue_decided(state, record, time)
         case records.RequeueBegun():
-            return _requeue_begun(state, record)
+            return recoveries.requeue_begun(state, record)
         case records.RequeueDone():
-            return _requeue_done(state, record)
+            return recoveries.requeue_done(state, record)
         case records.JobCancel():
-            return _job_cancel(state, record)
+            return recoveries.job_cancel(state, record)
         case records.JobCancelled():
-            return _job_cancelled(state, record)
+            return recoveries.job_cancelled(state, record)
         case records.BadNodeSeen():
             return _bad_node(state, record)
         case records.NodeForgotten():
@@ -107,39 +105,6 @@ def change(state: State, record: records.AnyRecord, time: float) -> State:
             return state
         case _:
             return assert_never(record)
-
-
-def _task(whole: State, task: str, **changes: Any) -> State:
-    entry = whole.tasks.get(task)
-    if entry is None:
-        return whole
-    return _with_task(whole, msgspec.structs.replace(entry, **changes))
-
-
-def _with_task(whole: State, entry: TaskEntry, **more: Any) -> State:
-    live, lives = whole.live, entry.live
-    if lives is not (entry.id in live):
-        live = live.with_(entry.id, None) if lives else live.without(entry.id)
-    tasks = whole.tasks.with_(entry.id, entry)
-    if tasks is whole.tasks and live is whole.live and not more:
-        return whole  # a journal is replayed: its maps change in place
-    return msgspec.structs.replace(whole, tasks=tasks, live=live, **more)
-
-
-def _moved(state: State, task: str, new: TaskState, time: float, **changes: Any) -> State:
-    """Change a task's state where the order of states allows it."""
-    entry = state.tasks.get(task)
-    if entry is None or not entry.state.may_become(new):
-        return state
-    return _task(state, task, state=new, state_time=time, **changes)
-
-
-def _recovery(state: State, key: str, **changes: Any) -> State:
-    recovery = state.recoveries.get(key)
-    if recovery is None:
-        return state
-    changed = msgspec.structs.replace(recovery, **changes)
-    return msgspec.structs.replace(state, recoveries=state.recoveries.with_(key, changed))
 
 
 def _workflow(state: State, record: records.Workflow, time: float) -> State:
@@ -219,7 +184,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         parted="",
     )
     aliases = state.aliases.with_(record.alias, task) if record.alias else state.aliases
-    return _with_task(state, entry, aliases=aliases)
+    return edits.with_task(state, entry, aliases=aliases)
 
 
 def _forgotten(state: State, task: str, peer: str) -> State:
@@ -244,7 +209,7 @@ def _fenced(state: State, record: records.Fenced) -> State:
     if entry is None:
         return state
     peers = (record.peer,) if record.peer else ()
-    return _task(
+    return edits.task_changed(
         state,
         entry.id,
         fenced=tuple(dict.fromkeys((*entry.fenced, record.claim))),
@@ -266,7 +231,7 @@ def _report(state: State, record: records.Reported, time: float) -> State:
         case isolator.Raised():
             if told.raised.ordinal <= entry.exceptions:
                 return state
-            return _task(
+            return edits.task_changed(
                 state,
                 entry.id,
                 exception=told.raised.exception,
@@ -276,9 +241,9 @@ def _report(state: State, record: records.Reported, time: float) -> State:
         case isolator.Recovered():
             return _recovered(state, entry, told)
         case isolator.JournalTroubled():
-            return _task(state, entry.id, trouble=told.trouble)
+            return edits.task_changed(state, entry.id, trouble=told.trouble)
         case isolator.Finished():
-            return _task(state, entry.id, reason=told.reason)
+            return edits.task_changed(state, entry.id, reason=told.reason)
         case isolator.Attempt():
             new = TaskState.RUNNING
             changes = {"attempt": max(entry.attempt, told.attempt), "uses": told.nodes}
@@ -294,7 +259,7 @@ def _report(state: State, record: records.Reported, time: float) -> State:
             return state
     if when < entry.said or entry.state is TaskState.REGISTERED:
         return state
-    return _moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
+    return edits.task_moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
 
 
 def _recovered(state: State, entry: TaskEntry, told: isolator.Recovered) -> State:
@@ -304,22 +269,22 @@ def _recovered(state: State, entry: TaskEntry, told: isolator.Recovered) -> Stat
         before = outcomes.get(ordinal)
         outcomes[ordinal] = Outcome(RecoveryOutcome.RECOVERED, before.raised if before else 0.0)
     recovered = sum(outcome.word is RecoveryOutcome.RECOVERED for outcome in outcomes.values())
-    return _task(state, entry.id, outcomes=outcomes, recovered=recovered)
+    return edits.task_changed(state, entry.id, outcomes=outcomes, recovered=recovered)
 
 
 def _state(state: State, record: records.State, time: float) -> State:
     entry = state.tasks[record.task]
     attempt = max(entry.attempt, record.attempt)
     said = max(entry.said, record.said)
-    return _moved(state, entry.id, record.state, time, attempt=attempt, said=said)
+    return edits.task_moved(state, entry.id, record.state, time, attempt=attempt, said=said)
 
 
 def _clock(state: State, record: records.Clock) -> State:
-    return _task(state, record.task, behind=record.behind)
+    return edits.task_changed(state, record.task, behind=record.behind)
 
 
 def _unobserved(state: State, record: records.Unobserved, time: float) -> State:
-    return _moved(state, record.task, TaskState.UNOBSERVED, time, reason=record.reason)
+    return edits.task_moved(state, record.task, TaskState.UNOBSERVED, time, reason=record.reason)
 
 
 def _quiet(state: State, record: records.Quiet) -> State:
@@ -331,11 +296,11 @@ def _quiet(state: State, record: records.Quiet) -> State:
 
 
 def _heard(state: State, record: records.Heard) -> State:
-    return _task(state, record.task, quiet=0.0, over=0.0)
+    return edits.task_changed(state, record.task, quiet=0.0, over=0.0)
 
 
 def _over(state: State, record: records.Over) -> State:
-    return _task(state, record.task, over=record.since)
+    return edits.task_changed(state, record.task, over=record.since)
 
 
 def _counted(state: State, record: records.Counted) -> State:
@@ -346,147 +311,6 @@ def _counted(state: State, record: records.Counted) -> State:
         counted=entry.counted.with_(numbered(record.task, record.ordinal, record.raised), None),
     )
     return msgspec.structs.replace(state, workflows=state.workflows.with_(record.workflow, changed))
-
-
-def _requested(state: State, record: records.Requested, time: float) -> State:
-    recovery = Recovery(
-        id=record.recovery,
-        task=record.task,
-        raised=record.raised,
-        exception=record.exception,
-        origin=record.origin,
-        peer=record.peer,
-        reason=record.reason,
-        steps=record.steps,
-        refused=record.refused,
-        time=time,
-    )
-    keys = state.recoveries_by_task.get(recovery.task, ())
-    state = msgspec.structs.replace(
-        state,
-        recoveries=state.recoveries.with_(recovery.id, recovery),
-        recoveries_by_task=state.recoveries_by_task.with_(
-            recovery.task, keys if recovery.id in keys else (*keys, recovery.id)
-        ),
-    )
-    waits = {Origin.REQUEST: TaskState.RECOVERING, Origin.ESCALATION: TaskState.ESCALATED}.get(
-        recovery.origin
-    )
-    if waits is None:
-        return state
-    return _moved(_said(state, recovery.task, recovery.raised.time), recovery.task, waits, time)
-
-
-def _said(state: State, task: str, when: float) -> State:
-    """Note when an isolator spoke of its task's state, by its own clock."""
-    entry = state.tasks.get(task)
-    return state if entry is None or when <= entry.said else _task(state, task, said=when)
-
-
-def _step_begun(state: State, record: records.StepBegun) -> State:
-    return _recovery(state, record.recovery, begun=record.index + 1)
-
-
-def _step_done(state: State, record: records.StepDone) -> State:
-    recovery = state.recoveries[record.recovery]
-    dependents = recovery.dependents
-    if record.dependents is not None:
-        dependents = (dependents or Configuration()).added(record.dependents)
-    return _recovery(
-        state,
-        recovery.id,
-        done=record.index + 1,
-        requeue=recovery.requeue or record.outcome is OwnStepOutcome.REQUEUE,
-        configuration=record.configuration or recovery.configuration,
-        dependents=dependents,
-        others={**recovery.others, **record.others},
-        bases={**record.bases, **recovery.bases},
-        signal=record.signal or recovery.signal,
-    )
-
-
-def _step_failed(state: State, record: records.StepFailed) -> State:
-    return _recovery(state, record.recovery, refused=record.note)
-
-
-def _granted(state: State, record: records.Granted) -> State:
-    return _recovery(state, record.recovery, granted=True, refused=record.refused)
-
-
-def _recovery_done(state: State, record: records.RecoveryDone, time: float) -> State:
-    entry = state.tasks[record.task]
-    outcome = Outcome(record.outcome, record.raised)
-    outcomes = {**entry.outcomes, record.ordinal: outcome}
-    state = _task(state, entry.id, outcomes=outcomes)
-    if record.outcome is RecoveryOutcome.RELAUNCHED and entry.state in (
-        TaskState.RECOVERING,
-        TaskState.PAUSED,
-    ):
-        state = _said(state, entry.id, outcome.raised + record.seconds)
-        state = _moved(state, entry.id, TaskState.RUNNING, time)
-    if record.outcome is RecoveryOutcome.PAUSED:
-        return state
-    for recovery in state.recoveries_of(entry.id):
-        same = outcome.raised in (0.0, recovery.raised.time)
-        if same and recovery.raised.ordinal == record.ordinal:
-            state = _recovery(state, recovery.id, closed=recovery.closed or record.outcome)
-    return state
-
-
-def _closed(state: State, record: records.Closed) -> State:
-    return _recovery(state, record.recovery, closed=record.outcome)
-
-
-def _configured(state: State, record: records.Configured) -> State:
-    """Tasks by the number of their configuration: dependents come by the thousand, and share one."""
-    changed = {}
-    for task, which in record.tasks.items():
-        entry = state.tasks.get(task)
-        if entry is not None:
-            new = record.configurations[which]
-            changed[task] = msgspec.structs.replace(entry, configuration=new, signal=record.signal)
-    return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
-
-
-def _decided(state: State, record: records.Decided) -> State:
-    return _recovery(state, record.recovery, decision=record.action, reason=record.reason)
-
-
-def _requeue_decided(state: State, record: records.RequeueDecided, time: float) -> State:
-    entry = RequeueEntry(
-        token=record.token,
-        task=record.task,
-        rjms=record.rjms,
-        job_id=record.job_id,
-        claim=record.claim,
-        recovery=record.recovery,
-        because=record.because,
-        time=time,
-    )
-    state = msgspec.structs.replace(state, requeues=state.requeues.with_(entry.token, entry))
-    return _moved(state, entry.task, TaskState.ESCALATED, time, reason=record.because)
-
-
-def _requeue(state: State, token: str, **changes: Any) -> State:
-    entry = msgspec.structs.replace(state.requeues[token], **changes)
-    return msgspec.structs.replace(state, requeues=state.requeues.with_(token, entry))
-
-
-def _requeue_begun(state: State, record: records.RequeueBegun) -> State:
-    return _requeue(state, record.token, status=OrderStatus.BEGUN, restarts=record.restarts)
-
-
-def _requeue_done(state: State, record: records.RequeueDone) -> State:
-    return _requeue(state, record.token, status=record.outcome)
-
-
-def _job_cancel(state: State, record: records.JobCancel) -> State:
-    return msgspec.structs.replace(state, cancels={**state.cancels, record.job_id: record.task})
-
-
-def _job_cancelled(state: State, record: records.JobCancelled) -> State:
-    left = {job: task for job, task in state.cancels.items() if job != record.job_id}
-    return msgspec.structs.replace(state, cancels=left)
 
 
 def _bad_node(state: State, record: records.BadNodeSeen) -> State:
@@ -511,7 +335,7 @@ def _control(state: State, record: records.Control) -> State:
     )
     state = msgspec.structs.replace(state, controls={**state.controls, entry.id: entry})
     if record.action is ControlAction.CANCEL:
-        state = _task(state, record.task, cancelled=True)
+        state = edits.task_changed(state, record.task, cancelled=True)
     return state
 
 
@@ -527,7 +351,7 @@ def _command(state: State, record: records.Command) -> State:
 
 
 def _parted(state: State, record: records.Parted) -> State:
-    return _task(state, record.task, parted=record.state, exit_code=record.exit_code)
+    return edits.task_changed(state, record.task, parted=record.state, exit_code=record.exit_code)
 
 
 def _finished(state: State, record: records.Finished, time: float) -> State:
@@ -536,14 +360,14 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
     for recovery in state.recoveries_of(entry.id):
         # Nobody is left who waits for it, whoever it was that told of the end.
         if not recovery.closed:
-            state = _recovery(state, recovery.id, closed=new.value)
+            state = edits.recovery_changed(state, recovery.id, closed=new.value)
     left = {
         key: control
         for key, control in state.controls.items()
         if control.task != entry.id or control.action is not ControlAction.RAISE
     }
     state = msgspec.structs.replace(state, controls=left)
-    return _moved(
+    return edits.task_moved(
         state,
         entry.id,
         new,
