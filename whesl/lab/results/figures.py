@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Each has a contrast of 3 and more to white and to the dark page's #181f28 (WCAG 2.1, graphical objects).
 COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")
 _LETTERS = 75  # of a legend's line
+_AXIS = 38  # of a line beside the vertical axis
 _MARKERS = "osD^vPX*"
 _INK = "#010203"  # stands for the text's colour until the file is written
 _SVG = "http://www.w3.org/2000/svg"
@@ -130,7 +132,7 @@ def _drawn(figure: Figure, form: str, ink: str) -> bytes:
             axis.set_major_formatter(lambda value, _: f"{value:g}")
             axis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(figure.x)
-        axes.set_ylabel(figure.y)
+        axes.set_ylabel(textwrap.fill(figure.y, _AXIS))
         if len(figure.series) > 1 or (figure.series and figure.series[0].label):
             longest = max(len(series.label) for series in figure.series)
             columns = max(1, min(len(figure.series), 4, _LETTERS // (longest + 6)))
