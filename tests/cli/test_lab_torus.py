@@ -62,6 +62,16 @@ def test_torus_writes_jobs_and_a_summary(log: Path, tmp_path: Path) -> None:
         assert row["attempts"] == row["killed"] + 1
 
 
+def test_failures_in_the_log_s_seconds_come_when_they_say(log: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    failures = tmp_path / "failures.csv"
+    failures.write_text("\n".join(["node,start,end", *(f"{node},15,15" for node in range(16))]))
+    command = f"--log {log} --shape 2x2x4 --failures {failures} --audit --out {tmp_path / 'out'}"
+    CliRunner().invoke(torus, command.split(), catch_exceptions=False)
+    rows = parquet.read_table(tmp_path / "out" / "jobs.parquet").to_pylist()
+    assert [(row["start"], row["killed"]) for row in rows] == [(15.0, 1), (15.0, 1), (20.0, 0)]
+
+
 def test_grid_writes_jobs_and_a_summary(log: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     clusters = tmp_path / "clusters.toml"

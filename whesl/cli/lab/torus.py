@@ -114,6 +114,7 @@ def torus(
     truth = _truth(
         failures, system, failure_count, geometry, work, log, seed, strict=strict, note=progress.note
     )
+    begin = float(work.jobs.submit[0])
     how = study.Study(policy, level, not no_migration, not no_backfill, draw_per_query, seed)
     outcome, figures = study.simulate(geometry, work.jobs, truth, how, record=audited)
     if audited:
@@ -131,7 +132,7 @@ def torus(
         "backfill": how.backfill,
         "failures": str(failures) if failures else None,
         "failure_count": len(truth),
-        "failures_per_node_day": rate(truth) if len(truth) else 0.0,
+        "failures_per_node_day": rate(truth, begin, begin + figures.makespan),
         "seed": seed,
         "malformed": len(log.malformed),
         "without_run_time": work.without,
@@ -210,6 +211,7 @@ def _truth(
     from whesl.lab.torus.thinning import thinned
 
     begin, finish = float(work.jobs.submit[0]), float(work.jobs.submit[-1])
+    longest = max(finish, float((work.jobs.submit + work.jobs.time).max()))
     if path is None:
         if system is not None or count is not None:
             raise UsageError("--system and --failure-count say how --failures is read, which is not given")
@@ -223,11 +225,12 @@ def _truth(
         return thinned(history, geometry.nodes, begin, finish, count, seed)
     if loaded.format == "csv":
         history = failures.read(path, nodes=geometry.nodes, strict=strict).history
-    history, _ = beside(log, history, geometry.nodes, begin, finish)
-    finish = max(finish, float((work.jobs.submit + work.jobs.time).max()))
-    if len(history) and not ((history.start >= begin) & (history.start <= finish)).any():
+    if loaded.format != "csv" or not ((history.start >= begin) & (history.start <= longest)).any():
+        history, shift = beside(log, history, geometry.nodes, begin, finish)
+        note(f"{path}: times are shifted by {shift:.0f} s to those of {log.name}")
+    if len(history) and not ((history.start >= begin) & (history.start <= longest)).any():
         raise UsageError(
-            f"{path}: no failure within the log's time ({begin:.0f} to {finish:.0f} s): the first is at "
+            f"{path}: no failure within the log's time ({begin:.0f} to {longest:.0f} s): the first is at "
             f"{history.start[0]:.0f}",
             hint="--failure-count N stretches any records over it",
         )

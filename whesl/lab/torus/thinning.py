@@ -40,7 +40,8 @@ def thinned(history: History, nodes: int, begin: float, finish: float, count: in
     turn = np.empty(len(order), dtype=np.int64)
     turn[order] = np.arange(len(order))
     picked = np.sort(np.argsort(turn[group], kind="stable")[:count])
-    scale = (finish - begin) / (history.finish - history.begin)
+    span = history.finish - history.begin
+    scale = (finish - begin) / span if span > 0 else 0.0
     start = begin + (history.start[picked] - history.begin) * scale
     node = (history.node[picked] % nodes).astype(np.int32)
     return History(nodes, begin, finish, node, start, start.copy(), history.cause[picked], history.causes)
@@ -61,6 +62,7 @@ def within(history: History, begin: float, finish: float) -> History:
     )
 
 
-def rate(history: History) -> float:
-    """Return the failures for each node and day."""
-    return len(history) / (history.nodes * (history.finish - history.begin) / DAY)
+def rate(history: History, begin: float, finish: float) -> float:
+    """Return the failures for each node and day in [begin, finish], in seconds."""
+    inside = (history.start >= begin) & (history.start <= finish)
+    return float(inside.sum()) / (history.nodes * max(finish - begin, 1.0) / DAY)
