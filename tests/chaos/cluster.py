@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -68,6 +67,7 @@ class Cluster:
         self._queue: list[Queued] = []
         self._out: dict[str, str] = {}  # nodes that are not whole, and why
         self._drained: set[str] = set()
+        self._kept = 0  # descriptors with a dead host's locks
         self._full: set[Path] = set()
         self._down: set[str] = set()  # "coordinator", "controller": stopped or killed; "home": it fails
         self._back: dict[str, float] = {}  # since when they run again
@@ -121,7 +121,8 @@ class Cluster:
             disks=tuple(str(disk) for disk in self._disks() if disk not in self._full),
             coordinator=self._ready("coordinator") and bool(self._of("coordinator")),
             controller=self._ready("controller"),
-            home=self._nfs is not None and "home" not in self._down,
+            # Where this process keeps a dead host's locks, a stalled home would hold it up with them.
+            home=self._nfs is not None and "home" not in self._down and not self._kept,
         )
 
     def _whole(self, node: str) -> bool:
@@ -233,15 +234,17 @@ class Cluster:
         if dark:
             self._bed.cut(fault.target)
         kept: list[int] = []
-        if 0.25 <= fault.pick < 0.75:  # by a file server that does not know yet
+        if "home" not in self._down and 0.25 <= fault.pick < 0.75:  # by a file server that does not know yet
             for process in self._living:
                 if process.role == "isolator" and process.node == fault.target:
                     kept += faults.keep_locks(process.pid)
+        self._kept += len(kept)
         self._bed.kill_node(fault.target)
 
         def back() -> None:
-            for descriptor in kept:  # not by who has to let a stalled home go on
-                threading.Thread(target=retry.close, args=(descriptor,), daemon=True).start()
+            for descriptor in kept:
+                retry.close(descriptor)
+            self._kept -= len(kept)
             if dark:
                 self._bed.heal(fault.target)
             self._bed.start_node(fault.target)
