@@ -199,6 +199,7 @@ def run(
             until[:held],
             jobs.volume[order],
             jobs.time[order],
+            jobs.submit[order] + jobs.time[order],
         )
         started = len(decided.position)
         if decided.moved:

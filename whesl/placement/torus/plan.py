@@ -151,14 +151,16 @@ def held_back(
     box: NDArray[np.int64],
     chance: NDArray[np.float64],
     time: float,
+    latest: float,
     busy: NDArray[np.bool_],
     boxes: NDArray[np.int64],
     ends: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.int64]]:
     """Return when a job had better start than now, and where; ``inf`` where now is best.
 
-    It waits for the next job's end when the nodes that are free then save more node-seconds, of those that
-    failures cost in the mean, than its own nodes wait. Source: ``whesl.placement.reliable``.
+    It waits for the next job's end, never beyond its own run time after its arrival, when the nodes that are
+    free then save more node-seconds, of those that failures cost in the mean, than its own nodes wait.
+    Source: ``whesl.placement.reliable``.
 
     Args:
         geometry: the torus.
@@ -168,6 +170,7 @@ def held_back(
         box: where it would start now, shape (1, 6).
         chance: that each node fails while it would run.
         time: how long it runs, in seconds.
+        latest: until when it may be held back, in seconds.
         busy: nodes that hold a job.
         boxes: of running jobs, shape (running, 6).
         ends: when they end, in seconds, shape (running,).
@@ -176,7 +179,7 @@ def held_back(
     if loss == 0.0 or len(ends) == 0:
         return np.inf, box
     next_ = ends.min()
-    if next_ <= now:
+    if not now < next_ <= latest:
         return np.inf, box
     later = busy.copy()
     for job in range(len(ends)):
@@ -200,6 +203,7 @@ def plan(
     ends: NDArray[np.float64],
     volumes: NDArray[np.int64],
     times: NDArray[np.float64],
+    latest: NDArray[np.float64],
 ) -> Plan:
     """Decide which waiting jobs start now, and where.
 
@@ -213,6 +217,7 @@ def plan(
         ends: when running jobs end, in seconds, shape (running,).
         volumes: nodes of the waiting jobs, volumes of boxes (``Torus.fitting``), in order, shape (waiting,).
         times: how long they will run, in seconds, shape (waiting,).
+        latest: until when "reliable" may hold each back, in seconds, shape (waiting,).
     """
     nodes = len(predictor.event_offsets) - 1
     waiting = len(volumes)
@@ -258,6 +263,7 @@ def plan(
                 box,
                 chance,
                 times[head],
+                latest[head],
                 busy,
                 boxes[: held + started],
                 until[: held + started],

@@ -75,6 +75,7 @@ class TorusPolicy:
             np.concatenate([ends, np.full(len(down), 1e300)]),
             self.geometry.fitting[view.queue.size],
             view.queue.estimate,
+            view.queue.submit + view.queue.estimate,
         )
         chosen = [members(self.geometry, box) for box in decided.boxes[len(boxes) :]]
         return Decisions(
