@@ -1,0 +1,232 @@
+"""The protocol of prioritized checkpoints: every order of events of small jobs, and faults that must be
+found."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.ckpt.explore import FAR, Agent, Budget, ViolationError, World, explore, fresh, moves
+from whesl.ckpt.core import protocol
+from whesl.ckpt.core.records import (
+    AbortMigration,
+    Answered,
+    Ask,
+    Command,
+    Committed,
+    EpochPhase,
+    Event,
+    Grant,
+    Joined,
+    Migrate,
+    NodePhase,
+    Predicted,
+    Release,
+    Requested,
+    Sealed,
+    Settings,
+    State,
+    Tick,
+    Told,
+)
+
+WAIT = 1e5  # a time-out that passes by ``explore.LATE``
+QUIET = Budget(passes=0, losses=0, failures=0, timeouts=0)
+
+
+def settings(count: int, **changes: Any) -> Settings:
+    return Settings(nodes=count, arrival=WAIT, commit=WAIT, **changes)
+
+
+def budget(**changes: int) -> Budget:
+    return Budget(**{**QUIET.__dict__, **changes})
+
+
+@pytest.mark.parametrize(
+    ("count", "trouble", "chosen", "least"),
+    [
+        # Two predictions, a death, a step that was passed, a full disk and a time-out, in any order.
+        (2, Budget(), settings(2), 50_000),
+        # The coordinator is killed at any moment.
+        (2, budget(losses=1, predictions=1, restarts=1), settings(2), 2_000),
+        (2, budget(failures=1, predictions=1, restarts=2), settings(2), 5_000),
+        # The first prediction is too near for a migration, the second is not.
+        (2, budget(losses=1, timeouts=1), settings(2, migration=FAR - 15), 5_000),
+        (3, budget(predictions=2), settings(3, writers=1), 1_000),
+        (3, budget(losses=1, predictions=1, requests=1), settings(3), 10_000),
+    ],
+)
+def test_every_order_of_events(count: int, trouble: Budget, chosen: Settings, least: int) -> None:
+    states = explore(count, trouble, chosen)
+    print(f"{states} states")
+    assert states > least
+
+
+def _walk(seed: int) -> int:
+    """Follow one random way through a larger job; return how many checkpoints became whole."""
+    rng = random.Random(seed)
+    count = rng.randint(4, 24)
+    trouble = Budget(
+        predictions=rng.randint(1, 6),
+        requests=rng.randint(0, 2),
+        losses=rng.randint(0, 1),
+        passes=rng.randint(0, 3),
+        failures=rng.randint(0, 1),
+        timeouts=0,
+        restarts=rng.randint(0, 2),
+    )
+    chosen = settings(count, writers=rng.choice([0, 1, 4]), migration=rng.choice([math.inf, FAR - 35.0]))
+    world = World(fresh(count, chosen), tuple(Agent() for _ in range(count)), trouble)
+    for _ in range(4_000):
+        ways = list(moves(world))
+        if not ways:
+            break
+        calm = [way for way in ways if not any(word in way[0] for word in ("dies", "predicted", "restarts"))]
+        _, world = rng.choice(calm if calm and rng.random() < 0.9 else ways)
+    else:
+        raise AssertionError(f"seed {seed}: it never comes to rest")
+    stuck = [agent for agent in world.agents if agent.alive and agent.epoch]
+    assert not stuck or protocol.due(world.state) < math.inf, f"seed {seed}: {stuck} wait for ever"
+    return len(world.complete)
+
+
+def test_large_jobs_by_chance() -> None:
+    whole = sum(_walk(seed) for seed in range(40))
+    assert whole > 10
+
+
+def _healthy_first(self: Any) -> list[tuple[str, Any]]:
+    return sorted(((n, node) for n, node in self.nodes.items() if node.fails_at < math.inf), reverse=True)
+
+
+def _no_abandon(self: Any, event: Any) -> None:
+    self._set(event.node, phase=NodePhase.LOST, fails_at=math.inf, until=math.inf)
+    self._advance()
+
+
+def _all_at_once(self: Any) -> None:
+    if self.epoch is not None and self.epoch.phase is EpochPhase.FIRST:
+        self._grant([n for n, node in self.nodes.items() if node.phase is NodePhase.WAITING])
+
+
+def _forgets(self: Any, *, complete: bool, why: str) -> None:
+    self.epoch = None
+    for name in self._alive():
+        self._set(name, phase=NodePhase.NORMAL, answered=-1, until=math.inf)
+
+
+def _never_mind(self: Any, *, passed: bool) -> None:
+    """Take a step as agreed on as soon as one has answered."""
+    if self.epoch.target:
+        for name in self._alive():
+            self._set(name, phase=NodePhase.WAITING, until=math.inf)
+        self.epoch = replace(self.epoch, phase=EpochPhase.FIRST)
+        self._advance()
+    else:
+        self.epoch = replace(self.epoch, target=self.epoch.top + 4)
+        self._ask()
+
+
+@pytest.mark.parametrize(
+    ("method", "fault"),
+    [
+        ("_vulnerable", _healthy_first),
+        ("lost", _no_abandon),
+        ("_advance", _all_at_once),
+        ("_leave", _forgets),
+        ("_agree", _never_mind),
+    ],
+)
+def test_faults_are_found(method: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol._Transition, method, fault)
+    with pytest.raises((ViolationError, AssertionError)):
+        explore(2, budget(losses=1, passes=1), settings(2), most=200_000)
+
+
+# What single events lead to -------------------------------------------------------------------------------
+
+
+def follow(state: State, *events: tuple[Event, float]) -> tuple[State, list[Command]]:
+    commands: list[Command] = []
+    for event, now in events:
+        state, commands = protocol.step(state, event, now)
+    return state, commands
+
+
+def job(count: int = 3, **changes: Any) -> State:
+    return fresh(count, Settings(nodes=count, **changes))
+
+
+def test_a_lead_time_that_covers_a_migration_moves_the_node() -> None:
+    state, commands = follow(job(migration=20.0), (Predicted(node="n1", lead=30.0), 0.0))
+    assert [command for command in commands if not isinstance(command, Told)] == [Migrate(node="n1")]
+    # A nearer failure of another node aborts it; both write a checkpoint, the nearer one first.
+    state, commands = protocol.step(state, Predicted(node="n2", lead=8.0), 5.0)
+    kinds = [type(command) for command in commands if not isinstance(command, Told)]
+    assert kinds == [AbortMigration, Ask]
+    assert state.epoch is not None
+    assert state.epoch.reason == "predicted: n2, n1"
+
+
+def test_a_prediction_of_the_migrating_node_itself_that_is_too_near() -> None:
+    state, _ = follow(job(migration=20.0), (Predicted(node="n1", lead=30.0), 0.0))
+    state, commands = protocol.step(state, Predicted(node="n1", lead=10.0), 4.0)
+    assert any(isinstance(command, AbortMigration) for command in commands)
+    assert state.nodes["n1"].phase is NodePhase.REQUESTED
+
+
+@pytest.mark.parametrize("lead", [-1.0, 0.0, math.inf, math.nan])
+def test_a_lead_time_that_is_none(lead: float) -> None:
+    state, commands = follow(job(), (Predicted(node="n1", lead=lead), 0.0))
+    assert state == job()
+    assert isinstance(commands[0], Told)
+    assert commands[0].refused
+
+
+def test_a_node_that_is_not_of_the_job() -> None:
+    _, commands = follow(job(), (Predicted(node="elsewhere", lead=5.0), 0.0))
+    assert commands == [Told(text="elsewhere is no node of this job", refused=True)]
+
+
+def test_a_false_prediction_is_over_when_its_time_has_passed() -> None:
+    state, _ = follow(job(migration=1.0), (Predicted(node="n1", lead=30.0), 0.0))
+    assert protocol.due(state) == 1.0
+    state, _ = follow(state, (Tick(), 31.0))
+    assert all(node.fails_at == math.inf for node in state.nodes.values())
+
+
+def test_a_rank_that_never_polls_holds_nobody_for_ever() -> None:
+    state, _ = follow(job(arrival=10.0), (Predicted(node="n1", lead=30.0), 0.0))
+    assert protocol.due(state) == 10.0
+    state, commands = follow(state, (Tick(), 10.0))
+    assert isinstance(commands[-1], Release)
+    assert commands[-1].why == "no answer from n0, n1, n2"
+    assert state.epoch is None
+
+
+def test_no_checkpoint_begins_before_all_nodes_have_registered() -> None:
+    state = protocol.start(Settings(nodes=3))
+    state, _ = follow(state, (Joined(node="n0", ranks=1), 0.0), (Requested(), 1.0))
+    assert state.epoch is not None
+    assert state.epoch.phase is EpochPhase.AGREEING
+    state, commands = follow(state, (Tick(), 100.0))
+    assert isinstance(commands[-1], Release)
+
+
+def test_a_covered_node_is_not_checkpointed_again_for_the_same_failure() -> None:
+    state = job(1)
+    state, _ = follow(
+        state,
+        (Predicted(node="n0", lead=30.0), 0.0),
+        (Answered(node="n0", epoch=1, round=1, top=3), 0.1),
+        (Answered(node="n0", epoch=1, round=2, top=3), 0.2),
+    )
+    assert state.nodes["n0"].phase is NodePhase.COMMITTING
+    state, commands = follow(state, (Committed(node="n0", epoch=1), 1.0), (Sealed(epoch=1), 1.1))
+    assert commands == [Release(nodes=("n0",), epoch=1, complete=True, why="")]
+    state, commands = follow(state, (Predicted(node="n0", lead=20.0), 5.0))
+    assert not any(isinstance(command, (Ask, Grant)) for command in commands)

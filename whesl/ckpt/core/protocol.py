@@ -1,0 +1,403 @@
+"""The coordinator of prioritized checkpoints: ``step(state, event, now) -> (state, commands)``.
+
+A prediction makes a node vulnerable. If its lead time covers a migration, its processes move. Otherwise all
+ranks agree on a time step and stop there; vulnerable nodes write first, one after the other, the least time
+left first; then all others; then the manifest makes the checkpoint whole. Source: document 003, section 2.6
+and Figure 2.9.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NoReturn
+
+from msgspec.structs import replace
+
+from whesl.ckpt.core.records import (
+    AbortMigration,
+    Answered,
+    Ask,
+    Command,
+    CommitFailed,
+    Committed,
+    Epoch,
+    EpochPhase,
+    Event,
+    Grant,
+    Joined,
+    Lost,
+    Migrate,
+    Migrated,
+    Node,
+    NodePhase,
+    Predicted,
+    Release,
+    Requested,
+    Seal,
+    Sealed,
+    Settings,
+    State,
+    Tick,
+    Told,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def start(settings: Settings, last: int = 0) -> State:
+    """Return the state of a coordinator that knows no node.
+
+    Args:
+        settings: how checkpoints are taken.
+        last: the largest number of a checkpoint of which there is anything, whole or not.
+    """
+    return State(settings=settings, last=last)
+
+
+def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
+    """Return the state after an event, and what is to be done.
+
+    Args:
+        state: before it.
+        event: what has happened.
+        now: in seconds, of a clock that never goes back.
+    """
+    transition = _Transition(state, now)
+    match event:
+        case Joined():
+            transition.joined(event)
+        case Predicted():
+            transition.predicted(event)
+        case Requested():
+            transition.requested(event)
+        case Answered():
+            transition.answered(event)
+        case Committed():
+            transition.committed(event)
+        case CommitFailed():
+            transition.commit_failed(event)
+        case Sealed():
+            transition.sealed(event)
+        case Lost():
+            transition.lost(event)
+        case Migrated():
+            transition.migrated(event)
+        case Tick():
+            transition.tick()
+        case _:
+            _never(event)
+    return transition.done()
+
+
+def due(state: State) -> float:
+    """Return when a Tick is needed next, in seconds; ``inf`` for never."""
+    return min((min(node.until, node.fails_at) for node in state.nodes.values()), default=math.inf)
+
+
+def _never(event: NoReturn) -> NoReturn:
+    raise AssertionError(event)
+
+
+class _Transition:
+    """One step: a copy of the state that is changed, and the commands that follow."""
+
+    def __init__(self, state: State, now: float) -> None:
+        self.settings = state.settings
+        self.nodes = dict(state.nodes)
+        self.epoch = state.epoch
+        self.last = state.last
+        self.now = now
+        self.commands: list[Command] = []
+
+    def done(self) -> tuple[State, list[Command]]:
+        state = State(settings=self.settings, nodes=self.nodes, epoch=self.epoch, last=self.last)
+        return state, self.commands
+
+    # Events
+
+    def joined(self, event: Joined) -> None:
+        known = self.nodes.get(event.node)
+        fails_at = min(event.fails_at, known.fails_at if known else math.inf)
+        if fails_at <= self.now:
+            fails_at = math.inf
+        vulnerable = fails_at < math.inf and not (known and known.covered)
+        phase = NodePhase.VULNERABLE if vulnerable else NodePhase.NORMAL
+        covered = fails_at < math.inf and not vulnerable
+        self.nodes[event.node] = Node(ranks=event.ranks, phase=phase, fails_at=fails_at, covered=covered)
+        if event.epoch > self.last:
+            # This coordinator is new, and the agents hold a checkpoint: it is taken up where it was.
+            self.last = event.epoch
+            if self.epoch is not None:
+                self._abandon("a later checkpoint is known")
+            self.epoch = Epoch(number=event.epoch, target=event.target, reason="taken up")
+            for name in self._alive():
+                self._enter(name)
+            if len(self._alive()) < len(self.nodes):
+                self._abandon("a node that it needs is lost")
+        epoch = self.epoch
+        current = epoch is not None and event.epoch == epoch.number
+        if event.epoch and not current:
+            over = Release(nodes=(event.node,), epoch=event.epoch, complete=False, why="it is over")
+            self.commands.append(over)
+        if epoch is None:
+            self._consider()
+        elif epoch.phase is not EpochPhase.AGREEING and not (current and event.target == epoch.target):
+            self._abandon(f"{event.node} came back without the step that was agreed on")
+        else:
+            self._enter(event.node)
+            if current and event.committed:
+                self._set(event.node, phase=NodePhase.COMMITTED, until=math.inf)
+            elif epoch.phase is not EpochPhase.AGREEING:
+                self._set(event.node, phase=NodePhase.WAITING)
+            if epoch.phase is EpochPhase.AGREEING:
+                self.epoch = replace(epoch, target=max(epoch.target, event.target if current else 0))
+                self._ask()
+                self._agree(passed=False)
+            self._advance()
+
+    def predicted(self, event: Predicted) -> None:
+        node = self.nodes.get(event.node)
+        if node is None or node.phase is NodePhase.LOST:
+            self._refuse(f"{event.node} is no node of this job")
+            return
+        if not 0 < event.lead < math.inf:
+            self._refuse(f"{event.node}: a lead time of {event.lead:g} s is none")
+            return
+        fails_at = self.now + event.lead
+        aborted = False
+        for name, other in list(self.nodes.items()):
+            nearer = fails_at < other.until or (name != event.node and fails_at < other.fails_at)
+            if other.phase is NodePhase.MIGRATING and nearer:
+                self._abort(name, f"{event.node} fails before")
+                aborted = True
+        self._set(event.node, fails_at=min(fails_at, node.fails_at))
+        evidence = event.evidence or "no evidence"
+        self.commands.append(Told(text=f"{event.node} is predicted to fail in {event.lead:g} s ({evidence})"))
+        if self.nodes[event.node].phase is NodePhase.NORMAL and not node.covered:
+            self._set(event.node, phase=NodePhase.VULNERABLE)
+        self._consider(migrate=not aborted)
+        self._advance()
+
+    def requested(self, event: Requested) -> None:
+        if self.epoch is not None:
+            self._refuse(f"checkpoint {self.epoch.number} is being taken")
+        elif not self._alive():
+            self._refuse("no node has registered")
+        else:
+            self._begin(event.reason)
+
+    def answered(self, event: Answered) -> None:
+        epoch = self.epoch
+        node = self.nodes.get(event.node)
+        if epoch is None or node is None or (event.epoch, event.round) != (epoch.number, epoch.round):
+            return
+        if epoch.phase is not EpochPhase.AGREEING or node.phase is not NodePhase.REQUESTED:
+            return
+        self._set(event.node, answered=event.round)
+        self.epoch = replace(epoch, top=max(epoch.top, event.top), target=0 if event.passed else epoch.target)
+        self._agree(passed=event.passed)
+
+    def committed(self, event: Committed) -> None:
+        node = self.nodes.get(event.node)
+        if self.epoch is None or event.epoch != self.epoch.number or node is None:
+            return
+        if node.phase in (NodePhase.WAITING, NodePhase.COMMITTING):
+            self._set(event.node, phase=NodePhase.COMMITTED, until=math.inf)
+            self._advance()
+
+    def commit_failed(self, event: CommitFailed) -> None:
+        if self.epoch is not None and event.epoch == self.epoch.number:
+            self._abandon(f"{event.node}: {event.why}")
+
+    def sealed(self, event: Sealed) -> None:
+        epoch = self.epoch
+        if epoch is None or event.epoch != epoch.number or epoch.phase is not EpochPhase.SEALING:
+            return
+        if event.why:
+            self._abandon(event.why)
+        else:
+            self._leave(complete=True, why="")
+
+    def lost(self, event: Lost) -> None:
+        node = self.nodes.get(event.node, Node(ranks=0))
+        if node.phase is NodePhase.LOST:
+            return
+        self.nodes[event.node] = node
+        if node.phase is NodePhase.MIGRATING:
+            self.commands.append(AbortMigration(node=event.node, why=event.why))
+        durable = node.phase is NodePhase.COMMITTED
+        self._set(event.node, phase=NodePhase.LOST, fails_at=math.inf, until=math.inf)
+        if self.epoch is None:
+            return
+        if durable:
+            self._advance()
+        else:
+            self._abandon(f"{event.node} was lost before its parts were durable: {event.why}")
+
+    def migrated(self, event: Migrated) -> None:
+        node = self.nodes.get(event.node)
+        if node is None or node.phase is not NodePhase.MIGRATING:
+            return
+        if not event.why:
+            self._set(event.node, phase=NodePhase.NORMAL, fails_at=math.inf, until=math.inf)
+            return
+        self._set(event.node, phase=NodePhase.VULNERABLE, until=math.inf)
+        self.commands.append(Told(text=f"{event.node} was not migrated: {event.why}"))
+        self._consider(migrate=False)
+
+    def tick(self) -> None:
+        for name, node in list(self.nodes.items()):
+            if node.phase is NodePhase.MIGRATING and node.until <= self.now:
+                self._abort(name, "it took longer than it was to")
+                self._consider(migrate=False)
+        for name, node in list(self.nodes.items()):
+            if node.fails_at <= self.now:
+                # The time of a prediction has passed: false, or the loss will be told.
+                self._set(name, fails_at=math.inf, covered=False)
+                if node.phase is NodePhase.VULNERABLE:
+                    self._set(name, phase=NodePhase.NORMAL)
+        epoch = self.epoch
+        late = [name for name, node in self.nodes.items() if node.until <= self.now]
+        if not late or epoch is None:
+            self._advance()
+        elif epoch.phase is not EpochPhase.AGREEING:
+            self._abandon(f"not written in time: {', '.join(sorted(late))}")
+        else:
+            silent = [name for name in late if self.nodes[name].answered != epoch.round]
+            missing = f"{self.settings.nodes - len(self.nodes)} nodes have not registered"
+            self._abandon(f"no answer from {', '.join(sorted(silent))}" if silent else missing)
+
+    # What follows
+
+    def _consider(self, *, migrate: bool = True) -> None:
+        """Act on nodes that are vulnerable and that nothing is done about."""
+        if self.epoch is not None:
+            return
+        waiting = [name for name, node in self._vulnerable() if node.phase is NodePhase.VULNERABLE]
+        if not waiting:
+            return
+        needy = []
+        for name in waiting:
+            left = self.nodes[name].fails_at - self.now
+            if migrate and left >= self.settings.migration:
+                self._set(name, phase=NodePhase.MIGRATING, until=self.now + self.settings.migration)
+                self.commands.append(Migrate(node=name))
+            else:
+                needy.append(name)
+        if needy:
+            self._begin(f"predicted: {', '.join(needy)}")
+
+    def _begin(self, reason: str) -> None:
+        gone = sorted(self.nodes.keys() - set(self._alive()))
+        if gone:
+            self._refuse(f"no checkpoint without {', '.join(gone)}: it would lack a part")
+            return
+        self.last += 1
+        self.epoch = Epoch(number=self.last, reason=reason)
+        for name in self._alive():
+            self._enter(name)
+        self._ask()
+
+    def _enter(self, name: str) -> None:
+        if self.nodes[name].phase is NodePhase.MIGRATING:
+            self._abort(name, "a checkpoint is taken")
+        if self.nodes[name].phase is not NodePhase.LOST:
+            self._set(name, phase=NodePhase.REQUESTED, answered=-1)
+
+    def _ask(self) -> None:
+        """Begin a round: with a target, or to learn which steps the ranks have reached."""
+        epoch = self.epoch
+        assert epoch is not None
+        epoch = replace(epoch, round=epoch.round + 1, phase=EpochPhase.AGREEING)
+        self.epoch = epoch
+        asked = tuple(name for name in self._alive() if self.nodes[name].phase is not NodePhase.COMMITTED)
+        for name in asked:
+            until = self.now + self.settings.arrival
+            self._set(name, phase=NodePhase.REQUESTED, answered=-1, until=until)
+        self.commands.append(Ask(nodes=asked, epoch=epoch.number, round=epoch.round, target=epoch.target))
+
+    def _agree(self, *, passed: bool) -> None:
+        """End a round that all have answered: propose a step, a later one, or hold it."""
+        epoch = self.epoch
+        assert epoch is not None
+        asked = [name for name, node in self.nodes.items() if node.phase is NodePhase.REQUESTED]
+        waits = any(self.nodes[name].answered != epoch.round for name in asked)
+        if not passed and (waits or len(self.nodes) < self.settings.nodes):
+            return
+        if epoch.target == 0:
+            ahead = self.settings.margin * 2 ** min(epoch.round, 16)
+            self.epoch = replace(epoch, target=epoch.top + ahead)
+            self._ask()
+            return
+        self.epoch = replace(epoch, phase=EpochPhase.FIRST)
+        for name in asked:
+            self._set(name, phase=NodePhase.WAITING, until=math.inf)
+        self._advance()
+
+    def _advance(self) -> None:
+        """Let the next nodes write, or seal what all have written."""
+        epoch = self.epoch
+        if epoch is None or epoch.phase in (EpochPhase.AGREEING, EpochPhase.SEALING):
+            return
+        writing = [name for name, node in self.nodes.items() if node.phase is NodePhase.COMMITTING]
+        waiting = [name for name, node in self.nodes.items() if node.phase is NodePhase.WAITING]
+        vulnerable = [name for name, node in self._vulnerable() if node.phase is NodePhase.WAITING]
+        if vulnerable:
+            self.epoch = epoch = replace(epoch, phase=EpochPhase.FIRST)
+            if not writing:
+                self._grant(vulnerable[:1])
+        elif waiting:
+            if epoch.phase is EpochPhase.FIRST and writing:
+                return
+            self.epoch = replace(epoch, phase=EpochPhase.SECOND)
+            room = len(waiting) if not self.settings.writers else self.settings.writers - len(writing)
+            self._grant(waiting[: max(room, 0)])
+        elif not writing:
+            self.epoch = replace(epoch, phase=EpochPhase.SEALING)
+            durable = tuple(name for name, node in self.nodes.items() if node.phase is NodePhase.COMMITTED)
+            self.commands.append(Seal(epoch=epoch.number, nodes=durable, reason=epoch.reason))
+
+    def _grant(self, names: Iterable[str]) -> None:
+        assert self.epoch is not None
+        chosen = tuple(names)
+        if not chosen:
+            return
+        for name in chosen:
+            self._set(name, phase=NodePhase.COMMITTING, until=self.now + self.settings.commit)
+        self.commands.append(Grant(nodes=chosen, epoch=self.epoch.number, target=self.epoch.target))
+
+    def _abandon(self, why: str) -> None:
+        """End a checkpoint that does not become whole. It is not begun again before the next prediction."""
+        self._leave(complete=False, why=why)
+
+    def _leave(self, *, complete: bool, why: str) -> None:
+        """End the checkpoint: nobody waits any longer."""
+        epoch = self.epoch
+        assert epoch is not None
+        self.epoch = None
+        for name in self._alive():
+            covered = self.nodes[name].fails_at < math.inf and complete
+            self._set(name, phase=NodePhase.NORMAL, covered=covered, answered=-1, until=math.inf)
+        self.commands.append(Release(nodes=self._alive(), epoch=epoch.number, complete=complete, why=why))
+
+    def _abort(self, name: str, why: str) -> None:
+        """Stop a migration; the node is vulnerable with the lead time that it has left."""
+        self._set(name, phase=NodePhase.VULNERABLE, until=math.inf)
+        self.commands.append(AbortMigration(node=name, why=why))
+
+    # State
+
+    def _alive(self) -> tuple[str, ...]:
+        return tuple(name for name, node in self.nodes.items() if node.phase is not NodePhase.LOST)
+
+    def _vulnerable(self) -> list[tuple[str, Node]]:
+        """Return nodes with a predicted failure, the least time left first."""
+        found = [(name, node) for name, node in self.nodes.items() if node.fails_at < math.inf]
+        return sorted(found, key=lambda item: (item[1].fails_at, item[0]))
+
+    def _set(self, name: str, **changes: object) -> None:
+        self.nodes[name] = replace(self.nodes[name], **changes)
+
+    def _refuse(self, text: str) -> None:
+        self.commands.append(Told(text=text, refused=True))

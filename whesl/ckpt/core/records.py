@@ -1,0 +1,265 @@
+"""What the protocol of prioritized checkpoints knows: states, events and commands.
+
+States are those of document 003, Figure 2.9. The round that lets all ranks stop at one and the same time
+step is WHESL's own; ``docs/design/checkpoints.md`` says why it is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+import msgspec
+
+
+class NodePhase(Enum):
+    """What a node does."""
+
+    NORMAL = "normal"
+    VULNERABLE = "vulnerable"  # a failure is predicted, and nothing has begun
+    MIGRATING = "migrating"
+    REQUESTED = "requested"  # asked to stop at a time step
+    WAITING = "waiting"  # its ranks wait for their turn
+    COMMITTING = "committing"
+    COMMITTED = "committed"  # its parts are durable
+    LOST = "lost"
+
+
+class EpochPhase(Enum):
+    """What the job's checkpoint is at."""
+
+    AGREEING = "agreeing"  # on a time step that no rank has passed
+    FIRST = "first"  # vulnerable nodes write, one after the other
+    SECOND = "second"  # all others write
+    SEALING = "sealing"  # all parts are durable; the manifest is written
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all records."""
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """How a job's checkpoints are taken.
+
+    Attributes:
+        nodes: how many there are; no checkpoint is agreed on before so many have registered.
+        migration: seconds that a migration takes; ``inf`` where the site has none.
+        arrival: seconds that ranks have to reach the step, and that agents have to answer.
+        commit: seconds that a node has to write its parts.
+        writers: nodes that write at once in the second phase; 0 for all.
+        margin: time steps between the furthest rank and the step that is proposed first.
+    """
+
+    nodes: int = 0
+    migration: float = math.inf
+    arrival: float = 60.0
+    commit: float = 3600.0
+    writers: int = 0
+    margin: int = 2
+
+
+class Node(Record, frozen=True, kw_only=True):
+    """One node of the job.
+
+    Attributes:
+        ranks: how many it runs.
+        phase: what it does.
+        fails_at: when its failure is predicted, in seconds; ``inf`` where none is.
+        covered: whether a whole checkpoint was taken since that was predicted.
+        answered: the round of the agreement that it answered last; -1 for none.
+        until: when it is given up: the end of a migration, or of the time to answer or to write.
+    """
+
+    ranks: int
+    phase: NodePhase = NodePhase.NORMAL
+    fails_at: float = math.inf
+    covered: bool = False
+    answered: int = -1
+    until: float = math.inf
+
+
+class Epoch(Record, frozen=True, kw_only=True):
+    """The checkpoint that is being taken.
+
+    Attributes:
+        number: rises with each checkpoint.
+        phase: what it is at.
+        round: of the agreement, from 0: which steps have the ranks reached?
+        target: the time step at which all stop; 0 while it is not known.
+        top: the furthest step that an agent told in this round.
+        reason: why it was begun.
+    """
+
+    number: int
+    phase: EpochPhase = EpochPhase.AGREEING
+    round: int = 0
+    target: int = 0
+    top: int = 0
+    reason: str = ""
+
+
+class State(Record, frozen=True, kw_only=True):
+    """All that the coordinator knows.
+
+    Attributes:
+        settings: how checkpoints are taken.
+        nodes: by name.
+        epoch: the checkpoint that is being taken; None between two.
+        last: the number of the last one that was begun.
+    """
+
+    settings: Settings
+    nodes: dict[str, Node] = {}
+    epoch: Epoch | None = None
+    last: int = 0
+
+
+# Events ---------------------------------------------------------------------------------------------------
+
+
+class Joined(Record, frozen=True, kw_only=True, tag="joined"):
+    """A node's agent has registered, at the start or after the coordinator's.
+
+    Attributes:
+        node: its name.
+        ranks: how many it runs.
+        epoch: the checkpoint that its ranks are in; 0 for none.
+        target: the step at which they stop; 0 while it is not known.
+        committed: whether all its parts of that checkpoint are durable.
+        fails_at: when its failure is predicted, as it was told before; ``inf`` for none.
+    """
+
+    node: str
+    ranks: int
+    epoch: int = 0
+    target: int = 0
+    committed: bool = False
+    fails_at: float = math.inf
+
+
+class Predicted(Record, frozen=True, kw_only=True, tag="predicted"):
+    """A node's failure is predicted ``lead`` seconds ahead."""
+
+    node: str
+    lead: float
+    confidence: float = 1.0
+    evidence: str = ""
+
+
+class Requested(Record, frozen=True, kw_only=True, tag="requested"):
+    """Somebody asks for a checkpoint of all nodes: a user, a rule, or the interval."""
+
+    reason: str = "requested"
+
+
+class Answered(Record, frozen=True, kw_only=True, tag="answered"):
+    """An agent has answered a round: the furthest step of its ranks, and whether one has passed the
+    target."""
+
+    node: str
+    epoch: int
+    round: int
+    top: int
+    passed: bool = False
+
+
+class Committed(Record, frozen=True, kw_only=True, tag="committed"):
+    """All parts of a node are durable."""
+
+    node: str
+    epoch: int
+
+
+class CommitFailed(Record, frozen=True, kw_only=True, tag="commit-failed"):
+    """A node cannot write its parts."""
+
+    node: str
+    epoch: int
+    why: str
+
+
+class Sealed(Record, frozen=True, kw_only=True, tag="sealed"):
+    """The manifest is durable, or could not be written (``why``)."""
+
+    epoch: int
+    why: str = ""
+
+
+class Lost(Record, frozen=True, kw_only=True, tag="lost"):
+    """A node has died, or left the job."""
+
+    node: str
+    why: str = "lost"
+
+
+class Migrated(Record, frozen=True, kw_only=True, tag="migrated"):
+    """A node's processes have moved; ``why`` says why they have not."""
+
+    node: str
+    why: str = ""
+
+
+class Tick(Record, frozen=True, kw_only=True, tag="tick"):
+    """Time has passed."""
+
+
+Event = Joined | Predicted | Requested | Answered | Committed | CommitFailed | Sealed | Lost | Migrated | Tick
+
+# Commands -------------------------------------------------------------------------------------------------
+
+
+class Ask(Record, frozen=True, kw_only=True, tag="ask"):
+    """Agents: which steps have your ranks reached? With a target: put it before them first."""
+
+    nodes: tuple[str, ...]
+    epoch: int
+    round: int
+    target: int
+
+
+class Grant(Record, frozen=True, kw_only=True, tag="grant"):
+    """Agents: your ranks may write."""
+
+    nodes: tuple[str, ...]
+    epoch: int
+    target: int
+
+
+class Release(Record, frozen=True, kw_only=True, tag="release"):
+    """Agents: the checkpoint is over, whole or not; no rank waits any longer."""
+
+    nodes: tuple[str, ...]
+    epoch: int
+    complete: bool
+    why: str
+
+
+class Seal(Record, frozen=True, kw_only=True, tag="seal"):
+    """Write the manifest: all parts of these nodes are durable."""
+
+    epoch: int
+    nodes: tuple[str, ...]
+    reason: str
+
+
+class Migrate(Record, frozen=True, kw_only=True, tag="migrate"):
+    """Move a node's processes to a spare."""
+
+    node: str
+
+
+class AbortMigration(Record, frozen=True, kw_only=True, tag="abort-migration"):
+    """Stop moving a node's processes."""
+
+    node: str
+    why: str
+
+
+class Told(Record, frozen=True, kw_only=True, tag="told"):
+    """Say something in the log and the journal; ``refused`` answers an event that cannot be followed."""
+
+    text: str
+    refused: bool = False
+
+
+Command = Ask | Grant | Release | Seal | Migrate | AbortMigration | Told
