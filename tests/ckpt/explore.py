@@ -105,7 +105,7 @@ def name_of(index: int) -> str:
 def fresh(count: int, settings: Settings) -> State:
     state = protocol.start(settings)
     for index in range(count):
-        state, commands = protocol.step(state, Joined(node=name_of(index), ranks=2), 0.0)
+        state, commands = protocol.step(state, Joined(node=name_of(index), ranks=2, of=2 * count), 0.0)
         assert not commands
     return state
 
@@ -262,6 +262,7 @@ def _restarted(world: World) -> World:
         hello = Joined(
             node=name,
             ranks=2,
+            of=2 * len(world.agents),
             epoch=agent.epoch,
             target=agent.target,
             committed=agent.committed,

@@ -38,8 +38,8 @@ WAIT = 1e5  # a time-out that passes by ``explore.LATE``
 QUIET = Budget(passes=0, losses=0, failures=0, timeouts=0)
 
 
-def settings(count: int, **changes: Any) -> Settings:
-    return Settings(nodes=count, arrival=WAIT, commit=WAIT, **changes)
+def settings(**changes: Any) -> Settings:
+    return Settings(arrival=WAIT, commit=WAIT, **changes)
 
 
 def budget(**changes: int) -> Budget:
@@ -50,14 +50,14 @@ def budget(**changes: int) -> Budget:
     ("count", "trouble", "chosen", "least"),
     [
         # Two predictions, a death, a step that was passed, a full disk and a time-out, in any order.
-        (2, Budget(), settings(2), 50_000),
+        (2, Budget(), settings(), 50_000),
         # The coordinator is killed at any moment.
-        (2, budget(losses=1, predictions=1, restarts=1), settings(2), 2_000),
-        (2, budget(failures=1, predictions=1, restarts=2), settings(2), 5_000),
+        (2, budget(losses=1, predictions=1, restarts=1), settings(), 2_000),
+        (2, budget(failures=1, predictions=1, restarts=2), settings(), 5_000),
         # The first prediction is too near for a migration, the second is not.
-        (2, budget(losses=1, timeouts=1), settings(2, migration=FAR - 15), 5_000),
-        (3, budget(predictions=2), settings(3, writers=1), 1_000),
-        (3, budget(losses=1, predictions=1, requests=1), settings(3), 10_000),
+        (2, budget(losses=1, timeouts=1), settings(migration=FAR - 15), 5_000),
+        (3, budget(predictions=2), settings(writers=1), 1_000),
+        (3, budget(losses=1, predictions=1, requests=1), settings(), 10_000),
     ],
 )
 def test_every_order_of_events(count: int, trouble: Budget, chosen: Settings, least: int) -> None:
@@ -79,7 +79,7 @@ def _walk(seed: int) -> int:
         timeouts=0,
         restarts=rng.randint(0, 2),
     )
-    chosen = settings(count, writers=rng.choice([0, 1, 4]), migration=rng.choice([math.inf, FAR - 35.0]))
+    chosen = settings(writers=rng.choice([0, 1, 4]), migration=rng.choice([math.inf, FAR - 35.0]))
     world = World(fresh(count, chosen), tuple(Agent() for _ in range(count)), trouble)
     for _ in range(4_000):
         ways = list(moves(world))
@@ -144,7 +144,7 @@ def _never_mind(self: Any, *, passed: bool) -> None:
 def test_faults_are_found(method: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol._Transition, method, fault)
     with pytest.raises((ViolationError, AssertionError)):
-        explore(2, budget(losses=1, passes=1), settings(2), most=200_000)
+        explore(2, budget(losses=1, passes=1), settings(), most=200_000)
 
 
 # What single events lead to -------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def follow(state: State, *events: tuple[Event, float]) -> tuple[State, list[Comm
 
 
 def job(count: int = 3, **changes: Any) -> State:
-    return fresh(count, Settings(nodes=count, **changes))
+    return fresh(count, Settings(**changes))
 
 
 def test_a_lead_time_that_covers_a_migration_moves_the_node() -> None:
@@ -208,9 +208,9 @@ def test_a_rank_that_never_polls_holds_nobody_for_ever() -> None:
     assert state.epoch is None
 
 
-def test_no_checkpoint_begins_before_all_nodes_have_registered() -> None:
-    state = protocol.start(Settings(nodes=3))
-    state, _ = follow(state, (Joined(node="n0", ranks=1), 0.0), (Requested(), 1.0))
+def test_no_step_is_agreed_on_before_all_ranks_have_registered() -> None:
+    state = protocol.start(Settings())
+    state, _ = follow(state, (Joined(node="n0", ranks=1, of=3), 0.0), (Requested(), 1.0))
     assert state.epoch is not None
     assert state.epoch.phase is EpochPhase.AGREEING
     state, commands = follow(state, (Tick(), 100.0))

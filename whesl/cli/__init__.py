@@ -31,6 +31,7 @@ COMMANDS = {
     "nodes": ("site.nodes", "Show or change the memory of bad nodes."),
     "coordinator": ("site.coordinator", "Start, stop or look at the coordinator."),
     "local": ("site.local", "The embedded resource manager."),
+    "ckpt": ("ckpt", "Checkpoints in which the node about to fail writes first."),
     "lab": ("lab", "Replay logs with other policies and predictors; reproduce results."),
     "completion": ("completion", "Print a shell's completion script."),
     "doctor": ("site.doctor", "Find out what this machine has and what is wrong with it."),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Commands that are words of Python, or functions of it.
-_NAMES_OF_PYTHON = frozenset({"compile", "exec", "raise"})
+_NAMES_OF_PYTHON = frozenset({"compile", "exec", "raise", "list"})
 
 
 class LazyGroup(click.Group):

@@ -124,7 +124,9 @@ class _Transition:
         vulnerable = fails_at < math.inf and not (known and known.covered)
         phase = NodePhase.VULNERABLE if vulnerable else NodePhase.NORMAL
         covered = fails_at < math.inf and not vulnerable
-        self.nodes[event.node] = Node(ranks=event.ranks, phase=phase, fails_at=fails_at, covered=covered)
+        self.nodes[event.node] = Node(
+            ranks=event.ranks, of=event.of, phase=phase, fails_at=fails_at, covered=covered
+        )
         if event.epoch > self.last:
             # This coordinator is new, and the agents hold a checkpoint: it is taken up where it was.
             self.last = event.epoch
@@ -182,8 +184,6 @@ class _Transition:
     def requested(self, event: Requested) -> None:
         if self.epoch is not None:
             self._refuse(f"checkpoint {self.epoch.number} is being taken")
-        elif not self._alive():
-            self._refuse("no node has registered")
         else:
             self._begin(event.reason)
 
@@ -265,7 +265,7 @@ class _Transition:
             self._abandon(f"not written in time: {', '.join(sorted(late))}")
         else:
             silent = [name for name in late if self.nodes[name].answered != epoch.round]
-            missing = f"{self.settings.nodes - len(self.nodes)} nodes have not registered"
+            missing = f"{self._missing()} ranks have not registered"
             self._abandon(f"no answer from {', '.join(sorted(silent))}" if silent else missing)
 
     # What follows
@@ -289,9 +289,14 @@ class _Transition:
             self._begin(f"predicted: {', '.join(needy)}")
 
     def _begin(self, reason: str) -> None:
-        gone = sorted(self.nodes.keys() - set(self._alive()))
+        gone = sorted(
+            name for name, node in self.nodes.items() if node.phase is NodePhase.LOST and node.ranks
+        )
         if gone:
             self._refuse(f"no checkpoint without {', '.join(gone)}: it would lack a part")
+            return
+        if not sum(node.ranks for node in self.nodes.values()):
+            self._refuse("no rank has registered: the program calls no client, or has not begun")
             return
         self.last += 1
         self.epoch = Epoch(number=self.last, reason=reason)
@@ -323,7 +328,7 @@ class _Transition:
         assert epoch is not None
         asked = [name for name, node in self.nodes.items() if node.phase is NodePhase.REQUESTED]
         waits = any(self.nodes[name].answered != epoch.round for name in asked)
-        if not passed and (waits or len(self.nodes) < self.settings.nodes):
+        if not passed and (waits or self._missing() > 0):
             return
         if epoch.target == 0:
             ahead = self.settings.margin * 2 ** min(epoch.round, 16)
@@ -390,6 +395,11 @@ class _Transition:
 
     def _alive(self) -> tuple[str, ...]:
         return tuple(name for name, node in self.nodes.items() if node.phase is not NodePhase.LOST)
+
+    def _missing(self) -> int:
+        """Return how many of the program's ranks no living node has told of."""
+        alive = [self.nodes[name] for name in self._alive()]
+        return max((node.of for node in alive), default=0) - sum(node.ranks for node in alive)
 
     def _vulnerable(self) -> list[tuple[str, Node]]:
         """Return nodes with a predicted failure, the least time left first."""

@@ -42,7 +42,6 @@ class Settings(Record, frozen=True, kw_only=True):
     """How a job's checkpoints are taken.
 
     Attributes:
-        nodes: how many there are; no checkpoint is agreed on before so many have registered.
         migration: seconds that a migration takes; ``inf`` where the site has none.
         arrival: seconds that ranks have to reach the step, and that agents have to answer.
         commit: seconds that a node has to write its parts.
@@ -50,7 +49,6 @@ class Settings(Record, frozen=True, kw_only=True):
         margin: time steps between the furthest rank and the step that is proposed first.
     """
 
-    nodes: int = 0
     migration: float = math.inf
     arrival: float = 60.0
     commit: float = 3600.0
@@ -63,6 +61,7 @@ class Node(Record, frozen=True, kw_only=True):
 
     Attributes:
         ranks: how many it runs.
+        of: how many the whole program has, as its ranks say; 0 while none has registered.
         phase: what it does.
         fails_at: when its failure is predicted, in seconds; ``inf`` where none is.
         covered: whether a whole checkpoint was taken since that was predicted.
@@ -71,6 +70,7 @@ class Node(Record, frozen=True, kw_only=True):
     """
 
     ranks: int
+    of: int = 0
     phase: NodePhase = NodePhase.NORMAL
     fails_at: float = math.inf
     covered: bool = False
@@ -123,6 +123,7 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
     Attributes:
         node: its name.
         ranks: how many it runs.
+        of: how many the whole program has, as its ranks say; 0 for unknown.
         epoch: the checkpoint that its ranks are in; 0 for none.
         target: the step at which they stop; 0 while it is not known.
         committed: whether all its parts of that checkpoint are durable.
@@ -131,6 +132,7 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
 
     node: str
     ranks: int
+    of: int = 0
     epoch: int = 0
     target: int = 0
     committed: bool = False

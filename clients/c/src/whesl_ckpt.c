@@ -1,0 +1,376 @@
+/* See whesl_ckpt.h. C99 with POSIX and the atomic builtins of GCC and Clang. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "whesl_ckpt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "page.h"
+
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
+
+struct whesl_ckpt {
+    struct whesl_ckpt_hot hot; /* first: the inline poll reads it */
+    struct page_header *page;  /* NULL without an agent */
+    struct page_slot *slot;
+    size_t mapped;
+    struct page_header idle; /* what poll reads without an agent */
+    struct page_slot own;
+    int rank, ranks;
+    int said; /* the lack of an agent has been told */
+    double patience;
+    uint64_t epoch;
+    char directory[896];
+    char path[PATH_MAX];
+    char error[256];
+};
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
+
+static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); }
+
+static uint64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void rest(void)
+{
+    struct timespec pause = {0, 200000};
+    nanosleep(&pause, NULL);
+}
+
+static int fail(whesl_ckpt *ckpt, const char *what, const char *path, int number)
+{
+    snprintf(ckpt->error, sizeof ckpt->error, "%s %.150s: %s", what, path, strerror(number));
+    return WHESL_CKPT_FAILED;
+}
+
+static void say_once(whesl_ckpt *ckpt, const char *what)
+{
+    if (ckpt->said) return;
+    ckpt->said = 1;
+    if (ckpt->rank == 0) fprintf(stderr, "whesl_ckpt: %s: checkpoints are not coordinated\n", what);
+}
+
+/* CRC-32 as zlib computes it, eight bytes at a time. */
+static uint32_t crc_table[8][256];
+
+static void crc_prepare(void)
+{
+    if (crc_table[0][1]) return;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+        crc_table[0][byte] = crc;
+    }
+    for (uint32_t byte = 0; byte < 256; byte++)
+        for (int next = 1; next < 8; next++)
+            crc_table[next][byte] = crc_table[next - 1][byte] >> 8 ^ crc_table[0][crc_table[next - 1][byte] & 255];
+}
+
+static uint32_t crc_add(uint32_t crc, const unsigned char *data, size_t size)
+{
+    for (; size >= 8; data += 8, size -= 8) {
+        uint32_t low = crc ^ ((uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+                              (uint32_t)data[3] << 24);
+        crc = crc_table[7][low & 255] ^ crc_table[6][low >> 8 & 255] ^ crc_table[5][low >> 16 & 255] ^
+              crc_table[4][low >> 24] ^ crc_table[3][data[4]] ^ crc_table[2][data[5]] ^ crc_table[1][data[6]] ^
+              crc_table[0][data[7]];
+    }
+    while (size--) crc = crc >> 8 ^ crc_table[0][(crc ^ *data++) & 255];
+    return crc;
+}
+
+static int checksum(int file, uint64_t *bytes, uint32_t *sum)
+{
+    static unsigned char buffer[1 << 20];
+    uint32_t crc = 0xffffffffu;
+    *bytes = 0;
+    crc_prepare();
+    for (;;) {
+        ssize_t got = pread(file, buffer, sizeof buffer, (off_t)*bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return errno;
+        if (got == 0) break;
+        crc = crc_add(crc, buffer, (size_t)got);
+        *bytes += (uint64_t)got;
+    }
+    *sum = ~crc;
+    return 0;
+}
+
+static void attach(whesl_ckpt *ckpt, const char *name)
+{
+    struct stat status;
+    int file;
+    uint64_t until = nanoseconds() + (uint64_t)(1e9 * (ckpt->patience < 10 ? ckpt->patience : 10));
+    /* Agents and ranks are started at the same time. */
+    while ((file = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0 && errno == ENOENT && nanoseconds() < until)
+        rest();
+    if (file < 0) {
+        fail(ckpt, "cannot open", name, errno);
+        say_once(ckpt, ckpt->error);
+        return;
+    }
+    void *memory = MAP_FAILED;
+    if (fstat(file, &status) == 0 && status.st_uid == geteuid() && status.st_size >= (off_t)sizeof(struct page_header))
+        memory = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (memory == MAP_FAILED) {
+        say_once(ckpt, "the page is not this user's, or too small");
+        return;
+    }
+    struct page_header *page = memory;
+    struct page_slot *slots = (struct page_slot *)(page + 1);
+    uint64_t room = ((uint64_t)status.st_size - sizeof *page) / sizeof *slots;
+    if (load(&page->magic) != WHESL_CKPT_MAGIC || page->slots > room) {
+        munmap(memory, (size_t)status.st_size);
+        say_once(ckpt, "the agent is of another version");
+        return;
+    }
+    for (uint64_t index = 0; index < page->slots; index++) {
+        uint64_t state = load(&slots[index].state);
+        int mine = state != SLOT_FREE && slots[index].rank == (uint64_t)ckpt->rank;
+        if (mine && state != SLOT_FINISHED && (kill((pid_t)slots[index].pid, 0) == 0 || errno != ESRCH)) {
+            munmap(memory, (size_t)status.st_size);
+            say_once(ckpt, "another process has this rank: two programs in one job?");
+            return;
+        }
+        if ((!mine && state != SLOT_FREE) ||
+            !__atomic_compare_exchange_n(&slots[index].state, &state, SLOT_CLAIMED, 0, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_SEQ_CST))
+            continue;
+        ckpt->page = page;
+        ckpt->slot = &slots[index];
+        ckpt->mapped = (size_t)status.st_size;
+        ckpt->slot->count = ckpt->slot->verified = ckpt->slot->epoch = 0;
+        ckpt->slot->rank = (uint64_t)ckpt->rank;
+        ckpt->slot->ranks = (uint64_t)ckpt->ranks;
+        ckpt->slot->pid = (uint64_t)getpid();
+        store(&ckpt->slot->state, SLOT_RUNNING);
+        ckpt->hot.count = &ckpt->slot->count;
+        ckpt->hot.target = &page->target;
+        memcpy(ckpt->directory, page->directory, sizeof ckpt->directory);
+        ckpt->directory[sizeof ckpt->directory - 1] = 0;
+        return;
+    }
+    munmap(memory, (size_t)status.st_size);
+    say_once(ckpt, "more ranks on this node than a page has room for");
+}
+
+whesl_ckpt *whesl_ckpt_init(int rank, int ranks)
+{
+    whesl_ckpt *ckpt = calloc(1, sizeof *ckpt);
+    if (!ckpt) return NULL;
+    ckpt->rank = rank;
+    ckpt->ranks = ranks;
+    ckpt->idle.target = WHESL_CKPT_IDLE;
+    ckpt->hot.count = &ckpt->own.count;
+    ckpt->hot.target = &ckpt->idle.target;
+    const char *patience = getenv("WHESL_CKPT_PATIENCE");
+    ckpt->patience = patience && atof(patience) > 0 ? atof(patience) : 60.0;
+    const char *directory = getenv("WHESL_CKPT_DIR");
+    if (directory) snprintf(ckpt->directory, sizeof ckpt->directory, "%s", directory);
+    const char *page = getenv("WHESL_CKPT_PAGE");
+    if (page && *page)
+        attach(ckpt, page);
+    else
+        say_once(ckpt, "no agent (WHESL_CKPT_PAGE is not set)");
+    return ckpt;
+}
+
+int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
+{
+    struct page_header *page = ckpt->page;
+    struct page_slot *slot = ckpt->slot;
+    uint64_t beat = 0, seen = nanoseconds();
+    for (;;) {
+        uint64_t epoch = load(&page->epoch), target = load(&page->target), count = load(&slot->count);
+        if (target == WHESL_CKPT_IDLE || load(&page->released) >= epoch || count != target) break;
+        slot->epoch = epoch;
+        slot->target = target;
+        if (load(&page->granted) == epoch && load(&page->target) == target) {
+            ckpt->epoch = epoch;
+            snprintf(ckpt->path, sizeof ckpt->path, "%s/%" PRIu64 "/rank-%d.writing", ckpt->directory, epoch,
+                     ckpt->rank);
+            store(&slot->state, SLOT_WRITING);
+            return 1;
+        }
+        store(&slot->state, SLOT_HOLDING);
+        if (load(&page->heartbeat) != beat) {
+            beat = load(&page->heartbeat);
+            seen = nanoseconds();
+        } else if ((double)(nanoseconds() - seen) * 1e-9 > ckpt->patience) {
+            say_once(ckpt, "the node's agent gives no sign of life");
+            break;
+        }
+        rest();
+    }
+    if (load(&slot->state) == SLOT_HOLDING) store(&slot->state, SLOT_RUNNING); /* what is committed is still to be told */
+    return 0;
+}
+
+const char *whesl_ckpt_path(const whesl_ckpt *ckpt) { return ckpt->path; }
+
+static int sync_directory(const char *path)
+{
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", path);
+    int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return errno;
+    int number = fsync(folder) ? errno : 0;
+    close(folder);
+    return number;
+}
+
+static int make_durable(whesl_ckpt *ckpt, const char *path, char *name, uint64_t *bytes, uint32_t *sum)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return fail(ckpt, "cannot open", path, errno);
+    int number = fsync(file) ? errno : checksum(file, bytes, sum);
+    close(file);
+    if (number) return fail(ckpt, "cannot write", path, number);
+    snprintf(name, PATH_MAX, "%s", path);
+    char *ending = strrchr(name, '.');
+    if (ending && strcmp(ending, ".writing") == 0) {
+        strcpy(ending, ".part");
+        if (rename(path, name)) return fail(ckpt, "cannot rename", path, errno);
+    }
+    number = sync_directory(name);
+    return number ? fail(ckpt, "cannot write the directory of", path, number) : 0;
+}
+
+int whesl_ckpt_commit(whesl_ckpt *ckpt, const char *path)
+{
+    char name[PATH_MAX];
+    uint64_t bytes = 0;
+    uint32_t sum = 0;
+    int result = make_durable(ckpt, path, name, &bytes, &sum);
+    if (!ckpt->slot || load(&ckpt->slot->state) != SLOT_WRITING) {
+        if (!ckpt->slot) say_once(ckpt, "no agent");
+        return result;
+    }
+    const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    if (result == 0 && strlen(last) >= sizeof ckpt->slot->text)
+        result = fail(ckpt, "cannot note", path, ENAMETOOLONG);
+    if (result) {
+        whesl_ckpt_give_up(ckpt, ckpt->error);
+        return result;
+    }
+    memcpy(ckpt->slot->text, last, strlen(last) + 1);
+    ckpt->slot->bytes = bytes;
+    ckpt->slot->checksum = sum;
+    store(&ckpt->slot->state, SLOT_COMMITTED);
+    return 0;
+}
+
+void whesl_ckpt_give_up(whesl_ckpt *ckpt, const char *why)
+{
+    if (!ckpt->slot || load(&ckpt->slot->state) != SLOT_WRITING) return;
+    snprintf(ckpt->slot->text, sizeof ckpt->slot->text, "%s", why);
+    store(&ckpt->slot->state, SLOT_FAILED);
+}
+
+/* Find this rank's line of a manifest and verify the file that it names. */
+static int verify(whesl_ckpt *ckpt, uint64_t epoch, char *path, size_t size)
+{
+    char name[PATH_MAX], line[512], file[256];
+    snprintf(name, sizeof name, "%s/%" PRIu64 "/manifest", ckpt->directory, epoch);
+    FILE *manifest = fopen(name, "re");
+    if (!manifest) return fail(ckpt, "cannot open", name, errno);
+    int rank, whole = 0, found = 0;
+    uint64_t bytes = 0, counted = 0;
+    uint32_t sum = 0, actual = 0;
+    while (fgets(line, sizeof line, manifest)) {
+        uint64_t size_told;
+        uint32_t sum_told;
+        char told[256];
+        if (sscanf(line, "part %d %" SCNu64 " %" SCNx32 " %255s", &rank, &size_told, &sum_told, told) == 4 &&
+            rank == ckpt->rank) {
+            found = 1, bytes = size_told, sum = sum_told;
+            memcpy(file, told, sizeof told);
+        }
+        whole = strncmp(line, "end ", 4) == 0;
+    }
+    fclose(manifest);
+    if (!whole || !found || strchr(file, '/')) {
+        snprintf(ckpt->error, sizeof ckpt->error, "%.200s has no part of rank %d", name, ckpt->rank);
+        return WHESL_CKPT_DAMAGED;
+    }
+    if ((size_t)snprintf(path, size, "%s/%" PRIu64 "/%s", ckpt->directory, epoch, file) >= size)
+        return fail(ckpt, "no room for the name of", name, ENAMETOOLONG);
+    int part = open(path, O_RDONLY | O_CLOEXEC);
+    if (part < 0) return fail(ckpt, "cannot open", path, errno);
+    int number = checksum(part, &counted, &actual);
+    close(part);
+    if (number) return fail(ckpt, "cannot read", path, number);
+    if (counted != bytes || actual != sum) {
+        snprintf(ckpt->error, sizeof ckpt->error, "%.200s is not what its manifest tells", path);
+        return WHESL_CKPT_DAMAGED;
+    }
+    return 0;
+}
+
+int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
+{
+    struct page_header *page = ckpt->page;
+    if (!page) {
+        snprintf(ckpt->error, sizeof ckpt->error, "without an agent ranks cannot agree on a checkpoint");
+        say_once(ckpt, ckpt->error);
+        return WHESL_CKPT_NONE;
+    }
+    uint64_t answered = 0, beat = 0, seen = nanoseconds();
+    int result = WHESL_CKPT_NONE;
+    for (;;) {
+        uint64_t candidate = load(&page->candidate), agreed = load(&page->agreed);
+        if (agreed == WHESL_CKPT_IDLE) return WHESL_CKPT_NONE;
+        if (agreed && agreed == answered) {
+            ckpt->epoch = agreed;
+            return result;
+        }
+        if (candidate && candidate != answered && candidate != WHESL_CKPT_IDLE) {
+            result = verify(ckpt, candidate, path, size);
+            answered = candidate;
+            store(&ckpt->slot->verified, candidate * 2 + (result == 0));
+        }
+        if (load(&page->heartbeat) != beat) {
+            beat = load(&page->heartbeat);
+            seen = nanoseconds();
+        } else if ((double)(nanoseconds() - seen) * 1e-9 > ckpt->patience) {
+            snprintf(ckpt->error, sizeof ckpt->error, "the node's agent gives no sign of life");
+            return WHESL_CKPT_FAILED;
+        }
+        rest();
+    }
+}
+
+uint64_t whesl_ckpt_epoch(const whesl_ckpt *ckpt) { return ckpt->epoch; }
+
+const char *whesl_ckpt_error(const whesl_ckpt *ckpt) { return ckpt->error; }
+
+void whesl_ckpt_finish(whesl_ckpt *ckpt)
+{
+    if (!ckpt) return;
+    if (ckpt->slot) {
+        store(&ckpt->slot->state, SLOT_FINISHED);
+        munmap(ckpt->page, ckpt->mapped);
+    }
+    free(ckpt);
+}

@@ -1,0 +1,219 @@
+"""One node's agent: between the coordinator and the ranks' page."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import zmq
+
+from whesl.ckpt import messages, page
+from whesl.ckpt.core.records import Answered, Ask, CommitFailed, Grant, Joined, Release
+from whesl.ckpt.manifest import Part
+from whesl.ckpt.messages import Agreed, Candidate, Verified, Written
+from whesl.ckpt.page import Page, SlotState
+from whesl.ckpt.rendezvous import Address, find
+from whesl.wire.sockets import ClientSocket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whesl.wire.keys import KeyPair
+
+BUSY, CALM = 0.001, 0.02  # seconds between two looks at the page: in a checkpoint, and else
+SETTLE = 0.05  # seconds for a rank that stands at the target to say that it holds there
+LOOK = 1.0  # seconds between two looks for the coordinator's address
+
+
+class Agent:
+    """An agent and its loop.
+
+    Args:
+        node: its name.
+        sheet: the page that its ranks have opened, or will.
+        home: where the coordinator's address is.
+        keys: the client's pair.
+        log: is told what happens, a line each.
+    """
+
+    def __init__(self, node: str, sheet: Page, home: Path, keys: KeyPair, log: Callable[[str], None]) -> None:
+        self._node, self._page, self._home, self._log = node, sheet, home, log
+        self._socket = ClientSocket(keys, f"agent:{node}".encode())
+        self._address: Address | None = None
+        self._looked = 0.0
+        self._asked: Ask | None = None
+        self._settled_by = 0.0
+        self._told = 0  # the checkpoint whose end, good or bad, was told
+        self._verified = Verified(node=node, epoch=0, good=0, bad=0)
+        self._joined_ranks = -1
+        self._stopping = False
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Serve until told to stop; the page stays for another agent of this node."""
+        poller = zmq.Poller()
+        for socket in self._socket.sockets:
+            poller.register(socket, zmq.POLLIN)
+        while not until():
+            self._find()
+            busy = self._asked is not None or self._in_epoch()
+            poller.poll(int(1000 * (BUSY if busy else CALM)))
+            for made in self._socket.events():
+                if made:
+                    self._join()
+            for content in self._socket.receive():
+                self._take(messages.from_coordinator(content))
+            self._look()
+            self._page.beat()
+
+    def close(self, *, remove: bool) -> None:
+        """Close the socket and the page."""
+        self._socket.close()
+        self._page.close(remove=remove)
+
+    def _find(self) -> None:
+        """Speak to the coordinator, also where a new one has another address."""
+        now = time.monotonic()
+        if self._socket.connected or now - self._looked < LOOK:
+            return
+        self._looked = now
+        address = find(self._home)
+        if address is not None and address != self._address:
+            self._address = address
+            self._socket.connect(address.endpoint, address.key)
+
+    def _in_epoch(self) -> bool:
+        return self._page.get(page.TARGET) != page.IDLE
+
+    def _join(self) -> None:
+        """Register, with what this node is in the middle of."""
+        ranks = list(self._page.ranks())
+        epoch = self._page.get(page.EPOCH) if self._in_epoch() else 0
+        target = self._page.get(page.TARGET) if self._in_epoch() else 0
+        committed = bool(epoch and ranks) and all(
+            slot.state is SlotState.COMMITTED and slot.epoch == epoch for slot in ranks
+        )
+        self._joined_ranks = len(ranks)
+        if committed:
+            self._send(self._written(epoch))
+        self._send(
+            Joined(
+                node=self._node,
+                ranks=len(ranks),
+                of=max((slot.ranks for slot in ranks), default=0),
+                epoch=epoch,
+                target=target,
+                committed=committed,
+            )
+        )
+        if self._verified.epoch:
+            self._send(self._verified)
+
+    def _take(self, message: messages.FromCoordinator) -> None:
+        sheet = self._page
+        match message:
+            case Ask(target=0):
+                sheet.put(page.TARGET, page.IDLE)
+                top = max((slot.polls for slot in sheet.ranks()), default=0)
+                self._send(Answered(node=self._node, epoch=message.epoch, round=message.round, top=top))
+            case Ask():
+                sheet.put(page.EPOCH, message.epoch)
+                sheet.put(page.TARGET, message.target)
+                self._asked = message
+                self._settled_by = time.monotonic() + SETTLE
+            case Grant():
+                if (sheet.get(page.EPOCH), sheet.get(page.TARGET)) == (message.epoch, message.target):
+                    sheet.put(page.GRANTED, message.epoch)
+            case Release():
+                sheet.put(page.RELEASED, message.epoch)
+                sheet.put(page.TARGET, page.IDLE)
+                self._asked = None
+                end = "is complete" if message.complete else f"was given up: {message.why}"
+                self._log(f"checkpoint {message.epoch} {end}")
+            case Candidate():
+                sheet.put(page.CANDIDATE, message.epoch or page.IDLE)
+            case Agreed():
+                sheet.put(page.AGREED, message.epoch or page.IDLE)
+            case _:
+                self._log(f"ignored: {message}")
+
+    def _look(self) -> None:
+        """See what the ranks have done since the last look."""
+        if self._socket.connected and len(list(self._page.ranks())) != self._joined_ranks:
+            self._join()
+        if self._asked is not None:
+            self._answer(self._asked)
+        if self._in_epoch():
+            self._written_or_failed()
+        self._restored()
+
+    def _answer(self, ask: Ask) -> None:
+        """Answer once it is certain that no rank has passed the target, or that one has."""
+        standing = passed = False
+        top = 0
+        for slot in self._page.ranks():
+            top = max(top, slot.polls)
+            passed |= slot.polls > ask.target
+            holds = slot.state in (SlotState.HOLDING, SlotState.WRITING, SlotState.COMMITTED)
+            if slot.polls == ask.target and not (holds and slot.target == ask.target):
+                standing = True
+        late = time.monotonic() >= self._settled_by
+        if standing and not late and not passed:
+            return
+        # Who stands at the target and does not say that it holds there came by before the target was set.
+        self._asked = None
+        self._send(
+            Answered(node=self._node, epoch=ask.epoch, round=ask.round, top=top, passed=passed or standing)
+        )
+
+    def _written_or_failed(self) -> None:
+        sheet = self._page
+        epoch = sheet.get(page.EPOCH)
+        if self._told == epoch:
+            return
+        ranks = list(sheet.ranks())
+        for slot in ranks:
+            failed = slot.state is SlotState.FAILED and slot.epoch == epoch
+            if failed or not _runs(slot.pid):
+                why = slot.text if failed else f"process {slot.pid} has ended"
+                self._told = epoch
+                self._send(CommitFailed(node=self._node, epoch=epoch, why=f"rank {slot.rank}: {why}"))
+                return
+        done = [slot for slot in ranks if slot.state is SlotState.COMMITTED and slot.epoch == epoch]
+        if sheet.get(page.GRANTED) == epoch and len(done) == len(ranks):
+            self._told = epoch
+            self._send(self._written(epoch))
+
+    def _written(self, epoch: int) -> Written:
+        parts = tuple(
+            Part(slot.rank, slot.bytes, slot.checksum, slot.text)
+            for slot in self._page.ranks()
+            if slot.state is SlotState.COMMITTED and slot.epoch == epoch
+        )
+        return Written(node=self._node, epoch=epoch, parts=parts)
+
+    def _restored(self) -> None:
+        candidate = self._page.get(page.CANDIDATE)
+        if candidate in (0, page.IDLE) or self._page.get(page.AGREED) == candidate:
+            return
+        answers = [slot.verified for slot in self._page.ranks() if slot.verified // 2 == candidate]
+        good = sum(answer % 2 for answer in answers)
+        now = Verified(node=self._node, epoch=candidate, good=good, bad=len(answers) - good)
+        if now != self._verified and answers:
+            self._verified = now
+            self._send(now)
+
+    def _send(self, message: messages.ToCoordinator) -> None:
+        # What is lost with a connection is told again when the next one is made (``_join``).
+        self._socket.send(messages.encode(message))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

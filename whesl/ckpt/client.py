@@ -1,0 +1,312 @@
+"""The checkpoint client for Python programs, with and without mpi4py.
+
+    client = whesl.ckpt.Client(rank, ranks)
+    path = client.restore()
+    for step in ...:
+        compute()
+        if client.poll():
+            write(client.path)
+            client.commit(client.path)
+    client.finish()
+
+It does what the C client does (``clients/c/include/whesl_ckpt.h``), on the same page of memory.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import sys
+import time
+import zlib
+from pathlib import Path
+
+from whesl.ckpt import manifest, page
+from whesl.ckpt.page import SlotState
+from whesl.model.errors import WheslError
+
+_PAUSE = 0.0002  # seconds between two looks while a rank waits
+_START = 10.0  # seconds in which the node's agent makes its page
+
+
+class CommitError(WheslError):
+    """A part could not be made durable; the checkpoint is given up, and the one before stays the newest."""
+
+
+class DamagedError(WheslError):
+    """A part does not have the size or checksum that its manifest tells."""
+
+
+class Client:
+    """One rank of a program that writes checkpoints.
+
+    Without an agent on the node ``poll`` always returns False, ``commit`` makes one file durable, and that
+    is said once on standard error.
+
+    Args:
+        rank: this process, from 0; None for what mpi4py's world says.
+        ranks: how many there are; None likewise.
+        patience: seconds to wait for an agent that gives no sign of life; None for WHESL_CKPT_PATIENCE, or
+            60.
+    """
+
+    __slots__ = (
+        "_count",
+        "_directory",
+        "_first",
+        "_memory",
+        "_patience",
+        "_said",
+        "_words",
+        "epoch",
+        "path",
+        "rank",
+        "ranks",
+    )
+
+    def __init__(
+        self, rank: int | None = None, ranks: int | None = None, patience: float | None = None
+    ) -> None:
+        if rank is None or ranks is None:
+            from mpi4py import MPI
+
+            rank, ranks = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+        self.rank, self.ranks = rank, ranks
+        self.epoch = 0
+        self.path = Path()
+        self._count = 0
+        self._said = False
+        self._patience = patience if patience is not None else _patience()
+        self._directory = os.environ.get("WHESL_CKPT_DIR", "")
+        self._memory: mmap.mmap | None = None
+        self._words = memoryview(bytearray(page.HEADER + page.SLOT)).cast("Q")
+        self._words[page.TARGET] = page.IDLE
+        self._first = page.HEADER // 8
+        name = os.environ.get("WHESL_CKPT_PAGE", "")
+        if name:
+            self._attach(Path(name))
+        else:
+            self._say("no agent (WHESL_CKPT_PAGE is not set)")
+
+    def poll(self) -> bool:
+        """Return whether this rank is to write its checkpoint now, to ``path``.
+
+        To be called once per time step, the same number of times on all ranks for the same state. Waits only
+        while a checkpoint is being coordinated.
+        """
+        count = self._count = self._count + 1
+        words = self._words
+        words[self._first] = count
+        if count < words[8]:  # page.TARGET: a name of a module costs as much as the rest
+            return False
+        return self._hold(count)
+
+    def _hold(self, count: int) -> bool:
+        words, first = self._words, self._first
+        seen, beat = time.monotonic(), 0
+        while True:
+            epoch, target = words[page.EPOCH], words[page.TARGET]
+            if target == page.IDLE or words[page.RELEASED] >= epoch or count != target:
+                break
+            words[first + page.SLOT_EPOCH] = epoch
+            words[first + page.SLOT_TARGET] = target
+            if words[page.GRANTED] == epoch and words[page.TARGET] == target:
+                self.epoch = epoch
+                self.path = Path(self._directory) / str(epoch) / f"rank-{self.rank}.writing"
+                words[first + page.STATE] = SlotState.WRITING
+                return True
+            words[first + page.STATE] = SlotState.HOLDING
+            if words[page.HEARTBEAT] != beat:
+                beat, seen = words[page.HEARTBEAT], time.monotonic()
+            elif time.monotonic() - seen > self._patience:
+                self._say("the node's agent gives no sign of life")
+                break
+            time.sleep(_PAUSE)
+        if words[first + page.STATE] == SlotState.HOLDING:  # what is committed is still to be told
+            words[first + page.STATE] = SlotState.RUNNING
+        return False
+
+    def commit(self, path: str | os.PathLike[str]) -> None:
+        """Make a file durable and tell the agent: fsync, checksum, final name, fsync of the directory.
+
+        Args:
+            path: the file, which nobody writes to any longer.
+
+        Raises:
+            CommitError: it could not be made durable.
+        """
+        try:
+            name, size, checksum = _durable(Path(path))
+            if len(os.fsencode(name)) >= page.TEXT:
+                raise OSError(f"its name is longer than {page.TEXT - 1} bytes")
+        except OSError as error:
+            self.give_up(str(error))
+            raise CommitError(f"rank {self.rank} cannot commit {path}: {error}") from error
+        words, first = self._words, self._first
+        if words[first + page.STATE] != SlotState.WRITING:
+            return
+        words[first + page.BYTES] = size
+        words[first + page.CHECKSUM] = checksum
+        self._text(name)
+        words[first + page.STATE] = SlotState.COMMITTED
+
+    def give_up(self, why: str) -> None:
+        """Say that this rank cannot write its checkpoint, so that nobody waits for it."""
+        if self._words[self._first + page.STATE] == SlotState.WRITING:
+            self._text(why)
+            self._words[self._first + page.STATE] = SlotState.FAILED
+
+    def restore(self) -> Path | None:
+        """Return this rank's part of the newest whole checkpoint, the same one on all ranks; None for none.
+
+        Raises:
+            WheslError: the agent gives no sign of life, or the manifest could not be read.
+        """
+        words, first = self._words, self._first
+        if self._memory is None:
+            return None
+        seen, beat, answered = time.monotonic(), 0, 0
+        path: Path | None = None
+        while True:
+            candidate, agreed = words[page.CANDIDATE], words[page.AGREED]
+            if agreed == page.IDLE:
+                return None
+            if agreed and agreed == answered:
+                self.epoch = agreed
+                return path
+            if candidate not in (0, answered, page.IDLE):
+                try:
+                    path = self._verified(candidate)
+                except DamagedError:
+                    path = None
+                answered = candidate
+                words[first + page.VERIFIED] = candidate * 2 + (path is not None)
+            if words[page.HEARTBEAT] != beat:
+                beat, seen = words[page.HEARTBEAT], time.monotonic()
+            elif time.monotonic() - seen > self._patience:
+                raise WheslError(
+                    "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
+                )
+            time.sleep(_PAUSE)
+
+    def finish(self) -> None:
+        """End; the client is not to be used afterwards."""
+        if self._memory is not None:
+            self._words[self._first + page.STATE] = SlotState.FINISHED
+            self._words.release()
+            self._memory.close()
+            self._memory = None
+
+    def _verified(self, epoch: int) -> Path:
+        folder = Path(self._directory) / str(epoch)
+        try:
+            found = manifest.read(folder)
+            if found is None or self.rank >= len(found.parts):
+                raise DamagedError(f"checkpoint {epoch} has no part of rank {self.rank}")
+            part = found.parts[self.rank]
+            path = folder / part.name
+            if _checksum(path) != (part.bytes, part.checksum):
+                raise DamagedError(f"{path} is not what its manifest tells")
+        except OSError as error:
+            raise DamagedError(f"cannot read checkpoint {epoch}: {error}") from error
+        return path
+
+    def _attach(self, name: Path) -> None:
+        until = time.monotonic() + min(self._patience, _START)
+        while True:
+            try:
+                file = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                break
+            except OSError as error:
+                if not isinstance(error, FileNotFoundError) or time.monotonic() > until:
+                    self._say(f"cannot open {name}: {error.strerror}")
+                    return
+            time.sleep(0.01)  # agents and ranks are started at the same time
+        try:
+            status = os.fstat(file)
+            if status.st_uid != os.geteuid() or status.st_size < page.HEADER + page.SLOT:
+                self._say("the page is not this user's, or too small")
+                return
+            memory = mmap.mmap(file, status.st_size)
+            words = memoryview(memory).cast("Q")
+            if words[0] != page.MAGIC:
+                self._say("the agent is of another version")
+                return
+            # Python has no compare-and-swap: processes of one node take their slots one after the other.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            for index in range(words[1]):
+                first = (page.HEADER + index * page.SLOT) // 8
+                state = words[first + page.STATE]
+                mine = state != SlotState.FREE and words[first + page.RANK] == self.rank
+                if mine and state != SlotState.FINISHED and _alive(words[first + page.PID]):
+                    self._say("another process has this rank: two programs in one job?")
+                    return
+                if mine or state == SlotState.FREE:
+                    self._memory, self._words, self._first = memory, words, first
+                    words[first + page.COUNT] = words[first + page.VERIFIED] = words[
+                        first + page.SLOT_EPOCH
+                    ] = 0
+                    words[first + page.RANK] = self.rank
+                    words[first + page.RANKS] = self.ranks
+                    words[first + page.PID] = os.getpid()
+                    words[first + page.STATE] = SlotState.RUNNING
+                    directory = bytes(memory[128 : page.HEADER]).partition(b"\0")[0]
+                    self._directory = os.fsdecode(directory)
+                    return
+            self._say("more ranks on this node than a page has room for")
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # the mapping keeps the file open, and would keep the lock
+            os.close(file)
+
+    def _text(self, text: str) -> None:
+        if self._memory is not None:
+            start = self._first * 8 + page.TEXT
+            data = os.fsencode(text)[: page.TEXT - 1]
+            self._memory[start : start + page.TEXT] = data.ljust(page.TEXT, b"\0")
+
+    def _say(self, what: str) -> None:
+        if not self._said and self.rank == 0:
+            sys.stderr.write(f"whesl.ckpt: {what}: checkpoints are not coordinated\n")
+        self._said = True
+
+
+def _patience() -> float:
+    try:
+        given = float(os.environ.get("WHESL_CKPT_PATIENCE", "60"))
+    except ValueError:
+        return 60.0
+    return given if given > 0 else 60.0
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _checksum(path: Path) -> tuple[int, int]:
+    size = crc = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            size += len(block)
+            crc = zlib.crc32(block, crc)
+    return size, crc
+
+
+def _durable(path: Path) -> tuple[str, int, int]:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    size, crc = _checksum(path)
+    if path.suffix == ".writing":
+        path = path.rename(path.with_suffix(".part"))
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return path.name, size, crc

@@ -1,0 +1,152 @@
+"""The page of memory that a node's agent and ranks share; ``clients/c/src/page.h`` has the same layout.
+
+The agent writes the header, every rank its own slot. A rank stores its count and then loads the target; the
+agent stores the target and then loads the counts: one of the two sees the other, so that no rank passes a
+step unseen.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.model.errors import WheslError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAGIC = 0x31304B434C534857
+IDLE = 2**64 - 1  # no step is agreed on; no checkpoint is to be restored
+HEADER, SLOT, TEXT = 1024, 256, 128  # bytes; a slot's text is its second half
+SLOTS = 256
+
+# Words of the header, of eight bytes each.
+_MAGIC, _SLOTS, HEARTBEAT, CANDIDATE, AGREED = 0, 1, 2, 3, 4
+TARGET, EPOCH, GRANTED, RELEASED = 8, 9, 10, 11
+_DIRECTORY = 128  # byte
+# Words of a slot.
+COUNT, STATE, SLOT_EPOCH, SLOT_TARGET, RANK, PID, BYTES, CHECKSUM, VERIFIED, RANKS = range(10)
+
+
+class SlotState(IntEnum):
+    """What a rank does."""
+
+    FREE = 0
+    RUNNING = 1
+    HOLDING = 2
+    WRITING = 3
+    COMMITTED = 4
+    FAILED = 5
+    FINISHED = 6
+    CLAIMED = 7  # a rank is taking it
+
+
+class Slot(NamedTuple):
+    """A rank, as its slot says."""
+
+    polls: int
+    state: SlotState
+    epoch: int
+    target: int
+    rank: int
+    pid: int
+    bytes: int
+    checksum: int
+    verified: int
+    ranks: int
+    text: str
+
+
+class Page:
+    """An agent's view of the page.
+
+    Args:
+        path: where it is made; a file of that name is taken over if it is a page, and else replaced.
+        directory: where checkpoints are.
+
+    Raises:
+        WheslError: it cannot be made, or the directory's name is too long.
+    """
+
+    def __init__(self, path: Path, directory: Path) -> None:
+        self.path = path
+        name = os.fsencode(directory)
+        if len(name) >= HEADER - _DIRECTORY:
+            raise WheslError(f"the name of {directory} is longer than {HEADER - _DIRECTORY - 1} bytes")
+        size = HEADER + SLOTS * SLOT
+        try:
+            if not path.exists():
+                _make(path, size, name)
+            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                self._memory = mmap.mmap(file, size)
+            finally:
+                os.close(file)
+        except (OSError, ValueError) as error:
+            raise WheslError(f"cannot make {path}: {error}", hint="remove it if it is no page") from error
+        self._words = memoryview(self._memory).cast("Q")
+        self.beat()
+
+    def beat(self) -> None:
+        """Give a sign of life to the ranks that wait."""
+        self._words[HEARTBEAT] = time.monotonic_ns()
+
+    def get(self, word: int) -> int:
+        """Return a word of the header."""
+        return self._words[word]
+
+    def put(self, word: int, value: int) -> None:
+        """Set a word of the header."""
+        self._words[word] = value
+
+    def ranks(self) -> Iterator[Slot]:
+        """Yield the ranks that run, or have failed."""
+        for index in range(SLOTS):
+            first = (HEADER + index * SLOT) // 8
+            state = self._words[first + STATE]
+            if state == SlotState.FREE:
+                return
+            if state in (SlotState.FINISHED, SlotState.CLAIMED):
+                continue
+            text = bytes(self._memory[first * 8 + TEXT : first * 8 + SLOT]).partition(b"\0")[0]
+            words = self._words
+            yield Slot(
+                words[first + COUNT],
+                SlotState(state),
+                words[first + SLOT_EPOCH],
+                words[first + SLOT_TARGET],
+                words[first + RANK],
+                words[first + PID],
+                words[first + BYTES],
+                words[first + CHECKSUM],
+                words[first + VERIFIED],
+                words[first + RANKS],
+                text.decode(errors="replace"),
+            )
+
+    def close(self, *, remove: bool) -> None:
+        """Give the memory back; ranks keep theirs. ``remove``: the file as well."""
+        self._words.release()
+        self._memory.close()
+        if remove:
+            self.path.unlink(missing_ok=True)
+
+
+def _make(path: Path, size: int, directory: bytes) -> None:
+    """Make a page; it takes its name when it is whole, so that no rank opens half of one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    content = bytearray(size)
+    words = memoryview(content).cast("Q")
+    words[_MAGIC], words[_SLOTS], words[TARGET] = MAGIC, SLOTS, IDLE
+    words.release()
+    content[_DIRECTORY : _DIRECTORY + len(directory)] = directory
+    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(file, content)
+    finally:
+        os.close(file)
+    beside.rename(path)

@@ -1,0 +1,70 @@
+"""Where the coordinator of a job listens: a private file in the user's home, written whole."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.model.errors import UsageError
+from whesl.wire import keys
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Address(msgspec.Struct, frozen=True):
+    """The coordinator's address.
+
+    Attributes:
+        endpoint: ``tcp://host:port``.
+        key: its public key.
+        directory: where checkpoints are.
+        pid: of the coordinator.
+    """
+
+    endpoint: str
+    key: str
+    directory: str
+    pid: int
+
+
+def name_of_job(given: str | None) -> str:
+    """Return the job's name: as given, or the resource manager's id, or ``default``.
+
+    Raises:
+        UsageError: it is no name of a directory.
+    """
+    environ = os.environ
+    name = given or environ.get("SLURM_JOB_ID") or environ.get("FLUX_JOB_ID") or "default"
+    if not re.fullmatch(r"[\w.@+-]{1,100}", name) or name.startswith("."):
+        raise UsageError(f"{name!r} is no name of a job", hint="letters, digits and _ . @ + - are")
+    return name
+
+
+def folder(name: str) -> Path:
+    """Return the job's private directory below WHESL_HOME.
+
+    Raises:
+        HomeError: it is open to others.
+    """
+    return keys.private_directory(keys.private_directory(keys.home() / "ckpt") / name)
+
+
+def publish(home: Path, address: Address) -> None:
+    """Write the address for agents and the command line.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    keys.write_private(home / "address", msgspec.json.encode(address))
+
+
+def find(home: Path) -> Address | None:
+    """Return the address; None while there is none."""
+    try:
+        return msgspec.json.decode((home / "address").read_bytes(), type=Address)
+    except (OSError, msgspec.MsgspecError):
+        return None

@@ -1,0 +1,306 @@
+"""The coordinator of a job's checkpoints: the shell of ``core.protocol``.
+
+It listens for agents and for the command line, writes manifests, and lets all ranks agree on the checkpoint
+to restore. What it knows it learns again from the agents when it is started anew.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import TYPE_CHECKING
+
+import zmq
+
+from whesl.ckpt import manifest, messages, rendezvous
+from whesl.ckpt.core import protocol
+from whesl.ckpt.core.records import (
+    AbortMigration,
+    Answered,
+    Ask,
+    Command,
+    CommitFailed,
+    Committed,
+    Event,
+    Grant,
+    Joined,
+    Lost,
+    Migrate,
+    Migrated,
+    Predicted,
+    Release,
+    Requested,
+    Seal,
+    Sealed,
+    Settings,
+    Tick,
+    Told,
+)
+from whesl.ckpt.manifest import Manifest, Part
+from whesl.ckpt.messages import Agreed, Candidate, Reply, StatusAsked, Stop, Verified, Written
+from whesl.model.errors import WheslError
+from whesl.wire.sockets import ServerSocket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whesl.wire.keys import UserKeys
+
+GONE = 10.0  # seconds without a connection after which a node counts as lost for its checkpoint
+AGENT = b"agent:"
+
+
+class Service:
+    """A job's coordinator and its loop.
+
+    Args:
+        settings: how checkpoints are taken.
+        directory: where they are; made if it is not there.
+        home: the job's private directory, for the address.
+        keys: the user's.
+        host: address that the nodes reach.
+        interval: seconds between two periodic checkpoints; ``inf`` for none.
+        keep: whole checkpoints that stay.
+        log: is told what happens, a line each.
+
+    Raises:
+        WheslError: the directory cannot be written, or the address cannot be listened on.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        directory: Path,
+        home: Path,
+        keys: UserKeys,
+        *,
+        host: str,
+        interval: float = math.inf,
+        keep: int = 2,
+        log: Callable[[str], None],
+    ) -> None:
+        self._directory, self._home, self._log = directory, home, log
+        self._interval, self._keep = interval, keep
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            known = manifest.numbers(directory)
+            self._whole = [found.epoch for found in manifest.whole(directory)]
+        except OSError as error:
+            raise WheslError(
+                f"checkpoints cannot be kept in {directory}: {error.strerror}",
+                hint="name a directory of your own on the shared file system: --dir DIR",
+            ) from error
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise WheslError(f"{directory} is not writable", hint="name a directory of your own: --dir DIR")
+        self._state = protocol.start(settings, max(known, default=0))
+        self._parts: dict[str, tuple[Part, ...]] = {}
+        self._verified: dict[str, Verified] = {}
+        self._candidate = self._whole[0] if self._whole else 0
+        self._agreed = -1  # not known yet
+        self._gone: dict[str, float] = {}
+        self._began = time.monotonic()
+        self._last = self._began
+        self._stopping = False
+        self._server = ServerSocket(host, 0, keys.coordinator, frozenset({keys.client.public}))
+        self.address = rendezvous.Address(
+            f"tcp://{host}:{self._server.port}", keys.coordinator.public, str(directory), os.getpid()
+        )
+        rendezvous.publish(home, self.address)
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Serve until told to stop."""
+        poller = zmq.Poller()
+        for socket in self._server.sockets:
+            poller.register(socket, zmq.POLLIN)
+        while not until() and not self._stopping:
+            now = time.monotonic()
+            wait = min(protocol.due(self._state) - now, self._next_interval() - now, 0.5)
+            poller.poll(max(int(1000 * wait), 0))
+            for peer, content in self._server.receive():
+                if content is None:
+                    self._disconnected(peer)
+                else:
+                    self._take(peer, content)
+            self._time()
+
+    def close(self) -> None:
+        """Close the socket and take the address away."""
+        self._server.close()
+        found = rendezvous.find(self._home)
+        if found == self.address:
+            (self._home / "address").unlink(missing_ok=True)
+
+    # Events
+
+    def _time(self) -> None:
+        now = time.monotonic()
+        if protocol.due(self._state) <= now:
+            self._step(Tick())
+        for node, since in list(self._gone.items()):
+            if now - since > GONE:
+                del self._gone[node]
+                self._step(Lost(node=node, why="its agent is not connected"))
+        if self._next_interval() <= now:
+            self._last = now
+            if self._state.epoch is None and self._state.nodes:
+                self._step(Requested(reason="interval"))
+
+    def _next_interval(self) -> float:
+        return self._last + self._interval
+
+    def _disconnected(self, peer: bytes) -> None:
+        if peer.startswith(AGENT):
+            self._gone[peer[len(AGENT) :].decode()] = time.monotonic()
+
+    def _take(self, peer: bytes, content: bytes) -> None:
+        try:
+            message = messages.to_coordinator(content)
+        except WheslError as error:
+            self._server.send(peer, messages.encode(Reply(text=str(error), refused=True)))
+            return
+        match message:
+            case Joined():
+                self._gone.pop(message.node, None)
+                self._step(message)
+                self._tell_restore(peer)
+            case Written():
+                self._parts[message.node] = message.parts
+                self._step(Committed(node=message.node, epoch=message.epoch))
+            case Verified():
+                self._verified[message.node] = message
+                self._vote()
+            case Answered() | CommitFailed():
+                self._step(message)
+            case Predicted() | Requested() | Lost():
+                told = [each for each in self._step(message) if isinstance(each, Told)]
+                refused = [each for each in told if each.refused]
+                text = "; ".join(each.text for each in refused or told) or "taken"
+                self._server.send(peer, messages.encode(Reply(text=text, refused=bool(refused))))
+            case StatusAsked():
+                self._server.send(peer, messages.encode(Reply(status=self.status())))
+            case Stop():
+                self._stopping = True
+                self._server.send(peer, messages.encode(Reply(text="stopped")))
+
+    def _step(self, event: Event) -> list[Command]:
+        self._state, commands = protocol.step(self._state, event, time.monotonic())
+        for command in commands:
+            self._perform(command)
+        return commands
+
+    # Commands
+
+    def _perform(self, command: Command) -> None:
+        match command:
+            case Ask(nodes=nodes) | Grant(nodes=nodes) | Release(nodes=nodes):
+                if isinstance(command, Ask):
+                    self._prepare(command)
+                elif isinstance(command, Release):
+                    self._over(command)
+                for node in nodes:
+                    self._server.send(AGENT + node.encode(), messages.encode(command))
+            case Seal():
+                self._seal(command)
+            case Migrate(node=node):
+                # A port without an implementation here: the choice says so, and takes the checkpoint.
+                self._step(Migrated(node=node, why="this site has no migration"))
+            case AbortMigration():
+                pass
+            case Told(text=text):
+                self._log(text)
+
+    def _prepare(self, ask: Ask) -> None:
+        if ask.round == 1:
+            epoch = self._state.epoch
+            self._log(f"checkpoint {ask.epoch} begins ({epoch.reason if epoch else ''})")
+            self._parts.clear()
+        try:
+            (self._directory / str(ask.epoch)).mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            node = ask.nodes[0] if ask.nodes else ""
+            self._step(CommitFailed(node=node, epoch=ask.epoch, why=f"{self._directory}: {error.strerror}"))
+
+    def _seal(self, seal: Seal) -> None:
+        epoch = self._state.epoch
+        assert epoch is not None
+        parts = tuple(part for node in seal.nodes for part in self._parts.get(node, ()))
+        why = ""
+        try:
+            manifest.write(self._directory, Manifest(seal.epoch, epoch.target, parts, seal.reason))
+        except (OSError, ValueError) as error:
+            why = f"the manifest cannot be written: {error}"
+        self._step(Sealed(epoch=seal.epoch, why=why))
+
+    def _over(self, release: Release) -> None:
+        self._last = time.monotonic()
+        if not release.complete:
+            self._log(f"checkpoint {release.epoch} was given up: {release.why}")
+            return
+        self._log(f"checkpoint {release.epoch} is complete")
+        self._whole.insert(0, release.epoch)
+        try:
+            gone = manifest.remove_old(self._directory, self._keep, {self._candidate, self._agreed})
+        except OSError as error:
+            self._log(f"old checkpoints stay: {error}")
+        else:
+            if gone:
+                self._log(f"removed old checkpoints {', '.join(map(str, gone))}")
+
+    # Which checkpoint to restore
+
+    def _vote(self) -> None:
+        """Agree on the candidate when all ranks have found it whole; go to an older one when one has not."""
+        if self._agreed >= 0:
+            return
+        answers = [answer for answer in self._verified.values() if answer.epoch == self._candidate]
+        found = manifest.read(self._directory / str(self._candidate))
+        ranks = len(found.parts) if found is not None else 0
+        if found is None or any(answer.bad for answer in answers):
+            older = [number for number in self._whole if number < self._candidate]
+            self._log(
+                f"checkpoint {self._candidate} is damaged; {'an older one' if older else 'none'} is left"
+            )
+            self._candidate = older[0] if older else 0
+            self._agreed = -1 if older else 0
+        elif sum(answer.good for answer in answers) == ranks:
+            self._agreed = self._candidate
+            self._log(f"checkpoint {self._agreed} is restored")
+        else:
+            return
+        for node in self._state.nodes:
+            self._tell_restore(AGENT + node.encode())
+
+    def _tell_restore(self, peer: bytes) -> None:
+        if self._candidate == 0:
+            self._agreed = 0
+        if self._candidate:
+            self._server.send(peer, messages.encode(Candidate(epoch=self._candidate)))
+        if self._agreed >= 0:
+            self._server.send(peer, messages.encode(Agreed(epoch=self._agreed)))
+
+    def status(self) -> dict[str, object]:
+        """Return what is known, for people and programs."""
+        now = time.monotonic()
+        epoch = self._state.epoch
+        return {
+            "directory": str(self._directory),
+            "checkpoints": self._whole,
+            "checkpoint": None
+            if epoch is None
+            else {
+                "number": epoch.number,
+                "phase": epoch.phase.value,
+                "step": epoch.target,
+                "reason": epoch.reason,
+            },
+            "nodes": {
+                name: {
+                    "phase": node.phase.value,
+                    "ranks": node.ranks,
+                    "fails_in": None if node.fails_at == math.inf else round(node.fails_at - now, 3),
+                }
+                for name, node in self._state.nodes.items()
+            },
+        }

@@ -1,0 +1,178 @@
+"""``whesl ckpt run | serve | agent``: the processes of prioritized checkpoints."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whesl.cli.display import steady
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+name_option = click.option(
+    "--name", metavar="JOB", help="The job's name; default: SLURM_JOB_ID, FLUX_JOB_ID, else 'default'."
+)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+def _until() -> Callable[[], bool]:
+    """Return what says whether SIGTERM or SIGINT has come."""
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _got, _frame: stopped.set())
+    return stopped.is_set
+
+
+def _log(who: str) -> Callable[[str], None]:
+    console = steady(stderr=True)
+    return lambda text: console.print(f"{who}: {text}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _seconds(text: str | None, what: str) -> float:
+    if text is None:
+        return math.inf
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise UsageError(f"{what}: {text!r} is no time", hint="seconds, above 0")
+    return value
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--dir",
+    "directory",
+    type=_FOLDER,
+    required=True,
+    metavar="DIR",
+    help="Where checkpoints are kept, shared by all nodes.",
+)
+@name_option
+@click.option("--interval", metavar="SECONDS", help="Take a checkpoint each so many seconds [never].")
+@click.option(
+    "--writers",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Nodes that write at once when no failure is near; 0 for all [0].",
+)
+@click.option(
+    "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
+)
+@click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
+@click.argument("command", nargs=-1, required=True)
+def run(
+    directory: Path,
+    name: str | None,
+    interval: str | None,
+    writers: int,
+    keep: int,
+    arrival: str | None,
+    command: tuple[str, ...],
+) -> None:
+    """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node."""
+    from whesl.ckpt import job, rendezvous
+
+    _seconds(interval, "--interval")
+    _seconds(arrival, "--arrival")
+    serve_options = ["--writers", str(writers), "--keep", str(keep)]
+    for option, value in (("--interval", interval), ("--arrival", arrival)):
+        serve_options += [option, value] if value is not None else []
+    chosen = rendezvous.name_of_job(name)
+    status = job.Job(serve_options, chosen, directory.absolute()).run(command)
+    raise click.exceptions.Exit(status)
+
+
+@click.command()
+@click.option(
+    "--dir", "directory", type=_FOLDER, required=True, metavar="DIR", help="Where checkpoints are kept."
+)
+@name_option
+@click.option("--interval", metavar="SECONDS", help="Take a checkpoint each so many seconds [never].")
+@click.option(
+    "--writers",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Nodes that write at once when no failure is near; 0 for all [0].",
+)
+@click.option(
+    "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
+)
+@click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
+def serve(
+    directory: Path, name: str | None, interval: str | None, writers: int, keep: int, arrival: str | None
+) -> None:
+    """Coordinate the checkpoints of a job until a signal comes."""
+    from whesl.ckpt import rendezvous
+    from whesl.ckpt.core.records import Settings
+    from whesl.ckpt.service import Service
+    from whesl.wire import keys
+
+    until = _until()
+    chosen = rendezvous.name_of_job(name)
+    settings = Settings(writers=writers, arrival=_seconds(arrival or "60", "--arrival"))
+    service = Service(
+        settings,
+        directory.absolute(),
+        rendezvous.folder(chosen),
+        keys.user_keys(keys.home()),
+        host=_host(),
+        interval=_seconds(interval, "--interval"),
+        keep=keep,
+        log=_log("checkpoints"),
+    )
+    try:
+        service.run(until)
+    finally:
+        service.close()
+
+
+@click.command()
+@name_option
+@click.option("--node", metavar="NODE", help="This node's name; default: SLURMD_NODENAME, else the host's.")
+def agent(name: str | None, node: str | None) -> None:
+    """Serve the ranks of this node until a signal comes."""
+    from whesl.ckpt import job, rendezvous
+    from whesl.ckpt.agent import Agent
+    from whesl.ckpt.page import Page
+    from whesl.wire import keys
+
+    until = _until()
+    chosen = rendezvous.name_of_job(name)
+    home = rendezvous.folder(chosen)
+    address = rendezvous.find(home)
+    if address is None:
+        raise UsageError(
+            f"no coordinator of {chosen}", hint="start `whesl ckpt run` or `whesl ckpt serve` first"
+        )
+    here = node or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    served = Agent(
+        here,
+        Page(job.page_path(chosen), Path(address.directory)),
+        home,
+        keys.user_keys(keys.home()).client,
+        _log(f"checkpoints, {here}"),
+    )
+    try:
+        served.run(until)
+    finally:
+        served.close(remove=True)
+        sys.stderr.flush()
+
+
+def _host() -> str:
+    """Return the name or address that the other nodes reach."""
+    return os.environ.get("WHESL_CKPT_HOST") or socket.gethostname()
