@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "scheduling": {"model"},
     "predict": {"model"},
     "placement": {"model", "predict"},
-    "ckpt": {"model"},
+    "ckpt": {"model", "wire"},
     "lab": {"model", "placement", "predict", "report", "rjms"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BUSY, CALM = 0.001, 0.02  # seconds between two looks at the page: in a checkpoint, and else
 SETTLE = 0.05  # seconds for a rank that stands at the target to say that it holds there
-LOOK = 1.0  # seconds between two looks for the coordinator's address
+LOOK = 3.0  # seconds between two looks for the coordinator's address, and for a connection to be made
 
 
 class Agent:
@@ -43,8 +43,9 @@ class Agent:
         self._socket = ClientSocket(keys, f"agent:{node}".encode())
         self._address: Address | None = None
         self._looked = 0.0
+        self._tried = 0
         self._asked: Ask | None = None
-        self._settled_by = 0.0
+        self._settled_by = self._arrived_by = 0.0
         self._told = 0  # the checkpoint whose end, good or bad, was told
         self._verified = Verified(node=node, epoch=0, good=0, bad=0)
         self._joined_ranks = -1
@@ -79,9 +80,14 @@ class Agent:
             return
         self._looked = now
         address = find(self._home)
-        if address is not None and address != self._address:
-            self._address = address
-            self._socket.connect(address.endpoint, address.key)
+        if address is None:
+            return
+        if address != self._address:
+            self._address, self._tried = address, 0
+        endpoint = address.endpoints[self._tried % len(address.endpoints)]
+        self._tried += 1
+        if endpoint != self._socket.endpoint:
+            self._socket.connect(endpoint, address.key)
 
     def _in_epoch(self) -> bool:
         return self._page.get(page.TARGET) != page.IDLE
@@ -122,6 +128,7 @@ class Agent:
                 sheet.put(page.TARGET, message.target)
                 self._asked = message
                 self._settled_by = time.monotonic() + SETTLE
+                self._arrived_by = time.monotonic() + message.arrival
             case Grant():
                 if (sheet.get(page.EPOCH), sheet.get(page.TARGET)) == (message.epoch, message.target):
                     sheet.put(page.GRANTED, message.epoch)
@@ -175,8 +182,11 @@ class Agent:
         ranks = list(sheet.ranks())
         for slot in ranks:
             failed = slot.state is SlotState.FAILED and slot.epoch == epoch
-            if failed or not _runs(slot.pid):
+            late = slot.polls < sheet.get(page.TARGET) and time.monotonic() > self._arrived_by
+            if failed or late or not _runs(slot.pid):
                 why = slot.text if failed else f"process {slot.pid} has ended"
+                if late and not failed:
+                    why = f"it has not come to step {sheet.get(page.TARGET)} in time: does it poll?"
                 self._told = epoch
                 self._send(CommitFailed(node=self._node, epoch=epoch, why=f"rank {slot.rank}: {why}"))
                 return

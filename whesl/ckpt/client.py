@@ -24,6 +24,7 @@ from pathlib import Path
 
 from whesl.ckpt import manifest, page
 from whesl.ckpt.page import SlotState
+from whesl.ckpt.rendezvous import name_of_node
 from whesl.model.errors import WheslError
 
 _PAUSE = 0.0002  # seconds between two looks while a rank waits
@@ -83,7 +84,7 @@ class Client:
         self._words = memoryview(bytearray(page.HEADER + page.SLOT)).cast("Q")
         self._words[page.TARGET] = page.IDLE
         self._first = page.HEADER // 8
-        name = os.environ.get("WHESL_CKPT_PAGE", "")
+        name = os.environ.get("WHESL_CKPT_PAGE", "").replace("%n", name_of_node())
         if name:
             self._attach(Path(name))
         else:

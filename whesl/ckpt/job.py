@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -22,11 +24,13 @@ START = 20.0  # seconds for the coordinator to listen
 END = 5.0  # seconds for agents to end
 
 
-def page_path(name: str) -> Path:
+def page_of(name: str, run: str, node: str) -> Path:
     """Return where a node's page is: in memory, in a directory that is the user's alone.
 
     Args:
         name: of the job.
+        run: of this run of the program: a job that runs again finds no page of its earlier life.
+        node: its name; ``%n`` for the form that clients fill in.
 
     Raises:
         WheslError: the directory is another user's.
@@ -38,7 +42,16 @@ def page_path(name: str) -> Path:
     status = private.lstat()
     if status.st_uid != os.geteuid() or private.is_symlink() or status.st_mode & 0o077:
         raise WheslError(f"{private} is open to other users, or theirs", hint="remove it")
-    return private / name
+    return private / f"{name}.{run}.{node}"
+
+
+def remove_earlier(page: Path) -> None:
+    """Remove this job's pages of earlier runs on this node; their agents died with it."""
+    name, _, rest = page.name.partition(".")
+    node = rest.partition(".")[2]
+    for other in page.parent.glob(f"{glob.escape(name)}.*.{glob.escape(node)}"):
+        if other != page:
+            other.unlink(missing_ok=True)
 
 
 def agents_command(environ: Mapping[str, str], name: str) -> list[str]:
@@ -52,7 +65,7 @@ def agents_command(environ: Mapping[str, str], name: str) -> list[str]:
     if environ.get("SLURM_JOB_ID"):
         nodes = environ.get("SLURM_JOB_NUM_NODES") or environ.get("SLURM_NNODES") or "1"
         # Beside the program's own steps, on the nodes that they have.
-        return ["srun", "--overlap", f"--nodes={nodes}", "--ntasks-per-node=1", "--cpus-per-task=1", *agent]
+        return ["srun", "--overlap", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", *agent]
     if environ.get("FLUX_URI"):
         size = subprocess.run(["flux", "getattr", "size"], capture_output=True, text=True, check=False)
         return ["flux", "exec", "-r", "all", *agent] if size.returncode == 0 else agent
@@ -70,6 +83,7 @@ class Job:
 
     def __init__(self, serve: Sequence[str], name: str, directory: Path) -> None:
         self._name, self._directory = name, directory
+        self._run = secrets.token_hex(4)
         whesl = [sys.executable, "-m", "whesl", "ckpt"]
         self._serve = [*whesl, "serve", "--name", name, "--dir", str(directory), *serve]
         self._coordinator: subprocess.Popen[bytes] | None = None
@@ -91,7 +105,7 @@ class Job:
         (home / "address").unlink(missing_ok=True)
         environment = {
             **os.environ,
-            "WHESL_CKPT_PAGE": str(page_path(self._name)),
+            "WHESL_CKPT_PAGE": str(page_of(self._name, self._run, "%n")),
             "WHESL_CKPT_DIR": str(self._directory),
             "WHESL_CKPT_JOB": self._name,
         }
@@ -104,7 +118,7 @@ class Job:
                         "the coordinator of checkpoints does not start", hint="its message is above"
                     )
                 time.sleep(0.02)
-            start = agents_command(os.environ, self._name)
+            start = [*agents_command(os.environ, self._name), "--run", self._run]
             self._agents = subprocess.Popen(start, stdin=subprocess.DEVNULL)
             with subprocess.Popen(list(command), env=environment) as program:
                 for number in (signal.SIGTERM, signal.SIGINT):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,13 +20,13 @@ class Address(msgspec.Struct, frozen=True):
     """The coordinator's address.
 
     Attributes:
-        endpoint: ``tcp://host:port``.
+        endpoints: ``tcp://host:port``, one for each address of the machine; a client tries them in turn.
         key: its public key.
         directory: where checkpoints are.
         pid: of the coordinator.
     """
 
-    endpoint: str
+    endpoints: tuple[str, ...]
     key: str
     directory: str
     pid: int
@@ -39,9 +40,14 @@ def name_of_job(given: str | None) -> str:
     """
     environ = os.environ
     name = given or environ.get("SLURM_JOB_ID") or environ.get("FLUX_JOB_ID") or "default"
-    if not re.fullmatch(r"[\w.@+-]{1,100}", name) or name.startswith("."):
-        raise UsageError(f"{name!r} is no name of a job", hint="letters, digits and _ . @ + - are")
+    if not re.fullmatch(r"[\w@+-]{1,100}", name):
+        raise UsageError(f"{name!r} is no name of a job", hint="letters, digits and _ @ + - are")
     return name
+
+
+def name_of_node() -> str:
+    """Return this node's name, as the resource manager has it."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
 
 def folder(name: str) -> Path:

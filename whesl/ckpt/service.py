@@ -40,6 +40,7 @@ from whesl.ckpt.core.records import (
 from whesl.ckpt.manifest import Manifest, Part
 from whesl.ckpt.messages import Agreed, Candidate, Reply, StatusAsked, Stop, Verified, Written
 from whesl.model.errors import WheslError
+from whesl.wire.addresses import bracketed, own_addresses
 from whesl.wire.sockets import ServerSocket
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.wire.keys import UserKeys
+
+
+def _endpoints(host: str, port: int) -> tuple[str, ...]:
+    others, loopback = own_addresses()
+    hosts = (*others, *loopback) if host == "*" else (host,)
+    return tuple(f"tcp://{bracketed(each)}:{port}" for each in hosts)
+
 
 GONE = 10.0  # seconds without a connection after which a node counts as lost for its checkpoint
 AGENT = b"agent:"
@@ -60,7 +68,7 @@ class Service:
         directory: where they are; made if it is not there.
         home: the job's private directory, for the address.
         keys: the user's.
-        host: address that the nodes reach.
+        host: address to listen on, ``*`` for all of the machine.
         interval: seconds between two periodic checkpoints; ``inf`` for none.
         keep: whole checkpoints that stay.
         log: is told what happens, a line each.
@@ -105,7 +113,7 @@ class Service:
         self._stopping = False
         self._server = ServerSocket(host, 0, keys.coordinator, frozenset({keys.client.public}))
         self.address = rendezvous.Address(
-            f"tcp://{host}:{self._server.port}", keys.coordinator.public, str(directory), os.getpid()
+            _endpoints(host, self._server.port), keys.coordinator.public, str(directory), os.getpid()
         )
         rendezvous.publish(home, self.address)
 

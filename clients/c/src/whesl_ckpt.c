@@ -189,8 +189,18 @@ whesl_ckpt *whesl_ckpt_init(int rank, int ranks)
     const char *directory = getenv("WHESL_CKPT_DIR");
     if (directory) snprintf(ckpt->directory, sizeof ckpt->directory, "%s", directory);
     const char *page = getenv("WHESL_CKPT_PAGE");
-    if (page && *page)
-        attach(ckpt, page);
+    const char *place = page ? strstr(page, "%n") : NULL; /* the node's name, as its agent has it */
+    char node[256] = "", name[PATH_MAX];
+    if (getenv("SLURMD_NODENAME"))
+        snprintf(node, sizeof node, "%s", getenv("SLURMD_NODENAME"));
+    else
+        gethostname(node, sizeof node - 1);
+    if (place)
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(place - page), page, node, place + 2);
+    else
+        snprintf(name, sizeof name, "%s", page ? page : "");
+    if (*name)
+        attach(ckpt, name);
     else
         say_once(ckpt, "no agent (WHESL_CKPT_PAGE is not set)");
     return ckpt;

@@ -320,7 +320,15 @@ class _Transition:
         for name in asked:
             until = self.now + self.settings.arrival
             self._set(name, phase=NodePhase.REQUESTED, answered=-1, until=until)
-        self.commands.append(Ask(nodes=asked, epoch=epoch.number, round=epoch.round, target=epoch.target))
+        self.commands.append(
+            Ask(
+                nodes=asked,
+                epoch=epoch.number,
+                round=epoch.round,
+                target=epoch.target,
+                arrival=self.settings.arrival,
+            )
+        )
 
     def _agree(self, *, passed: bool) -> None:
         """End a round that all have answered: propose a step, a later one, or hold it."""

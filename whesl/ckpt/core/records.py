@@ -211,12 +211,16 @@ Event = Joined | Predicted | Requested | Answered | Committed | CommitFailed | S
 
 
 class Ask(Record, frozen=True, kw_only=True, tag="ask"):
-    """Agents: which steps have your ranks reached? With a target: put it before them first."""
+    """Agents: which steps have your ranks reached? With a target: put it before them first.
+
+    ``arrival`` is the time in seconds in which every rank has to reach it.
+    """
 
     nodes: tuple[str, ...]
     epoch: int
     round: int
     target: int
+    arrival: float
 
 
 class Grant(Record, frozen=True, kw_only=True, tag="grant"):

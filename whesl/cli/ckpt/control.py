@@ -30,10 +30,12 @@ def _ask(name: str | None, message: ToCoordinator) -> Reply:
         )
     socket = ClientSocket(keys.user_keys(keys.home()).client)
     try:
-        socket.connect(address.endpoint, address.key)
         until = time.monotonic() + _PATIENCE
-        sent = False
+        sent, tried, since = False, 0, 0.0
         while time.monotonic() < until:
+            if not socket.connected and time.monotonic() - since > 1.0:
+                socket.connect(address.endpoints[tried % len(address.endpoints)], address.key)
+                tried, since = tried + 1, time.monotonic()
             socket.events()
             sent = sent or (socket.connected and socket.send(messages.encode(message)))
             for content in socket.receive():
@@ -44,7 +46,7 @@ def _ask(name: str | None, message: ToCoordinator) -> Reply:
     finally:
         socket.close()
     raise TransientError(
-        f"the coordinator of {chosen} does not answer at {address.endpoint}",
+        f"the coordinator of {chosen} does not answer at {address.endpoints[0]}",
         hint="try again; is its node up?",
     )
 

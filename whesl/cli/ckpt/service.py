@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import signal
-import socket
 import sys
 import threading
 from pathlib import Path
@@ -129,7 +128,7 @@ def serve(
         directory.absolute(),
         rendezvous.folder(chosen),
         keys.user_keys(keys.home()),
-        host=_host(),
+        host=os.environ.get("WHESL_CKPT_HOST", "*"),
         interval=_seconds(interval, "--interval"),
         keep=keep,
         log=_log("checkpoints"),
@@ -143,7 +142,8 @@ def serve(
 @click.command()
 @name_option
 @click.option("--node", metavar="NODE", help="This node's name; default: SLURMD_NODENAME, else the host's.")
-def agent(name: str | None, node: str | None) -> None:
+@click.option("--run", "of_run", default="alone", metavar="ID", help="The run of the program [alone].")
+def agent(name: str | None, node: str | None, of_run: str) -> None:
     """Serve the ranks of this node until a signal comes."""
     from whesl.ckpt import job, rendezvous
     from whesl.ckpt.agent import Agent
@@ -158,10 +158,12 @@ def agent(name: str | None, node: str | None) -> None:
         raise UsageError(
             f"no coordinator of {chosen}", hint="start `whesl ckpt run` or `whesl ckpt serve` first"
         )
-    here = node or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    here = node or rendezvous.name_of_node()
+    place = job.page_of(chosen, of_run, here)
+    job.remove_earlier(place)
     served = Agent(
         here,
-        Page(job.page_path(chosen), Path(address.directory)),
+        Page(place, Path(address.directory)),
         home,
         keys.user_keys(keys.home()).client,
         _log(f"checkpoints, {here}"),
@@ -171,8 +173,3 @@ def agent(name: str | None, node: str | None) -> None:
     finally:
         served.close(remove=True)
         sys.stderr.flush()
-
-
-def _host() -> str:
-    """Return the name or address that the other nodes reach."""
-    return os.environ.get("WHESL_CKPT_HOST") or socket.gethostname()

@@ -1,0 +1,44 @@
+"""One rank of a program: counts, and writes its checkpoints. ``ranks.py RANK RANKS STEPS [fail|silent]``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from whesl.ckpt import Client, CommitError
+
+
+def main() -> None:
+    rank = int(os.environ.get("SLURM_PROCID", sys.argv[1]))
+    ranks, steps = int(sys.argv[2]), int(sys.argv[3])
+    trouble = sys.argv[4] if len(sys.argv) > 4 and rank == ranks - 1 else ""
+    client = Client(rank, ranks)
+    state = {"step": 0, "sum": 0}
+    restored = client.restore()
+    if restored is not None:
+        state = json.loads(restored.read_text())
+        print(f"rank {rank} restored step {state['step']} of checkpoint {client.epoch}", flush=True)
+    end = Path("end")
+    while state["step"] < steps and not end.exists():
+        time.sleep(0.005)
+        state["step"] += 1
+        state["sum"] += state["step"] * (rank + 1)
+        if trouble == "silent" or not client.poll():
+            continue
+        if trouble == "fail":
+            client.path.mkdir()  # what cannot be opened for writing, nor read as a file
+        else:
+            client.path.write_text(json.dumps(state))
+        try:
+            client.commit(client.path)
+            print(f"rank {rank} wrote step {state['step']}", flush=True)
+        except CommitError as error:
+            print(f"rank {rank}: {error}", flush=True)
+    client.finish()
+    print(f"rank {rank} ends {'early' if end.exists() else 'at'} {state['step']} {state['sum']}", flush=True)
+
+
+main()

@@ -1,0 +1,200 @@
+"""Programs under ``whesl ckpt run`` on this host: whole checkpoints, and every kind of trouble."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.waiting import until
+from whesl.ckpt import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RANKS = Path(__file__).with_name("ranks.py")
+NODE = socket.gethostname()
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Program:
+    """A program of three ranks and what ``whesl ckpt`` says of it."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.directory = place / "checkpoints"
+        self.environment = {
+            **os.environ,
+            "WHESL_HOME": str(place / "home"),
+            "PYTHONPATH": str(ROOT),
+            "WHESL_CKPT_PATIENCE": "30",
+        }
+        self.environment.pop("SLURM_JOB_ID", None)
+        self.name = f"test-{os.getpid()}-{place.name[-20:]}"
+        self.running: subprocess.Popen[str] | None = None
+        self.output = place / "output"
+
+    def start(self, *options: str, trouble: str = "", ranks: int = 3) -> None:
+        lines = [f"{sys.executable} {RANKS} {rank} {ranks} 100000 {trouble} &" for rank in range(ranks)]
+        script = "\n".join([*lines, "wait"])
+        command = [sys.executable, "-m", "whesl", "ckpt", "run", "--name", self.name]
+        command += ["--dir", str(self.directory)]
+        with self.output.open("w") as output:
+            self.running = subprocess.Popen(
+                [*command, *options, "--", "bash", "-c", script],
+                cwd=self.place,
+                env=self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+        until(
+            lambda: self.status().get("nodes", {}).get(NODE, {}).get("ranks") == ranks,
+            "a line of the program",
+            60,
+        )
+
+    def say(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "whesl", "ckpt", arguments[0], "--name", self.name, *arguments[1:]]
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def status(self) -> dict[str, dict[str, dict[str, object]]]:
+        answer = self.say("status", "--json")
+        return json.loads(answer.stdout) if answer.returncode == 0 else {}
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def whole(self) -> list[int]:
+        return [found.epoch for found in manifest.whole(self.directory)] if self.directory.is_dir() else []
+
+    def end(self) -> str:
+        assert self.running is not None
+        (self.place / "end").touch()
+        assert self.running.wait(60) == 0, self.said()
+        (self.place / "end").unlink()
+        return self.said()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Program]:
+    made = Program(tmp_path)
+    yield made
+    if made.running is not None and made.running.poll() is None:
+        os.killpg(made.running.pid, signal.SIGKILL)
+        made.running.wait()
+
+
+def test_a_predicted_failure_leads_to_a_whole_checkpoint_that_is_restored(program: Program) -> None:
+    program.start()
+    answer = program.say("predict", NODE, "--lead", "30", "--evidence", "EDAC")
+    assert "predicted to fail in 30 s (EDAC)" in answer.stdout
+    until(lambda: program.whole() == [1], "a line of the program", 60)
+    found = manifest.whole(program.directory)[0]
+    assert [part.rank for part in found.parts] == [0, 1, 2]
+    states = [json.loads((program.directory / "1" / part.name).read_text()) for part in found.parts]
+    # All ranks stopped at one and the same step.
+    assert {state["step"] for state in states} == {found.step}
+    assert [state["sum"] for state in states] == [
+        found.step * (found.step + 1) // 2 * rank for rank in (1, 2, 3)
+    ]
+    program.end()
+    program.start()
+    until(
+        lambda: program.said().count(f"restored step {found.step} of checkpoint 1") == 3,
+        "a line of the program",
+        60,
+    )
+    program.end()
+
+
+def test_a_damaged_part_is_never_restored(program: Program) -> None:
+    program.start()
+    for number in (1, 2):
+        assert program.say("request").returncode == 0
+        until(lambda: max(program.whole(), default=0) == number, f"checkpoint {number}", 60)  # noqa: B023  called here
+    program.end()
+    part = program.directory / "2" / "rank-1.part"
+    part.write_text(part.read_text().replace("1", "7"))  # of the same size
+    program.start()
+    until(lambda: program.said().count("of checkpoint 1") == 3, "a line of the program", 60)
+    assert "checkpoint 2 is damaged; an older one is left" in program.end()
+
+
+def test_a_rank_that_cannot_write_gives_the_checkpoint_up(program: Program) -> None:
+    program.start(trouble="fail")
+    program.say("request")
+    until(lambda: "checkpoint 1 was given up" in program.said(), "a line of the program", 60)
+    assert program.whole() == []
+    assert "rank 2 cannot commit" in program.end()
+
+
+def test_a_rank_that_never_polls_holds_nobody_for_ever(program: Program) -> None:
+    program.start("--arrival", "3", trouble="silent")
+    program.say("request")
+    until(lambda: "does it poll?" in program.said(), program.name, 60)
+    assert program.whole() == []
+    program.end()
+
+
+def test_the_coordinator_is_killed_and_another_takes_the_checkpoint_up(program: Program) -> None:
+    program.start()
+    home = Path(program.environment["WHESL_HOME"]) / "ckpt" / program.name / "address"
+    first = json.loads(home.read_text())["pid"]
+    program.say("predict", NODE, "--lead", "60")
+    os.kill(first, signal.SIGKILL)
+    until(lambda: json.loads(home.read_text())["pid"] != first, "a line of the program", 60)
+    until(lambda: bool(program.status()), "a line of the program", 60)
+    if not program.whole() and not program.status().get("checkpoint"):
+        program.say("request")
+    until(lambda: len(program.whole()) >= 1, "a line of the program", 60)
+    program.end()
+
+
+def test_what_cannot_be_followed_is_refused(program: Program) -> None:
+    nobody = program.say("predict", NODE, "--lead", "30")
+    assert nobody.returncode == 2
+    assert "no coordinator of" in nobody.stderr
+    program.start()
+    elsewhere = program.say("predict", "elsewhere", "--lead", "30")
+    assert (elsewhere.returncode, "no node of this job" in elsewhere.stderr) == (1, True)
+    for lead in ("-3", "inf", "nan"):
+        assert program.say("predict", NODE, "--lead", lead).returncode == 1
+    program.end()
+
+
+def test_a_directory_that_cannot_be_written(program: Program) -> None:
+    program.directory.write_text("a file")
+    below = program.directory / "below"
+    command = [sys.executable, "-m", "whesl", "ckpt", "run", "--dir", str(below), "--", "true"]
+    refused = subprocess.run(
+        command, env=program.environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert refused.returncode == 1
+    assert "checkpoints cannot be kept" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_without_an_agent_the_program_runs_on(program: Program) -> None:
+    program.place.joinpath("end").touch()
+    alone = subprocess.run(
+        [sys.executable, str(RANKS), "0", "1", "5"],
+        cwd=program.place,
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert alone.returncode == 0
+    assert alone.stderr.count("checkpoints are not coordinated") == 1
