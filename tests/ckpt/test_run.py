@@ -19,6 +19,7 @@ from whesl.ckpt import manifest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.timeout(400)  # several programs are started one after the other
 RANKS = Path(__file__).with_name("ranks.py")
 NODE = socket.gethostname()
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +60,7 @@ class Program:
         until(
             lambda: self.status().get("nodes", {}).get(NODE, {}).get("ranks") == ranks,
             "a line of the program",
-            60,
+            100,
         )
 
     def say(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -99,7 +100,7 @@ def test_a_predicted_failure_leads_to_a_whole_checkpoint_that_is_restored(progra
     program.start()
     answer = program.say("predict", NODE, "--lead", "30", "--evidence", "EDAC")
     assert "predicted to fail in 30 s (EDAC)" in answer.stdout
-    until(lambda: program.whole() == [1], "a line of the program", 60)
+    until(lambda: program.whole() == [1], "a line of the program", 100)
     found = manifest.whole(program.directory)[0]
     assert [part.rank for part in found.parts] == [0, 1, 2]
     states = [json.loads((program.directory / "1" / part.name).read_text()) for part in found.parts]
@@ -113,7 +114,7 @@ def test_a_predicted_failure_leads_to_a_whole_checkpoint_that_is_restored(progra
     until(
         lambda: program.said().count(f"restored step {found.step} of checkpoint 1") == 3,
         "a line of the program",
-        60,
+        100,
     )
     program.end()
 
@@ -122,19 +123,19 @@ def test_a_damaged_part_is_never_restored(program: Program) -> None:
     program.start()
     for number in (1, 2):
         assert program.say("request").returncode == 0
-        until(lambda: max(program.whole(), default=0) == number, f"checkpoint {number}", 60)  # noqa: B023  called here
+        until(lambda: max(program.whole(), default=0) == number, f"checkpoint {number}", 100)  # noqa: B023  called here
     program.end()
     part = program.directory / "2" / "rank-1.part"
     part.write_text(part.read_text().replace("1", "7"))  # of the same size
     program.start()
-    until(lambda: program.said().count("of checkpoint 1") == 3, "a line of the program", 60)
+    until(lambda: program.said().count("of checkpoint 1") == 3, "a line of the program", 100)
     assert "checkpoint 2 is damaged; an older one is left" in program.end()
 
 
 def test_a_rank_that_cannot_write_gives_the_checkpoint_up(program: Program) -> None:
     program.start(trouble="fail")
     program.say("request")
-    until(lambda: "checkpoint 1 was given up" in program.said(), "a line of the program", 60)
+    until(lambda: "checkpoint 1 was given up" in program.said(), "a line of the program", 100)
     assert program.whole() == []
     assert "rank 2 cannot commit" in program.end()
 
@@ -153,11 +154,11 @@ def test_the_coordinator_is_killed_and_another_takes_the_checkpoint_up(program: 
     first = json.loads(home.read_text())["pid"]
     program.say("predict", NODE, "--lead", "60")
     os.kill(first, signal.SIGKILL)
-    until(lambda: json.loads(home.read_text())["pid"] != first, "a line of the program", 60)
-    until(lambda: bool(program.status()), "a line of the program", 60)
+    until(lambda: json.loads(home.read_text())["pid"] != first, "a line of the program", 100)
+    until(lambda: bool(program.status()), "a line of the program", 100)
     if not program.whole() and not program.status().get("checkpoint"):
         program.say("request")
-    until(lambda: len(program.whole()) >= 1, "a line of the program", 60)
+    until(lambda: len(program.whole()) >= 1, "a line of the program", 100)
     program.end()
 
 
