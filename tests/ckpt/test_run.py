@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.waiting import until
 from whesl.ckpt import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.timeout(400)  # several programs are started one after the other
 RANKS = Path(__file__).with_name("ranks.py")
@@ -57,11 +57,7 @@ class Program:
                 text=True,
                 start_new_session=True,
             )
-        until(
-            lambda: self.status().get("nodes", {}).get(NODE, {}).get("ranks") == ranks,
-            "a line of the program",
-            100,
-        )
+        self.wait(lambda: self.status().get("nodes", {}).get(NODE, {}).get("ranks") == ranks)
 
     def say(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "whesl", "ckpt", arguments[0], "--name", self.name, *arguments[1:]]
@@ -72,6 +68,13 @@ class Program:
     def status(self) -> dict[str, dict[str, dict[str, object]]]:
         answer = self.say("status", "--json")
         return json.loads(answer.stdout) if answer.returncode == 0 else {}
+
+    def wait(self, condition: Callable[[], Any]) -> None:
+        """Wait until a condition holds; say what the program and its coordinator said where it does not."""
+        try:
+            until(condition, "what is waited for", 100)
+        except AssertionError:
+            raise AssertionError(f"{self.said()}\n{self.say('status').stdout}") from None
 
     def said(self) -> str:
         return self.output.read_text()
@@ -100,7 +103,7 @@ def test_a_predicted_failure_leads_to_a_whole_checkpoint_that_is_restored(progra
     program.start()
     answer = program.say("predict", NODE, "--lead", "30", "--evidence", "EDAC")
     assert "predicted to fail in 30 s (EDAC)" in answer.stdout
-    until(lambda: program.whole() == [1], "a line of the program", 100)
+    program.wait(lambda: program.whole() == [1])
     found = manifest.whole(program.directory)[0]
     assert [part.rank for part in found.parts] == [0, 1, 2]
     states = [json.loads((program.directory / "1" / part.name).read_text()) for part in found.parts]
@@ -111,11 +114,7 @@ def test_a_predicted_failure_leads_to_a_whole_checkpoint_that_is_restored(progra
     ]
     program.end()
     program.start()
-    until(
-        lambda: program.said().count(f"restored step {found.step} of checkpoint 1") == 3,
-        "a line of the program",
-        100,
-    )
+    program.wait(lambda: program.said().count(f"restored step {found.step} of checkpoint 1") == 3)
     program.end()
 
 
@@ -123,19 +122,19 @@ def test_a_damaged_part_is_never_restored(program: Program) -> None:
     program.start()
     for number in (1, 2):
         assert program.say("request").returncode == 0
-        until(lambda: max(program.whole(), default=0) == number, f"checkpoint {number}", 100)  # noqa: B023  called here
+        program.wait(lambda: max(program.whole(), default=0) == number)  # noqa: B023  called here
     program.end()
     part = program.directory / "2" / "rank-1.part"
-    part.write_text(part.read_text().replace("1", "7"))  # of the same size
+    part.write_bytes(part.read_bytes().replace(b"{", b"["))  # of the same size
     program.start()
-    until(lambda: program.said().count("of checkpoint 1") == 3, "a line of the program", 100)
+    program.wait(lambda: program.said().count("of checkpoint 1") == 3)
     assert "checkpoint 2 is damaged; an older one is left" in program.end()
 
 
 def test_a_rank_that_cannot_write_gives_the_checkpoint_up(program: Program) -> None:
     program.start(trouble="fail")
     program.say("request")
-    until(lambda: "checkpoint 1 was given up" in program.said(), "a line of the program", 100)
+    program.wait(lambda: "checkpoint 1 was given up" in program.said())
     assert program.whole() == []
     assert "rank 2 cannot commit" in program.end()
 
@@ -143,7 +142,7 @@ def test_a_rank_that_cannot_write_gives_the_checkpoint_up(program: Program) -> N
 def test_a_rank_that_never_polls_holds_nobody_for_ever(program: Program) -> None:
     program.start("--arrival", "3", trouble="silent")
     program.say("request")
-    until(lambda: "does it poll?" in program.said(), program.name, 60)
+    program.wait(lambda: "does it poll?" in program.said())
     assert program.whole() == []
     program.end()
 
@@ -154,11 +153,11 @@ def test_the_coordinator_is_killed_and_another_takes_the_checkpoint_up(program: 
     first = json.loads(home.read_text())["pid"]
     program.say("predict", NODE, "--lead", "60")
     os.kill(first, signal.SIGKILL)
-    until(lambda: json.loads(home.read_text())["pid"] != first, "a line of the program", 100)
-    until(lambda: bool(program.status()), "a line of the program", 100)
+    program.wait(lambda: json.loads(home.read_text())["pid"] != first)
+    program.wait(lambda: bool(program.status()))
     if not program.whole() and not program.status().get("checkpoint"):
         program.say("request")
-    until(lambda: len(program.whole()) >= 1, "a line of the program", 100)
+    program.wait(lambda: len(program.whole()) >= 1)
     program.end()
 
 
