@@ -2,7 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+_ROOMS = ("predict", "placement", "lab")  # hold functions that are compiled
+_OLD = 7 * 86400.0  # seconds after which machine code of other sources is removed
+
+
+def sources() -> str:
+    """Return a name for the state of all modules that hold compiled functions.
+
+    numba looks at a function's own file only: after a change of one that it calls in another module, the
+    machine code that it kept would be that of before.
+    """
+    root = Path(__file__).resolve().parent.parent
+    found = hashlib.sha256()
+    for room in _ROOMS:
+        for path in sorted((root / room).rglob("*.py")):
+            status = path.stat()
+            found.update(f"{path}:{status.st_mtime_ns}:{status.st_size}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def cache_directory() -> str | None:
+    """Return a private directory for the machine code of the present sources; None where there is none.
+
+    Directories of other sources that nobody has used for a week are removed.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whesl" / "machine-code"
+    mine = base / sources()
+    try:
+        mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.utime(mine)
+        for other in base.iterdir():
+            if other != mine and time.time() - other.stat().st_mtime > _OLD:
+                shutil.rmtree(other, ignore_errors=True)
+    except (OSError, RuntimeError):
+        return None
+    return str(mine) if os.access(mine, os.W_OK) else None
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +54,7 @@ if TYPE_CHECKING:
     COMPILES: bool  # whether numba is installed
 
     def jit(function: Function) -> Function:
-        """Compile a function when it is first called, and keep the machine code beside its module."""
+        """Compile a function when it is first called, and keep the machine code for later processes."""
         return function
 
 else:
@@ -27,4 +69,6 @@ else:
 
     else:
         COMPILES = True
+        if not os.environ.get("NUMBA_CACHE_DIR"):
+            numba.config.CACHE_DIR = cache_directory() or ""
         jit = numba.njit(cache=True, nogil=True)

@@ -1,0 +1,38 @@
+"""Machine code is kept for the sources that it was made of."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from whesl.predict import jit
+
+
+def test_a_changed_module_has_machine_code_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed callee in another module was not seen: a simulation ran on with the draws of before."""
+    for room in ("predict", "placement", "lab"):
+        (tmp_path / room).mkdir()
+    source = tmp_path / "predict" / "jit.py"
+    source.write_text("one")
+    monkeypatch.setattr(jit, "__file__", str(source))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = jit.cache_directory()
+    assert first is not None
+    assert jit.cache_directory() == first
+    (tmp_path / "lab" / "loop.py").write_text("def f(): ...")
+    second = jit.cache_directory()
+    assert second not in (None, first)
+    os.utime(first, (time.time() - 30 * 86400,) * 2)
+    jit.cache_directory()
+    assert not Path(first).exists()
+
+
+def test_a_home_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert jit.cache_directory() is None
