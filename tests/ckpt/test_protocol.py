@@ -119,9 +119,14 @@ def _forgets(self: Any, *, complete: bool, why: str) -> None:
         self._set(name, phase=NodePhase.NORMAL, answered=-1, until=math.inf)
 
 
-def _never_mind(self: Any, *, passed: bool) -> None:
+def _hasty(self: Any) -> None:
     """Take a step as agreed on as soon as one has answered."""
-    if self.epoch.target:
+    if not self.changed:
+        return
+    self.changed = False
+    if self.epoch is None or self.epoch.phase is not EpochPhase.AGREEING:
+        self._advance()
+    elif self.epoch.target:
         for name in self._alive():
             self._set(name, phase=NodePhase.WAITING, until=math.inf)
         self.epoch = replace(self.epoch, phase=EpochPhase.FIRST)
@@ -138,7 +143,7 @@ def _never_mind(self: Any, *, passed: bool) -> None:
         ("lost", _no_abandon),
         ("_advance", _all_at_once),
         ("_leave", _forgets),
-        ("_agree", _never_mind),
+        ("settle", _hasty),
     ],
 )
 def test_faults_are_found(method: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,7 @@ class Service:
         self._candidate = self._whole[0] if self._whole else 0
         self._agreed = -1  # not known yet
         self._gone: dict[str, float] = {}
+        self._waiting: list[Event] = []
         self._began = time.monotonic()
         self._last = self._began
         self._stopping = False
@@ -131,6 +132,7 @@ class Service:
                     self._disconnected(peer)
                 else:
                     self._take(peer, content)
+            self._together()
             self._time()
 
     def close(self) -> None:
@@ -175,11 +177,13 @@ class Service:
                 self._tell_restore(peer)
             case Written():
                 self._parts[message.node] = message.parts
-                self._step(Committed(node=message.node, epoch=message.epoch))
+                self._waiting.append(Committed(node=message.node, epoch=message.epoch))
+            case Answered():
+                self._waiting.append(message)
             case Verified():
                 self._verified[message.node] = message
                 self._vote()
-            case Answered() | CommitFailed():
+            case CommitFailed():
                 self._step(message)
             case Predicted() | Requested() | Lost():
                 told = [each for each in self._step(message) if isinstance(each, Told)]
@@ -192,8 +196,14 @@ class Service:
                 self._stopping = True
                 self._server.send(peer, messages.encode(Reply(text="stopped")))
 
-    def _step(self, event: Event) -> list[Command]:
-        self._state, commands = protocol.step(self._state, event, time.monotonic())
+    def _together(self) -> None:
+        """Give what many agents have said at once to the core as one."""
+        if self._waiting:
+            self._step()
+
+    def _step(self, *events: Event) -> list[Command]:
+        taken, self._waiting = [*self._waiting, *events], []
+        self._state, commands = protocol.steps(self._state, taken, time.monotonic())
         for command in commands:
             self._perform(command)
         return commands

@@ -56,37 +56,27 @@ def start(settings: Settings, last: int = 0) -> State:
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
-    """Return the state after an event, and what is to be done.
+    """Return the state after an event, and what is to be done. Arguments as of ``steps``."""
+    return steps(state, [event], now)
+
+
+def steps(state: State, events: Iterable[Event], now: float) -> tuple[State, list[Command]]:
+    """Return the state after some events, and what is to be done.
+
+    What answers and finished parts lead to is found once for all of them that stand together: ten thousand
+    nodes answer at once.
 
     Args:
-        state: before it.
-        event: what has happened.
+        state: before them.
+        events: what has happened, in order.
         now: in seconds, of a clock that never goes back.
     """
     transition = _Transition(state, now)
-    match event:
-        case Joined():
-            transition.joined(event)
-        case Predicted():
-            transition.predicted(event)
-        case Requested():
-            transition.requested(event)
-        case Answered():
-            transition.answered(event)
-        case Committed():
-            transition.committed(event)
-        case CommitFailed():
-            transition.commit_failed(event)
-        case Sealed():
-            transition.sealed(event)
-        case Lost():
-            transition.lost(event)
-        case Migrated():
-            transition.migrated(event)
-        case Tick():
-            transition.tick()
-        case _:
-            _never(event)
+    for event in events:
+        if not isinstance(event, (Answered, Committed)):
+            transition.settle()
+        transition.take(event)
+    transition.settle()
     return transition.done()
 
 
@@ -109,6 +99,43 @@ class _Transition:
         self.last = state.last
         self.now = now
         self.commands: list[Command] = []
+        self.changed = False  # an answer or a finished part has not been looked at yet
+        self.passed = False  # a rank has passed the step that was proposed
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Joined():
+                self.joined(event)
+            case Predicted():
+                self.predicted(event)
+            case Requested():
+                self.requested(event)
+            case Answered():
+                self.answered(event)
+            case Committed():
+                self.committed(event)
+            case CommitFailed():
+                self.commit_failed(event)
+            case Sealed():
+                self.sealed(event)
+            case Lost():
+                self.lost(event)
+            case Migrated():
+                self.migrated(event)
+            case Tick():
+                self.tick()
+            case _:
+                _never(event)
+
+    def settle(self) -> None:
+        if not self.changed:
+            return
+        passed, self.changed, self.passed = self.passed, False, False
+        if self.epoch is not None and self.epoch.phase is EpochPhase.AGREEING:
+            if passed or self.epoch.unanswered <= 0:
+                self._agree(passed=passed)
+        else:
+            self._advance()
 
     def done(self) -> tuple[State, list[Command]]:
         state = State(settings=self.settings, nodes=self.nodes, epoch=self.epoch, last=self.last)
@@ -194,9 +221,15 @@ class _Transition:
             return
         if epoch.phase is not EpochPhase.AGREEING or node.phase is not NodePhase.REQUESTED:
             return
+        self.epoch = replace(
+            epoch,
+            top=max(epoch.top, event.top),
+            target=0 if event.passed else epoch.target,
+            unanswered=epoch.unanswered - (node.answered != event.round),
+        )
         self._set(event.node, answered=event.round)
-        self.epoch = replace(epoch, top=max(epoch.top, event.top), target=0 if event.passed else epoch.target)
-        self._agree(passed=event.passed)
+        self.changed = True
+        self.passed |= event.passed
 
     def committed(self, event: Committed) -> None:
         node = self.nodes.get(event.node)
@@ -204,7 +237,7 @@ class _Transition:
             return
         if node.phase in (NodePhase.WAITING, NodePhase.COMMITTING):
             self._set(event.node, phase=NodePhase.COMMITTED, until=math.inf)
-            self._advance()
+            self.changed = True
 
     def commit_failed(self, event: CommitFailed) -> None:
         if self.epoch is not None and event.epoch == self.epoch.number:
@@ -320,6 +353,7 @@ class _Transition:
         for name in asked:
             until = self.now + self.settings.arrival
             self._set(name, phase=NodePhase.REQUESTED, answered=-1, until=until)
+        self.epoch = replace(epoch, unanswered=len(asked))
         self.commands.append(
             Ask(
                 nodes=asked,

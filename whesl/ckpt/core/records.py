@@ -87,6 +87,7 @@ class Epoch(Record, frozen=True, kw_only=True):
         round: of the agreement, from 0: which steps have the ranks reached?
         target: the time step at which all stop; 0 while it is not known.
         top: the furthest step that an agent told in this round.
+        unanswered: agents that have not answered this round.
         reason: why it was begun.
     """
 
@@ -95,6 +96,7 @@ class Epoch(Record, frozen=True, kw_only=True):
     round: int = 0
     target: int = 0
     top: int = 0
+    unanswered: int = 0
     reason: str = ""
 
 
