@@ -62,7 +62,7 @@ def carry_out(state: State, index: int, chance: random.Random, failing: float) -
     try:
         result = (
             _replace(step, context)
-            if step.resource is ResourceKind.FILESYSTEM
+            if step.resource == ResourceKind.FILESYSTEM
             else execute(step, context, _Ports())
         )
     except RecoveryError as error:
