@@ -1,4 +1,7 @@
-"""One rank of a program: counts, and writes its checkpoints. ``ranks.py RANK RANKS STEPS [fail|silent]``."""
+"""One rank of a program: counts, and writes its checkpoints. ``ranks.py RANK RANKS STEPS [fail|silent]``.
+
+It does not write while there is a file ``hold-RANK``; it ends when there is a file ``end``.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,20 @@ def main() -> None:
         state["sum"] += state["step"] * (rank + 1)
         if trouble == "silent" or not client.poll():
             continue
-        if trouble == "fail":
-            client.path.mkdir()  # what cannot be opened for writing, nor read as a file
-        else:
-            client.path.write_text(json.dumps(state))
+        while Path(f"hold-{rank}").exists():
+            time.sleep(0.005)
         try:
+            if trouble == "fail":
+                client.path.mkdir()  # what cannot be opened for writing, nor read as a file
+            else:
+                client.path.write_text(json.dumps(state))
             client.commit(client.path)
             print(f"rank {rank} wrote step {state['step']}", flush=True)
         except CommitError as error:
             print(f"rank {rank}: {error}", flush=True)
+        except OSError as error:
+            client.give_up(str(error))
+            print(f"rank {rank} gave up: {error}", flush=True)
     client.finish()
     print(f"rank {rank} ends {'early' if end.exists() else 'at'} {state['step']} {state['sum']}", flush=True)
 

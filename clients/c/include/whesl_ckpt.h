@@ -46,6 +46,9 @@ whesl_ckpt *whesl_ckpt_init(int rank, int ranks);
  * (60) without a sign of life of the agent. */
 static inline int whesl_ckpt_poll(whesl_ckpt *ckpt);
 
+/* The same as a function, for languages that cannot use an inline one. */
+int whesl_ckpt_poll_(whesl_ckpt *ckpt);
+
 /* The file that this rank is to write. Valid after a poll that returned 1, until the next poll. */
 const char *whesl_ckpt_path(const whesl_ckpt *ckpt);
 

@@ -237,6 +237,8 @@ int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
     return 0;
 }
 
+int whesl_ckpt_poll_(whesl_ckpt *ckpt) { return whesl_ckpt_poll(ckpt); }
+
 const char *whesl_ckpt_path(const whesl_ckpt *ckpt) { return ckpt->path; }
 
 static int sync_directory(const char *path)

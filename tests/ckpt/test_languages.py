@@ -1,0 +1,106 @@
+"""The C client installed by CMake and found by pkg-config, and the examples in C, C++ and Fortran."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from whesl.ckpt import manifest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "clients" / "c"
+SOURCES = {
+    "c": ("cc", ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]),
+    "cpp": ("c++", ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]),
+    "f90": ("gfortran", ["-std=f2008", "-Wall", "-Werror"]),
+}
+
+
+def need(*tools: str) -> None:
+    for tool in tools:
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} is on PATH")
+
+
+def do(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_an_example_writes_a_checkpoint_and_goes_on_from_it(language: str, tmp_path: Path) -> None:
+    compiler, flags = SOURCES[language]
+    need("cc", compiler)
+    client = tmp_path / "client.o"
+    do(
+        "cc",
+        "-std=c99",
+        "-O2",
+        f"-I{CLIENT / 'include'}",
+        "-c",
+        CLIENT / "src" / "whesl_ckpt.c",
+        "-o",
+        client,
+    )
+    program = tmp_path / "program"
+    example = CLIENT / "examples" / f"counter.{language}"
+    includes = [] if language == "f90" else [f"-I{CLIENT / 'include'}"]
+    do(compiler, *flags, *includes, example, client, "-o", program, cwd=tmp_path)
+    (tmp_path / "home").mkdir(mode=0o700)
+    home = {"WHESL_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT), "SLURM_JOB_ID": ""}
+    name = f"language-{os.getpid()}-{language}"
+    run = [sys.executable, "-m", "whesl", "ckpt", "run", "--name", name, "--dir", str(tmp_path / "kept")]
+    run += ["--interval", "0.2", "--"]
+    steps = 300
+    for _ in range(2):
+        lines = "\n".join(f"{program} {rank} 2 {steps} 10 1000 > {rank}.out &" for rank in (0, 1))
+        do(*run, "bash", "-c", f"{lines}\nwait", cwd=tmp_path, **home)
+        total = steps * (steps + 1) // 2
+        said = [(tmp_path / f"{rank}.out").read_text() for rank in (0, 1)]
+        assert [text.splitlines()[-1] for text in said] == [
+            f"rank {rank} ends at {steps} {total * (rank + 1)}" for rank in (0, 1)
+        ]
+        kept = manifest.whole(tmp_path / "kept")
+        assert kept, said
+        steps += 50
+    assert said[0].startswith("rank 0 restored step "), said
+
+
+def test_cmake_and_pkg_config_find_what_was_installed(tmp_path: Path) -> None:
+    need("cmake", "make", "pkg-config", "cc")
+    prefix = tmp_path / "prefix"
+    do("cmake", "-S", CLIENT, "-B", tmp_path / "build", f"-DCMAKE_INSTALL_PREFIX={prefix}", cwd=tmp_path)
+    do("cmake", "--build", tmp_path / "build", cwd=tmp_path)
+    do("cmake", "--install", tmp_path / "build", cwd=tmp_path)
+
+    where = next(prefix.rglob("whesl_ckpt.pc")).parent
+    options = do("pkg-config", "--cflags", "--libs", "whesl_ckpt", PKG_CONFIG_PATH=str(where)).split()
+    program = tmp_path / "by-pkg-config"
+    do("cc", CLIENT / "examples" / "counter.c", *options, f"-Wl,-rpath,{where.parent}", "-o", program)
+    alone = {"WHESL_CKPT_PAGE": "", "SLURM_PROCID": "0"}
+    assert do(program, "0", "1", "3", "1", "10", **alone) == "rank 0 ends at 3 6\n"
+
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.12)\nproject(use C)\nfind_package(whesl_ckpt REQUIRED)\n"
+        f'add_executable(use "{CLIENT}/examples/counter.c")\n'
+        "target_link_libraries(use whesl::whesl_ckpt)\n"
+    )
+    do("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    do("cmake", "--build", project / "build")
+    assert do(project / "build" / "use", "0", "1", "3", "1", "10", **alone) == "rank 0 ends at 3 6\n"
