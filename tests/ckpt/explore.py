@@ -91,7 +91,8 @@ class World:
             (name, node.phase, node.fails_at, node.covered, node.answered, node.until < math.inf)
             for name, node in sorted(state.nodes.items())
         )
-        return nodes, epoch, state.last, self.agents, self.budget, self.sealing, self.migrating, self.durable
+        numbers = (state.last, state.resumable, self.complete)
+        return nodes, epoch, numbers, self.agents, self.budget, self.sealing, self.migrating, self.durable
 
 
 class ViolationError(AssertionError):
@@ -166,6 +167,8 @@ def _granted(state: State, grant: Grant) -> None:
 
 
 def _sealed(world: World, seal: Seal) -> None:
+    if len(seal.nodes) != len(world.agents):
+        raise ViolationError(f"checkpoint {seal.epoch} is sealed with the parts of {seal.nodes} alone")
     targets = {target for epoch, target, _ in world.durable if epoch == seal.epoch}
     for index in range(len(world.agents)):
         parts = {
@@ -269,10 +272,11 @@ def _restarted(world: World) -> World:
             fails_at=agent.fails_at,
         )
         agents.append(replace(agent, inbox=(), outbox=(hello,)))
-    last = max((epoch for epoch, _, _ in world.durable), default=0)  # by the directories that there are
+    last = world.state.last  # a checkpoint has a directory as soon as it is asked for
+    whole = last == 0 or last in world.complete
     return replace(
         world,
-        state=protocol.start(world.state.settings, last),
+        state=protocol.start(world.state.settings, last, whole=whole),
         agents=tuple(agents),
         budget=replace(world.budget, restarts=world.budget.restarts - 1),
         sealing=0,

@@ -27,11 +27,11 @@ def need(*tools: str) -> None:
             pytest.skip(f"no {tool} is on PATH")
 
 
-def do(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
+def do(*command: str | Path, cwd: Path | None = None, environment: dict[str, str] | None = None) -> str:
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
-        env={**os.environ, **environment},
+        env={**os.environ, **(environment or {})},
         capture_output=True,
         text=True,
         timeout=100,
@@ -46,19 +46,11 @@ def test_an_example_writes_a_checkpoint_and_goes_on_from_it(language: str, tmp_p
     compiler, flags = SOURCES[language]
     need("cc", compiler)
     client = tmp_path / "client.o"
-    do(
-        "cc",
-        "-std=c99",
-        "-O2",
-        f"-I{CLIENT / 'include'}",
-        "-c",
-        CLIENT / "src" / "whesl_ckpt.c",
-        "-o",
-        client,
-    )
+    include = f"-I{CLIENT / 'include'}"
+    do("cc", "-std=c99", "-O2", include, "-c", CLIENT / "src" / "whesl_ckpt.c", "-o", client)
     program = tmp_path / "program"
     example = CLIENT / "examples" / f"counter.{language}"
-    includes = [] if language == "f90" else [f"-I{CLIENT / 'include'}"]
+    includes = [] if language == "f90" else [include]
     do(compiler, *flags, *includes, example, client, "-o", program, cwd=tmp_path)
     (tmp_path / "home").mkdir(mode=0o700)
     home = {"WHESL_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT), "SLURM_JOB_ID": ""}
@@ -68,7 +60,7 @@ def test_an_example_writes_a_checkpoint_and_goes_on_from_it(language: str, tmp_p
     steps = 300
     for _ in range(2):
         lines = "\n".join(f"{program} {rank} 2 {steps} 10 1000 > {rank}.out &" for rank in (0, 1))
-        do(*run, "bash", "-c", f"{lines}\nwait", cwd=tmp_path, **home)
+        do(*run, "bash", "-c", f"{lines}\nwait", cwd=tmp_path, environment=home)
         total = steps * (steps + 1) // 2
         said = [(tmp_path / f"{rank}.out").read_text() for rank in (0, 1)]
         assert [text.splitlines()[-1] for text in said] == [
@@ -88,11 +80,12 @@ def test_cmake_and_pkg_config_find_what_was_installed(tmp_path: Path) -> None:
     do("cmake", "--install", tmp_path / "build", cwd=tmp_path)
 
     where = next(prefix.rglob("whesl_ckpt.pc")).parent
-    options = do("pkg-config", "--cflags", "--libs", "whesl_ckpt", PKG_CONFIG_PATH=str(where)).split()
+    found = {"PKG_CONFIG_PATH": str(where)}
+    options = do("pkg-config", "--cflags", "--libs", "whesl_ckpt", environment=found).split()
     program = tmp_path / "by-pkg-config"
     do("cc", CLIENT / "examples" / "counter.c", *options, f"-Wl,-rpath,{where.parent}", "-o", program)
     alone = {"WHESL_CKPT_PAGE": "", "SLURM_PROCID": "0"}
-    assert do(program, "0", "1", "3", "1", "10", **alone) == "rank 0 ends at 3 6\n"
+    assert do(program, "0", "1", "3", "1", "10", environment=alone) == "rank 0 ends at 3 6\n"
 
     project = tmp_path / "project"
     project.mkdir()
@@ -103,4 +96,6 @@ def test_cmake_and_pkg_config_find_what_was_installed(tmp_path: Path) -> None:
     )
     do("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     do("cmake", "--build", project / "build")
-    assert do(project / "build" / "use", "0", "1", "3", "1", "10", **alone) == "rank 0 ends at 3 6\n"
+    assert (
+        do(project / "build" / "use", "0", "1", "3", "1", "10", environment=alone) == "rank 0 ends at 3 6\n"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import zmq
 from whesl.ckpt import messages, page
 from whesl.ckpt.core.records import Answered, Ask, CommitFailed, Grant, Joined, Release
 from whesl.ckpt.manifest import Part
-from whesl.ckpt.messages import Agreed, Candidate, Verified, Written
+from whesl.ckpt.messages import Agreed, Candidate, Verified, Warned, Written
 from whesl.ckpt.page import Page, SlotState
 from whesl.ckpt.rendezvous import Address, find
 from whesl.wire.sockets import ClientSocket
@@ -49,6 +50,7 @@ class Agent:
         self._told = 0  # the checkpoint whose end, good or bad, was told
         self._verified = Verified(node=node, epoch=0, good=0, bad=0)
         self._joined_ranks = -1
+        self._fails_at = math.inf  # as predicted, until a checkpoint is complete
         self._stopping = False
 
     def run(self, until: Callable[[], bool]) -> None:
@@ -111,6 +113,7 @@ class Agent:
                 epoch=epoch,
                 target=target,
                 committed=committed,
+                fails_at=self._fails_at - time.monotonic(),
             )
         )
         if self._verified.epoch:
@@ -123,6 +126,9 @@ class Agent:
                 sheet.put(page.TARGET, page.IDLE)
                 top = max((slot.polls for slot in sheet.ranks()), default=0)
                 self._send(Answered(node=self._node, epoch=message.epoch, round=message.round, top=top))
+            case Ask() if sheet.get(page.RELEASED) >= message.epoch:
+                why = "its ranks went on before the coordinator was started anew"
+                self._send(CommitFailed(node=self._node, epoch=message.epoch, why=why))
             case Ask():
                 sheet.put(page.EPOCH, message.epoch)
                 sheet.put(page.TARGET, message.target)
@@ -136,8 +142,12 @@ class Agent:
                 sheet.put(page.RELEASED, message.epoch)
                 sheet.put(page.TARGET, page.IDLE)
                 self._asked = None
+                if message.complete:
+                    self._fails_at = math.inf
                 end = "is complete" if message.complete else f"was given up: {message.why}"
                 self._log(f"checkpoint {message.epoch} {end}")
+            case Warned():
+                self._fails_at = min(self._fails_at, time.monotonic() + message.lead)
             case Candidate():
                 sheet.put(page.CANDIDATE, message.epoch or page.IDLE)
             case Agreed():

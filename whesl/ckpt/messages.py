@@ -66,6 +66,12 @@ class Agreed(Record, frozen=True, kw_only=True, tag="agreed"):
     epoch: int
 
 
+class Warned(Record, frozen=True, kw_only=True, tag="warned"):
+    """Agents: your node is predicted to fail in so many seconds; tell a coordinator that is started anew."""
+
+    lead: float
+
+
 class Reply(Record, frozen=True, kw_only=True, tag="reply"):
     """What a control message led to.
 
@@ -83,7 +89,7 @@ class Reply(Record, frozen=True, kw_only=True, tag="reply"):
 ToCoordinator = (
     Joined | Answered | Written | CommitFailed | Verified | Lost | Predicted | Requested | StatusAsked | Stop
 )
-FromCoordinator = Ask | Grant | Release | Candidate | Agreed | Reply
+FromCoordinator = Ask | Grant | Release | Candidate | Agreed | Warned | Reply
 
 _encoder = msgspec.msgpack.Encoder()
 _to: msgspec.msgpack.Decoder[ToCoordinator] = msgspec.msgpack.Decoder(ToCoordinator)

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import zmq
+from msgspec.structs import replace
 
 from whesl.ckpt import manifest, messages, rendezvous
 from whesl.ckpt.core import protocol
@@ -37,8 +38,8 @@ from whesl.ckpt.core.records import (
     Tick,
     Told,
 )
-from whesl.ckpt.manifest import Manifest, Part
-from whesl.ckpt.messages import Agreed, Candidate, Reply, StatusAsked, Stop, Verified, Written
+from whesl.ckpt.manifest import Manifest
+from whesl.ckpt.messages import Agreed, Candidate, Reply, StatusAsked, Stop, Verified, Warned, Written
 from whesl.model.errors import WheslError
 from whesl.wire.addresses import bracketed, own_addresses
 from whesl.wire.sockets import ServerSocket
@@ -102,8 +103,9 @@ class Service:
             ) from error
         if not os.access(directory, os.W_OK | os.X_OK):
             raise WheslError(f"{directory} is not writable", hint="name a directory of your own: --dir DIR")
-        self._state = protocol.start(settings, max(known, default=0))
-        self._parts: dict[str, tuple[Part, ...]] = {}
+        last = max(known, default=0)
+        self._state = protocol.start(settings, last, whole=last in (0, *self._whole))
+        self._parts: dict[str, Written] = {}
         self._verified: dict[str, Verified] = {}
         self._candidate = self._whole[0] if self._whole else 0
         self._agreed = -1  # not known yet
@@ -173,10 +175,10 @@ class Service:
         match message:
             case Joined():
                 self._gone.pop(message.node, None)
-                self._step(message)
+                self._step(replace(message, fails_at=time.monotonic() + message.fails_at))
                 self._tell_restore(peer)
             case Written():
-                self._parts[message.node] = message.parts
+                self._parts[message.node] = message
                 self._waiting.append(Committed(node=message.node, epoch=message.epoch))
             case Answered():
                 self._waiting.append(message)
@@ -189,6 +191,10 @@ class Service:
                 told = [each for each in self._step(message) if isinstance(each, Told)]
                 refused = [each for each in told if each.refused]
                 text = "; ".join(each.text for each in refused or told) or "taken"
+                if isinstance(message, Predicted) and not refused:
+                    self._server.send(
+                        AGENT + message.node.encode(), messages.encode(Warned(lead=message.lead))
+                    )
                 self._server.send(peer, messages.encode(Reply(text=text, refused=bool(refused))))
             case StatusAsked():
                 self._server.send(peer, messages.encode(Reply(status=self.status())))
@@ -233,7 +239,6 @@ class Service:
         if ask.round == 1:
             epoch = self._state.epoch
             self._log(f"checkpoint {ask.epoch} begins ({epoch.reason if epoch else ''})")
-            self._parts.clear()
         try:
             (self._directory / str(ask.epoch)).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -243,7 +248,8 @@ class Service:
     def _seal(self, seal: Seal) -> None:
         epoch = self._state.epoch
         assert epoch is not None
-        parts = tuple(part for node in seal.nodes for part in self._parts.get(node, ()))
+        told = [self._parts[node] for node in seal.nodes if node in self._parts]
+        parts = tuple(part for each in told if each.epoch == seal.epoch for part in each.parts)
         why = ""
         try:
             manifest.write(self._directory, Manifest(seal.epoch, epoch.target, parts, seal.reason))

@@ -45,14 +45,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def start(settings: Settings, last: int = 0) -> State:
+def start(settings: Settings, last: int = 0, *, whole: bool = True) -> State:
     """Return the state of a coordinator that knows no node.
 
     Args:
         settings: how checkpoints are taken.
         last: the largest number of a checkpoint of which there is anything, whole or not.
+        whole: whether that one is; else it is taken up where agents are in the middle of it.
     """
-    return State(settings=settings, last=last)
+    return State(settings=settings, last=last, resumable=0 if whole else last)
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
@@ -97,6 +98,7 @@ class _Transition:
         self.nodes = dict(state.nodes)
         self.epoch = state.epoch
         self.last = state.last
+        self.resumable = state.resumable
         self.now = now
         self.commands: list[Command] = []
         self.changed = False  # an answer or a finished part has not been looked at yet
@@ -138,7 +140,13 @@ class _Transition:
             self._advance()
 
     def done(self) -> tuple[State, list[Command]]:
-        state = State(settings=self.settings, nodes=self.nodes, epoch=self.epoch, last=self.last)
+        state = State(
+            settings=self.settings,
+            nodes=self.nodes,
+            epoch=self.epoch,
+            last=self.last,
+            resumable=self.resumable,
+        )
         return state, self.commands
 
     # Events
@@ -154,9 +162,9 @@ class _Transition:
         self.nodes[event.node] = Node(
             ranks=event.ranks, of=event.of, phase=phase, fails_at=fails_at, covered=covered
         )
-        if event.epoch > self.last:
+        if event.epoch > self.last or (event.epoch and event.epoch == self.resumable):
             # This coordinator is new, and the agents hold a checkpoint: it is taken up where it was.
-            self.last = event.epoch
+            self.last, self.resumable = event.epoch, 0
             if self.epoch is not None:
                 self._abandon("a later checkpoint is known")
             self.epoch = Epoch(number=event.epoch, target=event.target, reason="taken up")
@@ -331,7 +339,7 @@ class _Transition:
         if not sum(node.ranks for node in self.nodes.values()):
             self._refuse("no rank has registered: the program calls no client, or has not begun")
             return
-        self.last += 1
+        self.last, self.resumable = self.last + 1, 0
         self.epoch = Epoch(number=self.last, reason=reason)
         for name in self._alive():
             self._enter(name)
@@ -402,7 +410,8 @@ class _Transition:
             self._grant(waiting[: max(room, 0)])
         elif not writing:
             self.epoch = replace(epoch, phase=EpochPhase.SEALING)
-            durable = tuple(name for name, node in self.nodes.items() if node.phase is NodePhase.COMMITTED)
+            # A node that was lost and did not end the checkpoint had committed: its parts belong to it.
+            durable = tuple(name for name, node in self.nodes.items() if node.ranks)
             self.commands.append(Seal(epoch=epoch.number, nodes=durable, reason=epoch.reason))
 
     def _grant(self, names: Iterable[str]) -> None:
@@ -439,9 +448,9 @@ class _Transition:
         return tuple(name for name, node in self.nodes.items() if node.phase is not NodePhase.LOST)
 
     def _missing(self) -> int:
-        """Return how many of the program's ranks no living node has told of."""
-        alive = [self.nodes[name] for name in self._alive()]
-        return max((node.of for node in alive), default=0) - sum(node.ranks for node in alive)
+        """Return how many of the program's ranks no node has told of; one that was lost had committed."""
+        nodes = self.nodes.values()
+        return max((node.of for node in nodes), default=0) - sum(node.ranks for node in nodes)
 
     def _vulnerable(self) -> list[tuple[str, Node]]:
         """Return nodes with a predicted failure, the least time left first."""

@@ -108,12 +108,14 @@ class State(Record, frozen=True, kw_only=True):
         nodes: by name.
         epoch: the checkpoint that is being taken; None between two.
         last: the number of the last one that was begun.
+        resumable: the number of a checkpoint that an earlier coordinator may have left under way; 0 for none.
     """
 
     settings: Settings
     nodes: dict[str, Node] = {}
     epoch: Epoch | None = None
     last: int = 0
+    resumable: int = 0
 
 
 # Events ---------------------------------------------------------------------------------------------------
@@ -129,7 +131,8 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
         epoch: the checkpoint that its ranks are in; 0 for none.
         target: the step at which they stop; 0 while it is not known.
         committed: whether all its parts of that checkpoint are durable.
-        fails_at: when its failure is predicted, as it was told before; ``inf`` for none.
+        fails_at: when its failure is predicted, as it was told before; ``inf`` for none. In a message: how
+            many seconds ahead, since clocks of nodes differ.
     """
 
     node: str

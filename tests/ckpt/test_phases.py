@@ -1,0 +1,262 @@
+"""Trouble in each phase of a checkpoint, on real processes: three nodes of one rank each, on this host."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.waiting import until
+from whesl.ckpt import manifest
+from whesl.ckpt.job import page_of
+from whesl.testing import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.timeout(300)
+RANKS = Path(__file__).with_name("ranks.py")
+ROOT = Path(__file__).resolve().parents[2]
+WHESL = [sys.executable, "-m", "whesl", "ckpt"]
+NODES = ("n0", "n1", "n2")
+PAGE = 4096  # bytes: what a small file takes on a tmpfs
+
+
+class Nodes:
+    """A coordinator, and an agent and a rank on each of three nodes that this host plays."""
+
+    def __init__(self, place: Path, directory: Path) -> None:
+        self.place, self.directory = place, directory
+        self.name = f"phases-{os.getpid()}-{place.name[-12:]}"
+        self.environment = {**os.environ, "WHESL_HOME": str(place / "home"), "PYTHONPATH": str(ROOT)}
+        self.environment |= {"WHESL_CKPT_PATIENCE": "60", "WHESL_CKPT_JOB": self.name}
+        page = page_of(self.name, "alone", "%n")
+        self.environment |= {"WHESL_CKPT_PAGE": str(page), "WHESL_CKPT_DIR": str(directory)}
+        self.log = (place / "log").open("w")
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.serve()
+        self.wait(lambda: (place / "home" / "ckpt" / self.name / "address").exists())
+        for node in NODES:
+            self.begin([*WHESL, "agent", "--name", self.name, "--node", node], SLURMD_NODENAME=node)
+        for rank, node in enumerate(NODES):
+            # One of Slurm's variables names the node, the other the rank.
+            self.begin(
+                [sys.executable, str(RANKS), str(rank), str(len(NODES)), "100000"],
+                SLURMD_NODENAME=node,
+                SLURM_PROCID=str(rank),
+            )
+        self.wait(lambda: [node["ranks"] for node in self.nodes().values()] == [1] * len(NODES))
+
+    def serve(self) -> None:
+        self.coordinator = self.begin([*WHESL, "serve", "--name", self.name, "--dir", str(self.directory)])
+
+    def begin(self, command: list[str], **environment: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            command,
+            cwd=self.place,
+            env={**self.environment, **environment},
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+        )
+        self.processes.append(process)
+        return process
+
+    def say(self, *arguments: str) -> str:
+        command = [*WHESL, arguments[0], "--name", self.name, *arguments[1:]]
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        return done.stdout if done.returncode == 0 else ""
+
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = json.loads(self.say("status", "--json") or "{}")
+        return status
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        nodes: dict[str, dict[str, Any]] = self.status().get("nodes", {})
+        return nodes
+
+    def phases(self) -> list[str]:
+        return [self.nodes().get(node, {}).get("phase", "") for node in NODES]
+
+    def hold(self, *ranks: int) -> None:
+        for rank in ranks:
+            (self.place / f"hold-{rank}").touch()
+
+    def let(self, *ranks: int) -> None:
+        for rank in ranks:
+            (self.place / f"hold-{rank}").unlink()
+
+    def said(self) -> str:
+        return (self.place / "log").read_text()
+
+    def whole(self) -> list[int]:
+        return [found.epoch for found in manifest.whole(self.directory)]
+
+    def order(self, number: int) -> list[int]:
+        """Return the ranks in the order in which they wrote a checkpoint."""
+        folder = self.directory / str(number)
+        return sorted(range(len(NODES)), key=lambda rank: (folder / f"rank-{rank}.part").stat().st_mtime_ns)
+
+    def wait(self, condition: Callable[[], Any]) -> None:
+        try:
+            until(condition, "what is waited for", 30)
+        except AssertionError:
+            raise AssertionError(f"{self.said()}\n{self.say('status')}") from None
+
+    def kill_coordinator(self) -> None:
+        self.coordinator.kill()
+        self.coordinator.wait()
+        self.serve()
+
+    def still_works(self) -> None:
+        """Ranks run on after all of it, and write a whole checkpoint."""
+        before = max(self.whole(), default=0)
+        self.wait(lambda: self.status().get("checkpoint", 0) is None)
+        self.say("request")
+        self.wait(lambda: max(self.whole(), default=0) > before)
+
+    def end(self) -> None:
+        (self.place / "end").touch()
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for page in page_of(self.name, "alone", "").parent.glob(f"{self.name}.*"):
+            page.unlink()  # of an agent that was killed
+        self.log.close()
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as made:
+        yield made
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, stack: ExitStack) -> Nodes:
+    return _nodes(tmp_path, tmp_path / "kept", stack)
+
+
+def _nodes(place: Path, directory: Path, stack: ExitStack) -> Nodes:
+    (place / "home").mkdir(mode=0o700)
+    made = Nodes(place, directory)
+    stack.callback(made.end)
+    return made
+
+
+def test_of_two_vulnerable_nodes_the_one_with_less_time_left_writes_first(nodes: Nodes) -> None:
+    nodes.hold(0, 1, 2)
+    nodes.say("predict", "n0", "--lead", "90")
+    nodes.wait(lambda: nodes.phases() == ["committing", "waiting", "waiting"])
+    nodes.say("predict", "n2", "--lead", "80")
+    nodes.say("predict", "n1", "--lead", "40")
+    nodes.let(0)  # what writes already is not interrupted
+    nodes.wait(lambda: nodes.phases() == ["committed", "committing", "waiting"])
+    nodes.let(1)
+    nodes.wait(lambda: nodes.phases() == ["committed", "committed", "committing"])
+    nodes.let(2)
+    nodes.wait(lambda: nodes.whole() == [1])
+    assert nodes.order(1) == [0, 1, 2]
+
+
+@pytest.mark.slow
+def test_a_node_that_dies_after_its_commit_is_in_the_checkpoint(nodes: Nodes) -> None:
+    nodes.hold(0, 2)
+    nodes.say("predict", "n2", "--lead", "100")
+    nodes.wait(lambda: nodes.phases() == ["waiting", "waiting", "committing"])
+    nodes.let(2)
+    nodes.wait(lambda: nodes.phases() == ["committing", "committed", "committed"])
+    for process in (nodes.processes[3], nodes.processes[6]):
+        process.kill()
+    nodes.wait(lambda: nodes.phases()[2] == "lost")
+    nodes.let(0)
+    nodes.wait(lambda: nodes.whole() == [1])
+    # Also where its ranks are the last: the others alone would look like a whole program.
+    assert [part.rank for part in manifest.whole(nodes.directory)[0].parts] == [0, 1, 2]
+
+
+def test_a_false_prediction_costs_a_checkpoint_and_nothing_else(nodes: Nodes) -> None:
+    nodes.say("predict", "n1", "--lead", "2")
+    nodes.wait(lambda: nodes.whole() == [1])
+    nodes.wait(lambda: nodes.nodes()["n1"] == {"phase": "normal", "ranks": 1, "fails_in": None})
+    assert nodes.whole() == [1]
+    nodes.still_works()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", ["agreeing", "first", "second", "sealing"])
+def test_the_coordinator_is_killed_in_each_phase(nodes: Nodes, phase: str) -> None:
+    nodes.hold(0, 1, 2)
+    if phase == "agreeing":
+        stopped = nodes.processes[1]  # an agent that does not answer
+        stopped.send_signal(signal.SIGSTOP)
+    nodes.say("predict", "n1", "--lead", "200")
+    if phase == "agreeing":
+        nodes.wait(lambda: (nodes.status().get("checkpoint") or {}).get("phase") == "agreeing")
+        nodes.kill_coordinator()
+        stopped.send_signal(signal.SIGCONT)
+        nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
+        nodes.let(0, 1, 2)
+    else:
+        nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
+        if phase == "first":
+            nodes.kill_coordinator()
+            # The new one knows from the agent that this node is to write before the others.
+            nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
+        nodes.let(1)
+        nodes.wait(lambda: nodes.phases() == ["committing", "committed", "committing"])
+        if phase == "sealing":
+            nodes.coordinator.send_signal(signal.SIGSTOP)
+        nodes.let(0, 2)
+        if phase == "second":
+            nodes.kill_coordinator()
+        if phase == "sealing":
+            nodes.wait(lambda: len(list((nodes.directory / "1").glob("*.part"))) == len(NODES))
+            nodes.kill_coordinator()
+    # Before a step was proposed there is nothing to take up, and the prediction begins another checkpoint.
+    number = 2 if phase == "agreeing" else 1
+    nodes.wait(lambda: nodes.whole() == [number])
+    if phase != "agreeing":
+        assert nodes.order(1)[0] == 1
+    nodes.still_works()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("phase", "why"), [("first", "n1"), ("second", "n0"), ("sealing", "manifest")])
+def test_the_disk_is_full_in_each_phase(tmp_path: Path, stack: ExitStack, phase: str, why: str) -> None:
+    try:
+        disk = stack.enter_context(faults.tmpfs(tmp_path / "disk", 64 * PAGE))
+    except faults.FaultError as error:
+        pytest.skip(str(error))
+    nodes = _nodes(tmp_path, disk.path / "kept", stack)
+    nodes.say("request")
+    nodes.wait(lambda: nodes.whole() == [1])
+    nodes.hold(0, 1, 2)
+    nodes.say("predict", "n1", "--lead", "100")
+    nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
+    if phase == "second":
+        nodes.let(1)
+        nodes.wait(lambda: nodes.phases() == ["committing", "committed", "committing"])
+    faults.fill(disk.path, leave=len(NODES) * PAGE if phase == "sealing" else 0)
+    nodes.let(*((0, 2) if phase == "second" else (0, 1, 2)))
+    nodes.wait(lambda: "checkpoint 2 was given up" in nodes.said())
+    said = next(line for line in nodes.said().splitlines() if "checkpoint 2 was given up" in line)
+    assert "No space left" in said
+    assert why in said or phase == "second"
+    assert nodes.whole() == [1]
+    (disk.path / "ballast").unlink()
+    nodes.still_works()
