@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 from typing import cast
 
 import msgspec
+import psutil
 import pytest
 
-from whesl.isolator.nodes import agent
+from tests.waiting import until
+from whesl.isolator.nodes import agent, processes
 from whesl.isolator.nodes.agents import Agents
 from whesl.isolator.nodes.link import (
     FROM_AGENT,
@@ -78,6 +81,54 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
     assert not thread.is_alive()
     server.close()
     leases.close()
+
+
+def test_a_lease_outlives_the_half_that_holds_it(tmp_path: Path) -> None:
+    """Each restart once began a new lease: on a node cut off the ranks went on beside the next attempt."""
+    keys = LinkKeys.generate()
+    server: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
+    leases: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
+    link = tmp_path / "link"
+    file = LinkFile(
+        hosts=("127.0.0.1",), port=server.port, lease_port=leases.port, keys=keys, claim="1.0",
+        prefix=f"{tmp_path.name}.", heartbeat=0.1, limit=4.0,
+    )  # fmt: skip
+    link.write_bytes(msgspec.json.encode(file))
+    environment = {**os.environ, processes.TOKEN_VARIABLE: f"{file.prefix}1"}
+    with (
+        subprocess.Popen(["sleep", "600"], env=environment) as rank,
+        subprocess.Popen([sys.executable, "-m", agent.__name__, str(link)]) as half,
+    ):
+
+        def answered() -> bool:
+            return any(
+                isinstance(event, Received)
+                and isinstance(event.message, Beat)
+                and leases.send(event.peer, BeatAnswer(number=event.message.number))
+                for event in leases.receive()
+            )
+
+        try:
+            for _ in range(3):
+                until(answered, "heartbeats", 30)
+            killed_at = time.monotonic()
+
+            def kill() -> None:
+                """End the working half again and again, each time before a new lease would be over."""
+                nonlocal killed_at
+                if time.monotonic() > killed_at + 1.5:
+                    killed_at = time.monotonic()
+                    for worker in psutil.Process(half.pid).children():
+                        worker.kill()
+
+            until(lambda: rank.poll() is not None, "the end of the rank", 20, kill)
+        finally:
+            rank.kill()
+            both = [psutil.Process(half.pid), *psutil.Process(half.pid).children()]
+            for process in both:
+                process.kill()
+            server.close()
+            leases.close()
 
 
 class _Step:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import until
-from whesl.isolator.nodes.lease import LAST_CALL, KernelWitness, Lease, lead, moment
+from whesl.isolator.nodes.lease import KEPT, LAST_CALL, KernelWitness, Lease, lead, moment
 from whesl.isolator.nodes.lease_table import LeaseTable
 from whesl.isolator.nodes.liveness import LEASE_MARGIN, SETTLING, Silence
 from whesl.model.stoppage import SLACK, Stoppage
@@ -77,14 +77,18 @@ def test_a_loop_that_wakes_late_did_not_run() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["beat", "stop responder", "stop isolator", "cut"]), st.floats(0.05, 20.0)),
+        st.tuples(
+            st.sampled_from(["beat", "stop responder", "stop isolator", "cut", "restart agent"]),
+            st.floats(0.05, 20.0),
+        ),
         max_size=30,
     )
 )
 def test_no_lease_counts_as_over_that_an_agent_still_holds(happens: list[tuple[str, float]]) -> None:
     """Whatever stops for however long, and whoever is cut off: the agent has acted first."""
     now, cut = 100.0, False
-    lease, silence = Lease(LIMIT, now), Silence(["n2"], LIMIT)
+    kept = bytearray(KEPT)
+    lease, silence = Lease(LIMIT, now, kept), Silence(["n2"], LIMIT)
     silence.heard("n2", now)
     listened = now
     for what, seconds in happens:
@@ -93,6 +97,8 @@ def test_no_lease_counts_as_over_that_an_agent_still_holds(happens: list[tuple[s
             silence.answered("n2", now)
             lease.answered(number)
         cut = cut or what == "cut"
+        if what == "restart agent" and now < lease.deadline():
+            lease = Lease(LIMIT, now, kept)
         now += seconds
         if what == "stop responder":
             # It is stopped now; its kernel answers, as long as the node is not cut off.

@@ -6,9 +6,9 @@ tells the isolator so as soon as that can be reached. What it needs for that is 
 lease depends on a file.
 
 Two processes: one works, the other starts it again should it be killed, for example for want of memory. It
-does not end the attempt then: an agent's misfortune is no failure of the task's, and the lease is held again
-within milliseconds. With both killed on a node that lives, nobody holds the lease any more; the isolator then
-starts another agent there (``agents.Agents``).
+does not end the attempt then: an agent's misfortune is no failure of the task's. The next worker holds the
+same lease within milliseconds, and no new one. With both killed on a node that lives, nobody holds the lease
+any more; the isolator then starts another agent there (``agents.Agents``).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
+from typing import NamedTuple
 
 import msgspec
 import zmq
@@ -31,7 +32,7 @@ import zmq
 from whesl.detect.stacks import collect
 from whesl.isolator.nodes import processes
 from whesl.isolator.nodes.attribution import attempts_of
-from whesl.isolator.nodes.lease import KernelWitness, Lease, lead
+from whesl.isolator.nodes.lease import KEPT, KernelWitness, Lease, lead
 from whesl.isolator.nodes.link import (
     TO_AGENT,
     Beat,
@@ -77,6 +78,19 @@ def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
     return hosts[0]
 
 
+class Endpoint(NamedTuple):
+    """How the isolator's node is reached."""
+
+    host: str
+    witness: KernelWitness
+
+
+def find_endpoint(file: LinkFile) -> Endpoint:
+    """Find out how the isolator's node is reached; that may take seconds once it is not."""
+    host = reachable(file.hosts, file.port, timeout=min(file.limit, 1.0))
+    return Endpoint(host, KernelWitness(host, file.lease_port, file.limit / 6))
+
+
 def node_name() -> str:
     """Return this node's name as the resource manager calls it."""
     told = os.environ.get("WHESL_NODE") or os.environ.get("SLURMD_NODENAME")
@@ -89,13 +103,20 @@ class Agent:
     Args:
         file: what the isolator wrote down.
         node: this node's name.
-        held: one byte, which outlives this half: whether a lease was ever held here. None counts on another.
+        endpoint: the isolator's, when it is known.
+        kept: of the lease, in memory that outlives this half.
     """
 
-    def __init__(self, file: LinkFile, node: str, held: mmap.mmap | None = None) -> None:
+    def __init__(
+        self,
+        file: LinkFile,
+        node: str,
+        endpoint: Endpoint | None = None,
+        kept: mmap.mmap | None = None,
+    ) -> None:
         self._file = file
         self._node = node
-        host = reachable(file.hosts, file.port, timeout=min(file.limit, 1.0))
+        host, self._witness = endpoint or find_endpoint(file)
         self._client: LinkClient[ToAgent | FromAgent] = LinkClient(
             f"tcp://{bracketed(host)}:{file.port}", file.keys, node, TO_AGENT
         )
@@ -103,10 +124,8 @@ class Agent:
         self._leases: LinkClient[ToAgent | FromAgent] = LinkClient(
             f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT, file.limit / 6
         )
-        self._witness = KernelWitness(host, file.lease_port, file.limit / 6)
-        self._lease = Lease(file.limit, time.monotonic())
-        self._held = held if held is not None else mmap.mmap(-1, 1)
         self._attended = time.monotonic()
+        self._lease = Lease(file.limit, self._attended, kept)
         self._told = int(time.time())  # numbers of ends, also over a restart of this process
         self._ended = False  # nothing of the task runs here since the lease was refused
         self._ends: dict[int, LeaseEnded] = {}  # that the isolator does not know of yet
@@ -120,6 +139,7 @@ class Agent:
         for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
             poller.register(sock, zmq.POLLIN)
         stoppage = Stoppage(time.monotonic(), lead(self._file.limit))
+        self._lease.woken(time.monotonic())  # the half before this one may have died while it did not run
         next_beat = 0.0
         while True:
             now = time.monotonic()
@@ -153,7 +173,6 @@ class Agent:
             if isinstance(message, BeatAnswer):
                 self._lease.answered(message.number)
                 self._attended, self._ended = now, False
-                self._held[0] = 1
             elif isinstance(message, BeatRefused) and not self._ended:
                 self._beside("refused", self._end, self._file.prefix)
         if not self._lease.doubtful(now):
@@ -164,7 +183,7 @@ class Agent:
     def _is_over(self) -> bool:
         """End the task's processes when the lease is over; whether nobody has been there for long."""
         now = time.monotonic()
-        if self._held[0] and self._lease.ran_out(now):
+        if self._lease.held and self._lease.ran_out(now):
             self._beside("lease", self._end, self._file.prefix)
         return now > self._lease.contact + max(ORPHANED, 10 * self._file.limit)
 
@@ -266,15 +285,18 @@ def main() -> int:
     # The time limit's TERM is for the task; the agent is needed until the very end.
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
-    held = mmap.mmap(-1, 1)
+    kept = mmap.mmap(-1, KEPT)
     file = msgspec.json.decode(retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
+    endpoint = find_endpoint(file)
     while True:
         child = os.fork()
         if child == 0:
-            agent = Agent(file, node_name(), held)
+            agent = Agent(file, node_name(), endpoint, kept)
             stay_resident()
             agent.run()
             os._exit(0)
+        # What the next half needs of files is in memory then: this node may be cut off from those, too.
+        stay_resident()
         _, status = os.waitpid(child, 0)
         if not os.WIFSIGNALED(status):
             return os.waitstatus_to_exitcode(status)

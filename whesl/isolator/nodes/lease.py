@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import socket
 import struct
 from typing import Any
@@ -27,6 +28,9 @@ _LAST_ACK = struct.Struct("@I")
 _LAST_ACK_AT = 56
 
 
+# What is kept of a lease: last contact, until when it lasts at least, whether it was ever answered.
+_CONTACT, _UNTIL, _HELD, _NUMBERS = range(4)
+KEPT = 8 * _NUMBERS  # bytes
 # Seconds after the limit until which an agent may hold its lease that was woken just before.
 LAST_CALL = 0.3
 
@@ -47,15 +51,33 @@ class Lease:
     Args:
         limit: seconds from the sending of an answered heartbeat after which nothing of the task may run.
         now: the clock.
+        kept: ``KEPT`` bytes, 0 at first. They outlive the process that holds the lease: the next one has this
+            lease, and no new one.
     """
 
-    def __init__(self, limit: float, now: float) -> None:
+    def __init__(self, limit: float, now: float, kept: mmap.mmap | bytearray | None = None) -> None:
         self.limit = limit
-        self.contact = now
-        self._until = 0.0  # it lasts until then at least, since the agent was woken late
+        self._kept = memoryview(kept or bytearray(KEPT)).cast("d")
+        if not self._kept[_CONTACT]:
+            self._kept[_CONTACT] = now
         self._sent: dict[int, float] = {}
         self._number = 0
         self._acted = False
+
+    @property
+    def contact(self) -> float:
+        """When the isolator's node was reached last."""
+        return self._kept[_CONTACT]
+
+    @property
+    def held(self) -> bool:
+        """Whether a heartbeat was ever answered."""
+        return bool(self._kept[_HELD])
+
+    @property
+    def _until(self) -> float:
+        """It lasts until then at least, since the agent was woken late; 0 when it was not."""
+        return self._kept[_UNTIL]
 
     def beat(self, now: float) -> int:
         """Note that a heartbeat is sent, and return its number."""
@@ -65,6 +87,7 @@ class Lease:
 
     def answered(self, number: int) -> None:
         """Extend the lease by an answer; late and repeated ones never shorten it."""
+        self._kept[_HELD] = 1.0
         sent = self._sent.pop(number, None)
         if sent is None:
             return
@@ -74,7 +97,7 @@ class Lease:
     def reached(self, when: float) -> None:
         """Extend the lease: the isolator's node was reached then."""
         if when > self.contact:
-            self.contact, self._until = when, 0.0
+            self._kept[_CONTACT], self._kept[_UNTIL] = when, 0.0
             self._acted = False
 
     def woken(self, now: float) -> None:
@@ -84,9 +107,10 @@ class Lease:
         """
         if self._acted or self._until or now < self._end:
             return
-        self._until = now + moment(self.limit)
+        until = now + moment(self.limit)
         if now <= self.contact + self.limit:
-            self._until = min(self._until, self.contact + self.limit + LAST_CALL)
+            until = min(until, self.contact + self.limit + LAST_CALL)
+        self._kept[_UNTIL] = until
 
     def doubtful(self, now: float) -> bool:
         """Whether an answer is overdue."""
