@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,15 +85,23 @@ class Protected:
     def kinds(self) -> list[str]:
         return [kind for kind, _ in self.records()]
 
-    def wait(self, condition: Callable[[], object], what: str) -> None:
+    @contextlib.contextmanager
+    def evidence(self) -> Iterator[None]:
+        """Print all that was written down, should the block fail."""
         try:
-            self.bed.wait_for(condition, what)
+            yield
         except BaseException:
-            log = self.directory.log
-            print(self.text(), log.read_text() if log.exists() else "", self.kinds())
-            agents = self.directory.path / "agents.log"
-            print(agents.read_text() if agents.exists() else "no agents' log")
+            print(self.text())
+            for kind, data in self.records():
+                print(kind, data)
+            for log in (self.directory.log, self.directory.path / "agents.log"):
+                print(f"{log.name}:", log.read_text() if log.exists() else "is not there")
+            print("slurmctld:", self.bed.log())
             raise
+
+    def wait(self, condition: Callable[[], object], what: str) -> None:
+        with self.evidence():
+            self.bed.wait_for(condition, what)
 
 
 def test_a_killed_node_is_replaced_long_before_slurm_knows(

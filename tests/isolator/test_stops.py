@@ -143,30 +143,44 @@ def test_an_isolator_killed_again_and_again_ends_nothing(
     ends_well(made)
 
 
-@pytest.mark.parametrize("stall", [False, True], ids=["well", "stalled"])
+@pytest.mark.parametrize("also", ["", "stalled", "killed"])
 def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
-    stall: bool, nfs_bed: Callable[..., NfsBed], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+    also: str, nfs_bed: Callable[..., NfsBed], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
-    """Also while the isolator can do nothing; it takes the loss up when it can."""
+    """Also while the isolator can do nothing, and by an agent whose working half is killed meanwhile."""
     nfs = nfs_bed("all")
-    bed = slurm_bed(4, "net")
+    # Slurm would call the node down after 10 s, and kill its agent in the moment in which it is back.
+    bed = slurm_bed(4, "net", slurmd_timeout=600)
     # A busy machine may be late by a quarter of it.
     made = begin(bed, tmp_path, nfs.at("all"), options=("--heartbeat", "0.2", "--heartbeat-limit", "4"))
-    nfs.change("all", stalled=stall)
-    ranks = running(bed, "n02", "echo tick")
-    assert ranks
-    bed.cut("n02")
-    bed.wait_for(lambda: not any(rank.is_running() for rank in ranks), "the end of the ranks there")
-    nfs.change("all", stalled=False)
-    made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
-    old = (tmp_path / "alive-0-n02").stat().st_size
-    bed.heal("n02")
-    made.wait(lambda: "lease-ended" in made.kinds(), "what the agent has to tell")
-    (tmp_path / "done").touch()
-    made.wait(lambda: "status 0" in made.text(), "the end")
-    assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
-    (ended,) = (data for kind, data in made.records() if kind == "lease-ended")
-    assert ended["node"] == "n02" and "had answered" in ended["reason"]
+    with made.evidence():
+        ranks = running(bed, "n02", "echo tick")
+        worker = max(running(bed, "n02", "whesl.isolator.nodes.agent"), key=lambda found: found.pid)
+        assert ranks
+        nfs.change("all", stalled=also == "stalled")
+        bed.cut("n02")
+        try:
+            if also == "stalled":
+                bed.wait_for(
+                    lambda: not any(rank.is_running() for rank in ranks), "the end of the ranks there"
+                )
+        finally:
+            nfs.change("all", stalled=False)
+        if also == "killed":
+            time.sleep(2)  # half of its lease
+            worker.kill()
+        bed.wait_for(lambda: "attempt 1 on" in made.text(), "the next attempt")
+        assert not any(rank.is_running() for rank in ranks), "a rank lived when the next attempt began"
+        bed.wait_for(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
+        old = (tmp_path / "alive-0-n02").stat().st_size
+        bed.heal("n02")
+        bed.wait_for(lambda: "lease-ended" in made.kinds(), "what the agent has to tell")
+        (tmp_path / "done").touch()
+        bed.wait_for(lambda: "status" in made.text(), "the end")
+        assert "status 0" in made.text()
+        assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
+        (ended,) = (data for kind, data in made.records() if kind == "lease-ended")
+        assert ended["node"] == "n02" and "had answered" in ended["reason"]
 
 
 @pytest.mark.parametrize(("rounds", "options"), [(1, ()), (3, ()), (1, OPTIONS)])
