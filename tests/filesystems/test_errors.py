@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.waiting import until
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
@@ -223,3 +224,35 @@ def test_a_script_that_cannot_be_read_is_no_success(nfs_bed: Maker, tmp_path: Pa
     ended = [run(number) for number in range(12)]
     assert 0 not in ended, ended
     assert ended.count(7) == (tmp_path / "ran").read_text().count("x script\n") > 0
+
+
+@pytest.mark.parametrize("path", ["settings.json", "environment.json", "slurm_script"])
+def test_the_embedded_cluster_outlives_calls_that_fail(nfs_bed: Maker, tmp_path: Path, path: str) -> None:
+    """One failed call on a submission once ended the server, and all jobs with it."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    home = bed.at("login") / "home"
+    home.mkdir(mode=0o700)
+    commands = home / "local" / "default" / "bin"
+    out = tmp_path / "out"
+    (tmp_path / "job.sh").write_text("#!/bin/sh\necho ran\n")
+
+    def run(*words: str) -> None:
+        ended = subprocess.run(
+            words,
+            env=environment(home),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+
+    run(WHESL, "local", "start", "--nodes", "1")
+    try:
+        bed.change("login", error_rate=1.0, error_count=3, operations=("open", "create", "fsync"), path=path)
+        run(str(commands / "sbatch"), "-o", str(out), "job.sh")
+        until(lambda: out.exists() and out.read_text() == "ran\n", "the job's output", 60)
+    finally:
+        bed.change("login")
+        run(WHESL, "local", "stop")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.rjms.local.channel import Channel, Directory, ask
@@ -47,14 +48,18 @@ class Cluster:
     def settings(self) -> Settings:
         """Return the settings it was started with. Raises CouldNotObserveError when there is none."""
         try:
-            with open(self.join("settings.json"), "rb") as file:  # noqa: PTH123
-                return msgspec.json.decode(file.read(), type=Settings)
+            content = retry.retried(self._settings_file)
+            return msgspec.json.decode(content, type=Settings)
         except FileNotFoundError:
             raise CouldNotObserveError(
                 f"there is no local cluster in {self.path}", hint="whesl local start"
             ) from None
         except (OSError, *UNDECODABLE) as error:
             raise CouldNotObserveError(f"{self.join('settings.json')} cannot be read: {error}") from None
+
+    def _settings_file(self) -> bytes:
+        with open(self.join("settings.json"), "rb") as file:  # noqa: PTH123  # as everywhere in this room
+            return file.read()
 
     def prepare(self) -> None:
         """Make the directories. Raises RefusedError when another user could reach into them."""

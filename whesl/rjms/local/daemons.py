@@ -164,8 +164,8 @@ def wake_node(cluster: Cluster, name: str) -> None:
 def node_pid(cluster: Cluster, name: str) -> int | None:
     """Return the process id of a node's daemon, None when it does not live."""
     try:
-        with open(cluster.join("nodes", name, "pid")) as file:  # noqa: PTH123  # as everywhere in this room
-            pid, started = map(int, file.read().split())
+        content = retry.content(cluster.join("nodes", name, "pid"))
+        pid, started = map(int, (content or b"").split())
     except (OSError, ValueError):
         return None
     process = processes.look(pid)

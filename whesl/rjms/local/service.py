@@ -8,11 +8,14 @@ import re
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from whesl.model.errors import RefusedError, WheslError
+from whesl.model import retry
+from whesl.model.errors import RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 from whesl.rjms.local import environment, protocol
 from whesl.rjms.local.channel import Channel
@@ -137,19 +140,16 @@ class Service:
 
     def _spool(self, number: int, message: protocol.Submit) -> None:
         directory = self.cluster.join("spool", str(number))
-        os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103  # as everywhere in this room
-        for name, mode, data in (
-            ("slurm_script", 0o700, message.script),
-            ("environment.json", 0o600, msgspec.json.encode(message.environment)),
-        ):
-            path = os.path.join(directory, name)  # noqa: PTH118
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)  # noqa: PTH108
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+        try:
+            retry.retried(lambda: os.makedirs(directory, mode=0o700, exist_ok=True))  # noqa: PTH103  # as below
+            for name, mode, data in (
+                ("slurm_script", 0o700, message.script),
+                ("environment.json", 0o600, msgspec.json.encode(message.environment)),
+            ):
+                path = os.path.join(directory, name)  # noqa: PTH118
+                retry.retried(partial(_write_anew, path, mode, data))
+        except OSError as error:
+            raise TransientError(f"the job cannot be kept: {retry.told(error)}") from error
 
     def _select(self, reference: str) -> list[Job]:
         match = _REFERENCE.fullmatch(reference)
@@ -379,8 +379,8 @@ class Service:
         if node not in self._nodes:
             return
         spool = self.cluster.join("spool", str(job.array_job or job.id))
-        with open(os.path.join(spool, "environment.json"), "rb") as file:  # noqa: PTH118, PTH123
-            base = msgspec.json.decode(file.read(), type=dict[str, str])
+        content = retry.retried(Path(spool, "environment.json").read_bytes)
+        base = msgspec.json.decode(content, type=dict[str, str])
         spec = job.spec
         pattern = spec.output or ("slurm-%A_%a.out" if job.array_task is not None else "slurm-%j.out")
         output = environment.file_name(pattern, job, node=node)
@@ -404,3 +404,14 @@ class Service:
 
 def _dated(note: str) -> str:
     return note.replace("{time}", time.strftime("%Y-%m-%dT%H:%M:%S"))
+
+
+def _write_anew(path: str, mode: int, data: bytes) -> None:
+    """Put a file that is on the disk then in the place of any other."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: PTH108
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
