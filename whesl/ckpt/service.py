@@ -223,8 +223,10 @@ class Service:
                     self._prepare(command)
                 elif isinstance(command, Release):
                     self._over(command)
+                # The names of all nodes in a message to each would grow with their square.
+                content = messages.encode(replace(command, nodes=()))
                 for node in nodes:
-                    self._server.send(AGENT + node.encode(), messages.encode(command))
+                    self._server.send(AGENT + node.encode(), content)
             case Seal():
                 self._seal(command)
             case Migrate(node=node):

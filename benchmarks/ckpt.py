@@ -1,0 +1,268 @@
+"""What prioritized checkpoints cost: a poll, and the time until a request has come to every node.
+
+    python benchmarks/ckpt.py [--quick] [--json FILE] [--only WORD]
+
+Agents are plain DEALER sockets with CURVE in two processes; they answer the coordinator as a node's agent
+does. The bare ROUTER sends each of the same agents a message of the same size, and does nothing else. A time
+ends when an agent's process has read the message.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import zmq
+from measure import Figure, NotHereError, arguments, median, percentile, run_parts, scratch, until
+
+from whesl.ckpt import Client, messages
+from whesl.ckpt.core.records import Answered, Ask, CommitFailed, Grant, Joined, Release, Requested
+from whesl.ckpt.messages import StatusAsked
+from whesl.ckpt.page import Page
+from whesl.ckpt.rendezvous import find
+from whesl.wire.keys import KeyPair, user_keys
+from whesl.wire.sockets import dealer
+
+CLIENT = Path(__file__).resolve().parents[1] / "clients" / "c"
+LOOP = """\
+#include <stdio.h>
+#include <time.h>
+#include "whesl_ckpt.h"
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * t.tv_sec + t.tv_nsec;
+}
+int main(void)
+{
+    whesl_ckpt *ckpt = whesl_ckpt_init(0, 1);
+    static volatile unsigned long word;
+    const long count = 20000000;
+    double begin = now();
+    for (long i = 0; i < count; i++) if (word) return 1;
+    double middle = now();
+    for (long i = 0; i < count; i++) if (whesl_ckpt_poll(ckpt)) return 1;
+    printf("%g %g\\n", (now() - middle) / count, (middle - begin) / count);
+    whesl_ckpt_finish(ckpt);
+    return 0;
+}
+"""
+PROCESSES = 2
+
+
+def main() -> None:
+    """Measure."""
+    run_parts(arguments(__doc__ or ""), [("poll", _poll), ("fan-out", _fan_out)])
+
+
+def _poll(quick: bool) -> list[Figure]:
+    """Measure a poll when nothing happens, in both languages."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise NotHereError("no C compiler is on PATH")
+    repetitions = 3 if quick else 9
+    with scratch() as place:
+        page = Page(place / "page", place)
+        os.environ["WHESL_CKPT_PAGE"] = str(place / "page")
+        (place / "loop.c").write_text(LOOP)
+        sources = [str(place / "loop.c"), str(CLIENT / "src" / "whesl_ckpt.c")]
+        command = [compiler, "-O2", f"-I{CLIENT / 'include'}", *sources, "-o", str(place / "loop")]
+        subprocess.run(command, check=True)
+        told = [
+            subprocess.run([place / "loop"], capture_output=True, text=True, check=True).stdout.split()
+            for _ in range(repetitions)
+        ]
+        client = Client(1, 2)
+        python = [_python(client) for _ in range(repetitions)]
+        client.finish()
+        page.close(remove=True)
+    floor = median([float(floor) for _, floor in told])
+    return [
+        Figure(
+            "poll in C when nothing happens", median([float(each) for each, _ in told]), "ns", 20, floor=floor
+        ),
+        Figure(
+            "poll in Python when nothing happens",
+            median([each for each, _ in python]),
+            "ns",
+            300,
+            floor=median([floor for _, floor in python]),
+            note="floor: a call of an empty method",
+        ),
+    ]
+
+
+class _Empty:
+    def poll(self) -> bool:
+        return False
+
+
+def _python(client: Client, count: int = 300_000) -> tuple[float, float]:
+    times = []
+    for each in (client, _Empty()):
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            each.poll()
+        times.append((time.perf_counter_ns() - begin) / count)
+    return times[0], times[1]
+
+
+def _fan_out(quick: bool) -> list[Figure]:
+    """Measure how long a request takes to come to all agents."""
+    count, rounds = (500, 3) if quick else (4_000, 3)
+    with scratch() as place:
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        keys = user_keys(home)
+        bare = _bare(count, rounds, keys.coordinator, keys.client)
+        environment = {**os.environ, "WHESL_HOME": str(home), "WHESL_CKPT_HOST": "127.0.0.1"}
+        command = [sys.executable, "-m", "whesl", "ckpt", "serve", "--name", "bench", "--arrival", "300"]
+        serve = subprocess.Popen(
+            [*command, "--dir", str(place / "kept")], env=environment, stderr=subprocess.DEVNULL
+        )
+        try:
+            address = until(lambda: find(home / "ckpt" / "bench"), "the coordinator")
+            times = _asked(count, rounds, address.endpoints[0], keys.coordinator.public, keys.client)
+        finally:
+            serve.kill()
+            serve.wait()
+    what = f"request until {count} agents know, p99"
+    figure = Figure(
+        what, percentile(times, 0.99), "ms", 250, floor=percentile(bare, 0.99), note=f"{rounds} requests"
+    )
+    return [figure, Figure(f"request until {count} agents know, the last", max(times), "ms", floor=max(bare))]
+
+
+def _bare(count: int, rounds: int, server: KeyPair, client: KeyPair) -> list[float]:
+    """Return what a ROUTER needs that only sends, ms for each agent."""
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
+        context.set(zmq.MAX_SOCKETS, 100)
+        router.curve_server, router.linger = True, 0
+        router.curve_publickey, router.curve_secretkey = server.public.encode(), server.secret.encode()
+        router.sndhwm = router.rcvhwm = 0
+        port = router.bind_to_random_port("tcp://127.0.0.1")
+        crowd = _Crowd(count, f"tcp://127.0.0.1:{port}", server.public, client)
+        names = [router.recv_multipart()[0] for _ in range(count)]
+        crowd.joined()
+        content = messages.encode(Ask(nodes=(), epoch=1, round=1, target=0, arrival=60))
+        times = []
+        for _ in range(rounds):
+            begin = time.monotonic()
+            for name in names:
+                router.send_multipart([name, content])
+            times += [1000 * (at - begin) for at in crowd.informed()]
+        crowd.end()
+    return times
+
+
+def _asked(count: int, rounds: int, endpoint: str, server: str, client: KeyPair) -> list[float]:
+    """Return what the coordinator needs, ms for each agent."""
+    crowd = _Crowd(count, endpoint, server, client)
+    crowd.joined()
+    times = []
+    with zmq.Context() as context, dealer(context, client) as control:
+        control.curve_serverkey = server.encode()
+        control.connect(endpoint)
+        control.rcvtimeo = 60_000
+
+        def say(message: Requested | StatusAsked) -> messages.Reply:
+            control.send(messages.encode(message))
+            answer = messages.from_coordinator(control.recv())
+            assert isinstance(answer, messages.Reply)
+            return answer
+
+        def ready() -> bool:
+            status = say(StatusAsked()).status
+            nodes = status["nodes"]
+            return isinstance(nodes, dict) and len(nodes) == count and status["checkpoint"] is None
+
+        for _ in range(rounds):
+            until(ready, "all agents and no checkpoint", 120)
+            begin = time.monotonic()
+            control.send(messages.encode(Requested()))
+            times += [1000 * (at - begin) for at in crowd.informed()]
+            control.recv()
+    crowd.end()
+    return times
+
+
+class _Crowd:
+    """Agents in a few processes."""
+
+    def __init__(self, count: int, endpoint: str, server: str, client: KeyPair) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipes: list[Connection] = []
+        self._processes = []
+        for number in range(PROCESSES):
+            here, there = context.Pipe()
+            names = [f"n{index}" for index in range(number, count, PROCESSES)]
+            given = (there, names, count, endpoint, server, (client.public, client.secret))
+            process = context.Process(target=_agents, args=given, daemon=True)
+            process.start()
+            self._pipes.append(here)
+            self._processes.append(process)
+
+    def joined(self) -> None:
+        """Wait until all have registered."""
+        for pipe in self._pipes:
+            pipe.recv()
+
+    def informed(self) -> list[float]:
+        """Return when each agent has read the first message of the next request."""
+        return [at for pipe in self._pipes for at in pipe.recv()]
+
+    def end(self) -> None:
+        """End the processes."""
+        for process in self._processes:
+            process.terminate()
+            process.join()
+
+
+def _agents(
+    pipe: Connection, names: list[str], count: int, endpoint: str, server: str, pair: tuple[str, str]
+) -> None:
+    """Play agents: register, answer, and end each checkpoint when one of them may write."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    context.set(zmq.MAX_SOCKETS, len(names) + 10)
+    sockets = {}
+    poller = zmq.Poller()
+    for name in names:
+        socket = dealer(context, KeyPair(*pair))
+        socket.identity = f"agent:{name}".encode()
+        socket.curve_serverkey = server.encode()
+        socket.connect(endpoint)
+        sockets[socket] = name
+        poller.register(socket, zmq.POLLIN)
+    for socket, name in sockets.items():
+        socket.send(messages.encode(Joined(node=name, ranks=1, of=count)))  # waits for the connection
+    pipe.send(True)
+    times: list[float] = []
+    while True:
+        for socket, _ in poller.poll():
+            message = messages.from_coordinator(socket.recv())
+            now, name = time.monotonic(), sockets[socket]
+            match message:
+                case Ask(round=1):
+                    times.append(now)
+                    if len(times) == len(names):
+                        pipe.send(times)
+                        times = []
+                case Grant() if name == "n0":
+                    why = "it is only measured"
+                    socket.send(messages.encode(CommitFailed(node=name, epoch=message.epoch, why=why)))
+                case Release():
+                    pass
+            if isinstance(message, Ask):
+                answer = Answered(node=name, epoch=message.epoch, round=message.round, top=1)
+                socket.send(messages.encode(answer))
+
+
+if __name__ == "__main__":
+    main()
