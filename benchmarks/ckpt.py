@@ -116,7 +116,7 @@ def _python(client: Client, count: int = 300_000) -> tuple[float, float]:
 
 def _fan_out(quick: bool) -> list[Figure]:
     """Measure how long a request takes to come to all agents."""
-    count, rounds = (500, 3) if quick else (4_000, 3)
+    count, rounds = (500, 3) if quick else (10_000, 5)
     with scratch() as place:
         home = place / "home"
         home.mkdir(mode=0o700)
