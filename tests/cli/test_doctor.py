@@ -456,4 +456,4 @@ def test_a_real_slurm(slurm: SlurmBed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.detail.startswith("4 nodes: ")
     told = {found.name: found.state for found in settings.slurm()}
     # The test cluster keeps no accounts; nothing else is wrong with its settings.
-    assert told == {"Slurm accounting": State.WARN}
+    assert told == {"Slurm accounting": State.WARN, "Slurm JobFileAppend": State.OK}

@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.isolator.bench import records
@@ -226,8 +228,13 @@ def test_a_set_uid_program_does_not_outlive_its_attempt(
     user = User(bed, "games", python)
 
     def set_uids() -> list[tuple[int, int]]:
-        every = (process for node in bed.nodes for process in bed.processes(node))
-        return [process.uids()[:2] for process in every if process.name() == "set-uid"]
+        found = []
+        for node in bed.nodes:
+            for process in bed.processes(node):
+                with suppress(psutil.NoSuchProcess):  # others come and go meanwhile
+                    if process.name() == "set-uid":
+                        found.append(process.uids()[:2])
+        return found
 
     shutil.copy("/bin/sleep", user.place / "set-uid")
     (user.place / "set-uid").chmod(0o4755)
