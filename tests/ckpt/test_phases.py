@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.waiting import until
-from whesl.ckpt import manifest
+from whesl.ckpt import Client, manifest, page
 from whesl.ckpt.job import page_of
+from whesl.ckpt.page import Page, Slot, SlotState
 from whesl.testing import faults
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ class Nodes:
         self.name = f"phases-{os.getpid()}-{place.name[-12:]}"
         self.environment = {**os.environ, "WHESL_HOME": str(place / "home"), "PYTHONPATH": str(ROOT)}
         self.environment |= {"WHESL_CKPT_PATIENCE": "60", "WHESL_CKPT_JOB": self.name}
-        page = page_of(self.name, "alone", "%n")
-        self.environment |= {"WHESL_CKPT_PAGE": str(page), "WHESL_CKPT_DIR": str(directory)}
+        place_of_page = page_of(self.name, "alone", "%n")
+        self.environment |= {"WHESL_CKPT_PAGE": str(place_of_page), "WHESL_CKPT_DIR": str(directory)}
         self.log = (place / "log").open("w")
         self.processes: list[subprocess.Popen[bytes]] = []
         self.serve()
@@ -135,8 +136,8 @@ class Nodes:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        for page in page_of(self.name, "alone", "").parent.glob(f"{self.name}.*"):
-            page.unlink()  # of an agent that was killed
+        for left in page_of(self.name, "alone", "").parent.glob(f"{self.name}.*"):
+            left.unlink()  # of an agent that was killed
         self.log.close()
 
 
@@ -260,3 +261,31 @@ def test_the_disk_is_full_in_each_phase(tmp_path: Path, stack: ExitStack, phase:
     assert nodes.whole() == [1]
     (disk.path / "ballast").unlink()
     nodes.still_works()
+
+
+def test_a_rank_that_comes_late_does_not_tell_of_its_earlier_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between a checkpoint's number and the state of its part the agent looks, at the worst of times."""
+    sheet = Page(tmp_path / "page", tmp_path)
+    monkeypatch.setenv("WHESL_CKPT_PAGE", str(sheet.path))
+    client = Client(0, 1)
+    for number in (1, 2):
+        sheet.put(page.EPOCH, number)
+        sheet.put(page.GRANTED, number)
+        sheet.put(page.TARGET, number)
+        (tmp_path / str(number)).mkdir()
+        seen: list[Slot] = []
+
+        def looking(*names: str, seen: list[Slot] = seen) -> Path:
+            seen.extend(sheet.ranks())
+            return Path(*names)
+
+        monkeypatch.setattr("whesl.ckpt.client.Path", looking)
+        assert client.poll()
+        assert all((slot.epoch, slot.state) == (number, SlotState.RUNNING) for slot in seen)
+        assert seen
+        client.path.write_text("x" * number)
+        client.commit(client.path)
+    client.finish()
+    sheet.close(remove=True)

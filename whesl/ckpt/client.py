@@ -110,6 +110,9 @@ class Client:
             epoch, target = words[page.EPOCH], words[page.TARGET]
             if target == page.IDLE or words[page.RELEASED] >= epoch or count != target:
                 break
+            if words[first + page.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
+                # Of an earlier checkpoint: with this one's number it would tell of the earlier part.
+                words[first + page.STATE] = SlotState.RUNNING
             words[first + page.SLOT_EPOCH] = epoch
             words[first + page.SLOT_TARGET] = target
             if words[page.GRANTED] == epoch and words[page.TARGET] == target:

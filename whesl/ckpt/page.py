@@ -107,6 +107,7 @@ class Page:
         """Yield the ranks that run, or have failed."""
         for index in range(SLOTS):
             first = (HEADER + index * SLOT) // 8
+            epoch = self._words[first + SLOT_EPOCH]  # before the state: a rank resets that first
             state = self._words[first + STATE]
             if state == SlotState.FREE:
                 return
@@ -117,7 +118,7 @@ class Page:
             yield Slot(
                 words[first + COUNT],
                 SlotState(state),
-                words[first + SLOT_EPOCH],
+                epoch,
                 words[first + SLOT_TARGET],
                 words[first + RANK],
                 words[first + PID],

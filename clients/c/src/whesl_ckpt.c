@@ -214,8 +214,11 @@ int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
     for (;;) {
         uint64_t epoch = load(&page->epoch), target = load(&page->target), count = load(&slot->count);
         if (target == WHESL_CKPT_IDLE || load(&page->released) >= epoch || count != target) break;
-        slot->epoch = epoch;
-        slot->target = target;
+        uint64_t state = load(&slot->state);
+        /* Of an earlier checkpoint: with this one's number it would tell of the earlier part. */
+        if (state == SLOT_COMMITTED || state == SLOT_FAILED) store(&slot->state, SLOT_RUNNING);
+        store(&slot->epoch, epoch);
+        store(&slot->target, target);
         if (load(&page->granted) == epoch && load(&page->target) == target) {
             ckpt->epoch = epoch;
             snprintf(ckpt->path, sizeof ckpt->path, "%s/%" PRIu64 "/rank-%d.writing", ckpt->directory, epoch,
