@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -193,7 +192,7 @@ class Agent:
         for slot in ranks:
             failed = slot.state is SlotState.FAILED and slot.epoch == epoch
             late = slot.polls < sheet.get(page.TARGET) and time.monotonic() > self._arrived_by
-            if failed or late or not _runs(slot.pid):
+            if failed or late or not page.alive(slot.pid):
                 why = slot.text if failed else f"process {slot.pid} has ended"
                 if late and not failed:
                     why = f"it has not come to step {sheet.get(page.TARGET)} in time: does it poll?"
@@ -227,13 +226,3 @@ class Agent:
     def _send(self, message: messages.ToCoordinator) -> None:
         # What is lost with a connection is told again when the next one is made (``_join``).
         self._socket.send(messages.encode(message))
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

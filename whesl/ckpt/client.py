@@ -243,7 +243,7 @@ class Client:
                 first = (page.HEADER + index * page.SLOT) // 8
                 state = words[first + page.STATE]
                 mine = state != SlotState.FREE and words[first + page.RANK] == self.rank
-                if mine and state != SlotState.FINISHED and _alive(words[first + page.PID]):
+                if mine and state != SlotState.FINISHED and page.alive(words[first + page.PID]):
                     self._say("another process has this rank: two programs in one job?")
                     return
                 if mine or state == SlotState.FREE:
@@ -281,16 +281,6 @@ def _patience() -> float:
     except ValueError:
         return 60.0
     return given if given > 0 else 60.0
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _checksum(path: Path) -> tuple[int, int]:

@@ -96,11 +96,11 @@ class Page:
         self._words[HEARTBEAT] = time.monotonic_ns()
 
     def get(self, word: int) -> int:
-        """Return a word of the header."""
+        """Return a value of the header."""
         return self._words[word]
 
     def put(self, word: int, value: int) -> None:
-        """Set a word of the header."""
+        """Set a value of the header."""
         self._words[word] = value
 
     def ranks(self) -> Iterator[Slot]:
@@ -135,6 +135,17 @@ class Page:
         self._memory.close()
         if remove:
             self.path.unlink(missing_ok=True)
+
+
+def alive(pid: int) -> bool:
+    """Return whether there is a process of that number; one that cannot be asked about is."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _make(path: Path, size: int, directory: bytes) -> None:
