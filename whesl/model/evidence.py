@@ -42,6 +42,21 @@ class Detected(msgspec.Struct, frozen=True, kw_only=True):
         return last.time, last.offset if last.kind == "log" else math.inf
 
 
+class PredictedFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A node is predicted to fail: what placement, p-ckpt and rules receive from every predictor.
+
+    ``time`` is when it was predicted, in seconds since the epoch; ``lead`` how many seconds later the node
+    fails; ``confidence`` the probability that it does, from 0 to 1; ``source`` names the predictor.
+    """
+
+    node: str
+    time: float
+    lead: float
+    confidence: float = 1.0
+    evidence: str = ""
+    source: str = ""
+
+
 class LastLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last lines that a failed attempt printed, fit to be shown.
 
