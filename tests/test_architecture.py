@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "predict": {"model"},
     "placement": {"model", "predict"},
     "ckpt": {"model", "wire"},
+    "cloud": {"model"},
     "lab": {"model", "placement", "predict", "report", "rjms"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},

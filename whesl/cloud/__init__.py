@@ -1,0 +1,1 @@
+"""Workflows on a cluster and a cloud: plans with a price and a probability, and their execution."""
