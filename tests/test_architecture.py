@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "scheduling": {"model"},
     "predict": {"model"},
     "placement": {"model", "predict"},
+    "site": {"model", "predict"},
     "ckpt": {"model", "wire"},
     "cloud": {"model"},
     "lab": {"model", "placement", "predict", "report", "rjms"},

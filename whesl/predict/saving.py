@@ -44,18 +44,21 @@ _WRONG = (
 )
 
 
-def save(predictor: ArrayPredictor, path: Path) -> None:
+def save(predictor: ArrayPredictor, path: Path, about: dict[str, Any] | None = None) -> None:
     """Write a predictor with its history; the file takes its name when all of it is on the disk.
 
     Args:
         predictor: any of this package.
         path: the file, usually ``.npz``.
+        about: JSON-ready facts that go with it, for ``load_with``.
 
     Raises:
         WheslError: it cannot be written.
     """
     meta, arrays = _state(predictor)
     meta |= {"version": VERSION, "threshold": predictor.threshold, "name": predictor.name}
+    if about is not None:
+        meta["about"] = about
     text = json.dumps(meta, allow_nan=False).encode()
     whole = io.BytesIO()
     np.savez_compressed(whole, allow_pickle=False, meta=np.frombuffer(text, dtype=np.uint8), **arrays)
@@ -80,6 +83,14 @@ def load(path: Path) -> ArrayPredictor:
     Raises:
         WheslError: it cannot be read, is none of this version, or does not hold what a predictor consists of.
     """
+    return load_with(path)[0]
+
+
+def load_with(path: Path) -> tuple[ArrayPredictor, dict[str, Any] | None]:
+    """Read a predictor and the facts that were written with it; None where there are none.
+
+    Arguments and errors as of ``load``.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
@@ -89,7 +100,8 @@ def load(path: Path) -> ArrayPredictor:
         meta = json.loads(arrays.pop("meta").tobytes())
         if not isinstance(meta, dict) or meta.get("version") != VERSION:
             raise ValueError(f"it is not of version {VERSION}")
-        return _restored(meta, arrays)
+        about = meta.get("about")
+        return _restored(meta, arrays), about if isinstance(about, dict) else None
     except OSError as error:
         raise WheslError(f"cannot read {path}: {error.strerror or error}") from error
     except _WRONG as error:
