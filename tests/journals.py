@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import typing
 from collections.abc import Iterable
 from typing import Any
@@ -67,12 +68,20 @@ def plain(
 
 
 def _content(union: Any, kind: str, data: dict[str, Any]) -> bytes:
-    types = {each.__struct_config__.tag: each for each in typing.get_args(union)}
-    filled = {"kind": kind, **data}
-    for field in msgspec.structs.fields(types[kind]):
-        if field.required and field.encode_name not in data:
-            filled[field.encode_name] = _neutral(field.type)
-    return msgspec.json.encode(filled)
+    return msgspec.json.encode({"kind": kind, **_required(union)[kind], **data})
+
+
+@functools.cache  # the fields' types are evaluated anew at each look
+def _required(union: Any) -> dict[str, dict[str, Any]]:
+    """Return, for each kind of record, something for each field that has no default."""
+    return {
+        each.__struct_config__.tag: {
+            field.encode_name: _neutral(field.type)
+            for field in msgspec.structs.fields(each)
+            if field.required
+        }
+        for each in typing.get_args(union)
+    }
 
 
 def _neutral(of: Any) -> Any:
