@@ -46,9 +46,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["exec"]:
-        from whesl.cli.launch import quick
+        from whesl.cli.launch import fast_exec
 
-        quick.attempt(given[1:])
+        fast_exec.attempt(given[1:])
     from whesl.cli import group
 
     group.run(arguments)

@@ -11,7 +11,7 @@ import sys
 import time
 from types import SimpleNamespace
 
-from whesl.isolator.launch import keeper, runner
+from whesl.isolator.launch import keeper, options, runner
 from whesl.isolator.launch.job_leader import leader
 from whesl.locking import procfs
 from whesl.model.errors import RefusedError, UsageError
@@ -45,30 +45,33 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 
 class Request(SimpleNamespace):
-    """The options of ``whesl exec``, as its command line names them. No ``Struct``: that takes 30 ms."""
+    """The options of ``whesl exec`` by their keys (``options``). No ``Struct``: that takes 30 ms."""
 
-    command: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    observe: bool = False
-    workflow: str = ""
-    step: str = ""
-    instance: str = ""
-    workspace: str = ""
-    name: str = ""
-    nodes: str = ""
-    spares: int = 0
-    no_own_node: bool = False
-    task_dir: Path | str | None = None
-    no_coordinator: bool = False
-    script: str | None = None
-    heartbeat: float = 0.5
-    heartbeat_limit: float = 3.0
-    coordinator_wait: float = 120.0
-    term_grace: float = 25.0
-    summary: bool | None = None
-    json_summary: Path | str | None = None
-    inner: str = "auto"
-    quiet: bool = False
+    command: tuple[str, ...]
+    rules: tuple[str, ...]
+    observe: bool
+    workflow: str
+    step: str
+    instance: str
+    workspace: str
+    name: str
+    nodes: str
+    spares: int
+    own_node: bool
+    task_dir: Path | str | None
+    no_coordinator: bool
+    script: str | None
+    heartbeat: float
+    heartbeat_limit: float
+    coordinator_wait: float
+    term_grace: float
+    summary: bool | None
+    json_summary: Path | str | None
+    inner: str
+    quiet: bool
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**options.DEFAULTS | given)
 
 
 def absolute(path: str) -> str:
@@ -97,13 +100,13 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     # There may have been none to give.
     spares = request.spares if granted is None else granted
     heterogeneous = given.rjms == "slurm" and bool(os.environ.get(HET_SIZE))
-    if heterogeneous and not request.workflow and (spares or request.nodes or request.no_own_node):
+    if heterogeneous and not request.workflow and (spares or request.nodes or not request.own_node):
         raise UsageError(
             "this is a heterogeneous job: a task uses all nodes of all its components, and has no spare",
             hint="leave out --nodes, --spares and --no-own-node",
         )
     if heterogeneous:
-        request = Request(**{**vars(request), "nodes": "", "no_own_node": False})
+        request = Request(**{**vars(request), "nodes": "", "own_node": True})
         spares = 0
     workflow = request.workflow or WITHOUT_WORKFLOW
     step = request.step or request.name or _step_name(request)
@@ -131,7 +134,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "nodes": given.nodes,
         "active": _active(request, given, spares),
         "own_node": given.batch_host,
-        "use_own_node": not request.no_own_node,
+        "use_own_node": request.own_node,
         "restarts": given.restart_count,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
         "heterogeneous": heterogeneous,

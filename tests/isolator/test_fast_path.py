@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from whesl import rjms
-from whesl.cli.launch import quick as options
+from whesl.cli.launch import fast_exec as options
 from whesl.isolator.launch import fast_path, full_path, keeper, runner
 from whesl.isolator.launch.job_request import Request
 from whesl.isolator.launch.rules_file import load_rules
@@ -97,7 +97,6 @@ class Place:
         """Return what came of a command in both ways."""
         read = options.read(arguments)
         assert read is not None
-        read["no_own_node"] = not read.pop("own_node")
         results = []
         for prepare in (fast_path.prepare, lambda given: full_path.prepare(Request(**given))):
             told = prepare(read)
@@ -201,7 +200,6 @@ def test_whatever_is_unusual_goes_the_long_way(place: Place, unusual: Callable[[
     unusual(place)
     read = options.read(["--workflow", "w", "--step", "app", "-e", "rules.esl", "--script", "-"])
     assert read is not None
-    read["no_own_node"] = not read.pop("own_node")
     # Neither is standard input read, which the long way needs, nor is anything written down.
     place.monkeypatch.setattr(sys, "stdin", None)
     before = place.files(str(place.tasks)) if place.tasks.exists() else {}
@@ -215,7 +213,6 @@ def test_a_script_that_is_no_text_is_refused(place: Place) -> None:
     (place.path / "script").write_bytes(b"#!/bin/sh\n# \xe9t\xe9\n")
     read = options.read(["--script", "script"])
     assert read is not None
-    read["no_own_node"] = not read.pop("own_node")
     with pytest.raises(UsageError, match="the script script cannot be read"):
         fast_path.prepare(read)
     assert place.started == []
@@ -227,7 +224,7 @@ def test_the_configuration_that_nobody_has_changed() -> None:
 
 
 def test_it_loads_nothing_that_takes_long() -> None:
-    program = "import sys, whesl.cli.launch.quick, whesl.isolator.launch.fast_path\nprint(*sys.modules)"
+    program = "import sys, whesl.cli.launch.fast_exec, whesl.isolator.launch.fast_path\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     heavy = {"msgspec", "click", "typing", "pathlib", "hashlib", "inspect", "logging", "zmq", "antlr4"}
     assert not heavy & set(done.stdout.split())

@@ -1,26 +1,22 @@
-"""The quick reader of options understands what click does, or leaves it to click."""
+"""The fast reader of options understands what click does, or leaves it to click."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from whesl.cli.completion import _VARIABLE
-from whesl.cli.launch import quick
+from whesl.cli.launch import fast_exec
 from whesl.cli.launch.exec import exec_
+from whesl.isolator.launch.options import BY_NAME, DEFAULTS, OPTIONS, Option
 
 WORDS = [
-    *quick.FLAGS,
-    *quick.TEXTS,
-    *quick.PATHS,
-    *quick.SECONDS,
-    "-e",
-    "--rules",
-    "--inner",
-    "--spares",
+    *BY_NAME,
     "--",
     "-",
     "--no-such",
@@ -52,10 +48,7 @@ def by_click(arguments: list[str]) -> dict[str, Any] | None:
         found = exec_.make_context("exec", list(arguments)).params
     except (click.ClickException, click.exceptions.Exit):
         return None
-    return {
-        name: str(value) if name in quick.PATHS.values() and value is not None else value
-        for name, value in found.items()
-    }
+    return {name: str(value) if isinstance(value, Path) else value for name, value in found.items()}
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=7))
@@ -63,30 +56,37 @@ def by_click(arguments: list[str]) -> dict[str, Any] | None:
 @example(["-e", "r.esl", "a", "--quiet"])
 @example(["a", "--", "--quiet"])
 def test_what_it_understands_click_understands_alike(arguments: list[str]) -> None:
-    found = quick.read(arguments)
+    found = fast_exec.read(arguments)
     assert found is None or found == by_click(arguments)
 
 
-def test_it_knows_every_option_and_its_default() -> None:
+def test_every_option_of_the_table_is_declared_with_its_default() -> None:
     declared = {
         option
         for parameter in exec_.params
         if isinstance(parameter, click.Option)
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
-    known = {*quick.FLAGS, *quick.TEXTS, *quick.PATHS, *quick.SECONDS}
-    assert declared == known | {"-e", "--rules", "--inner", "--spares"}
-    assert by_click(["--", "a"]) == quick.read(["--", "a"]) == {**quick.DEFAULTS, "command": ("a",)}
-    (inner,) = (each for each in exec_.params if each.name == "inner")
-    assert isinstance(inner.type, click.Choice) and tuple(inner.type.choices) == quick.INNER
-    assert quick.COMPLETING == _VARIABLE
+    assert declared == BY_NAME.keys()
+    assert by_click(["--", "a"]) == fast_exec.read(["--", "a"]) == {**DEFAULTS, "command": ("a",)}
+    assert fast_exec.COMPLETING == _VARIABLE
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
+def test_each_option_is_read_alike(option: Option) -> None:
+    for name in option.names:
+        words = {"choice": option.choices[-1:], "flag": (), "switch": ()}.get(option.kind, ("2",))
+        found = fast_exec.read([name, *words, "--", "a"])
+        assert found is not None
+        assert found == by_click([name, *words, "--", "a"])
+        assert found[option.key] != option.default or option.kind == "switch"
 
 
 def test_it_reads_what_wrapped_scripts_say() -> None:
     words = ["--workflow", "w", "--step", "s", "--instance", "I.1", "--workspace", "/x", "-e", "spec.json"]
-    found = quick.read(
+    found = fast_exec.read(
         [*words, "--nodes", "2", "--spares", "1", "--observe", "--no-own-node", "--script", "-"]
     )
     assert found is not None
     assert (found["rules"], found["script"], found["own_node"]) == (("spec.json",), "-", False)
-    assert quick.read(["-e", "r.esl", "--"]) is None
+    assert fast_exec.read(["-e", "r.esl", "--"]) is None

@@ -1,0 +1,79 @@
+"""The options of ``whesl exec`` read without click, whose import alone takes longer than a program's start.
+
+What is not understood at once is left to click and its messages: misspellings, ``--option=value``, help.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from whesl.isolator.launch import options
+
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+COMPLETING = "_WHESL_COMPLETE"
+
+
+def read(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """Return the options of ``whesl exec`` by their keys, None when click has to read them.
+
+    Args:
+        arguments: what follows ``exec``.
+    """
+    found = dict(options.DEFAULTS)
+    place = 0
+    while place < len(arguments) and arguments[place].startswith("-"):
+        name = arguments[place]
+        place += 1
+        if name == "--":
+            found["command"] = tuple(arguments[place:])
+            break
+        option = options.BY_NAME.get(name)
+        if option is None:
+            return None
+        if option.kind in ("flag", "switch"):
+            found[option.key] = name == option.names[0]
+            continue
+        given = arguments[place] if place < len(arguments) else "-?"
+        place += 1
+        value = None if given.startswith("-") and given != "-" else options.value(option, given)
+        if value is None:
+            return None
+        found[option.key] = (*found[option.key], value) if option.kind == "many" else value
+    else:
+        # Options after the command's first word would be ours to click.
+        if any(word.startswith("-") for word in arguments[place:]):
+            return None
+        found["command"] = tuple(arguments[place:])
+    if found["command"][:1] and found["command"][0].endswith(".esl"):
+        return None  # rules are no program
+    return found if found["command"] or found["script"] is not None else None
+
+
+def attempt(arguments: Sequence[str]) -> None:
+    """Start a task in the usual case and become its keeper; return when it is not that.
+
+    Args:
+        arguments: what follows ``exec``.
+    """
+    found = None if COMPLETING in os.environ else read(arguments)
+    if found is None:
+        return
+    from whesl.isolator.launch import fast_path, keeper
+    from whesl.model.errors import WheslError
+    from whesl.wire.home import explained
+
+    try:
+        told = fast_path.prepare(found)
+    except WheslError as error:
+        sys.stderr.write(f"whesl: {error}\n")
+        sys.exit(error.exit_code)
+    except OSError as error:
+        sys.stderr.write(f"whesl: {explained(error)}\n")
+        sys.exit(1)
+    if told is not None:
+        keeper.become(told)
