@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -160,7 +161,7 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
 
     def spread(problem: str, name: str, policies: Sequence[str] = POLICIES) -> float:
         each = [value(problem, policy, name) for policy in policies]
-        return max(each) / min(each)
+        return max(each) / min(each) if min(each) else math.inf if max(each) else 1.0
 
     def pairs(name: str, one: str, other: str, problems: Sequence[str]) -> tuple[int, str]:
         better = sum(value(p, one, name) < value(p, other, name) for p in problems)
@@ -170,8 +171,9 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
         return better, said
 
     real, extended = ("BASIC", "EXT-FAIL"), ("EXT-REQ", "EXT-ALL")
-    by_failures = np.mean([value("EXT-FAIL", p, "wait") / value("BASIC", p, "wait") for p in POLICIES[1:]])
-    by_needs = np.mean([value("EXT-REQ", p, "wait") / value("BASIC", p, "wait") for p in POLICIES[1:]])
+    waits = np.array([[value(q, p, "wait") for p in POLICIES[1:]] for q in ("BASIC", "EXT-FAIL", "EXT-REQ")])
+    with np.errstate(divide="ignore", invalid="ignore"):  # in a small part of the log nobody may wait
+        by_failures, by_needs = (waits[1:] / waits[0]).mean(axis=1)
     cons, cons_said = pairs("slowdown", "cons", "easy", extended)
     easy, easy_said = pairs("slowdown", "easy", "cons", real)
     response, response_said = pairs("response", "easy", "cons", real)
@@ -218,7 +220,7 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
             "requirements change more than failures do",
             "larger",
             f"waits x {by_needs:.2f} by requirements, x {by_failures:.2f} by failures",
-            bool(by_needs > by_failures),
+            bool(by_needs > by_failures) if np.isfinite(by_failures) else None,
             why=needs,
         ),
         Finding(
