@@ -54,18 +54,23 @@ def start(cluster: Cluster, settings: Settings | None) -> None:
     if _answers(cluster):
         raise RefusedError(f"the cluster in {cluster.path} runs already", hint="whesl local stop")
     living = [node for node in cluster.settings().nodes if node_pid(cluster, node)] if _known(cluster) else []
-    if settings is not None:
-        if living:
-            raise RefusedError(
-                "nodes of this cluster still run with the settings it was started with",
-                hint="`whesl local start` without options continues, `whesl local stop` ends them",
-            )
-        _write_settings(cluster, settings)
-    settings = cluster.settings()
-    write_commands(cluster)
+    if settings is not None and living:
+        raise RefusedError(
+            "nodes of this cluster still run with the settings it was started with",
+            hint="`whesl local start` without options continues, `whesl local stop` ends them",
+        )
+    settings = settings or cluster.settings()
+    prepare(cluster, settings)
     start_server(cluster)
     if not living:
         wait_for_nodes(cluster, settings.nodes, start_nodes(cluster, settings.nodes))
+
+
+def prepare(cluster: Cluster, settings: Settings) -> None:
+    """Make what a cluster's server and nodes start from; starts neither. Raises as ``Cluster.prepare``."""
+    cluster.prepare()
+    _write_settings(cluster, settings)
+    write_commands(cluster)
 
 
 def start_server(cluster: Cluster) -> int:
