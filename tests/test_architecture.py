@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "placement": {"model", "predict"},
     "site": {"model", "predict"},
     "ckpt": {"model", "wire"},
-    "cloud": {"model"},
+    "cloud": {"model", "rjms", "scheduling"},
     "lab": {"model", "placement", "predict", "report", "rjms"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},

@@ -1,0 +1,130 @@
+"""Instances that are processes: the contract, and what ends them when nobody else is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import until
+from whesl.cloud.providers.port import EndReason, Market, NoCapacityError
+from whesl.cloud.providers.processes.files import Settings
+from whesl.cloud.providers.processes.provider import ProcessProvider
+from whesl.rjms.local import daemons, processes
+from whesl.testing.contract_provider import ProviderContract, request
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessProvider]:
+    made = ProcessProvider(
+        tmp_path_factory.mktemp("cloud"), Settings(capacity=3, start_delay=0.1, spot_life=1e9, mean_life=1e9)
+    )
+    yield made
+    ended(made)
+
+
+def ended(provider: ProcessProvider) -> None:
+    """End all that a test has left."""
+    ids = [path.name for path in (provider.directory / "instances").iterdir()]
+    provider.terminate(ids)
+    until(
+        lambda: all(provider._look(provider.directory / "instances" / one).gone for one in ids), "ended", 60
+    )
+    provider.close()
+
+
+class TestContract(ProviderContract):
+    """The contract."""
+
+
+def living(provider: ProcessProvider, node: str) -> bool:
+    return bool(
+        processes.of_node(provider.cluster.path, node, None) or daemons.node_pid(provider.cluster, node)
+    )
+
+
+def test_runner_and_provider_are_killed(tmp_path: Path) -> None:
+    """The instance's own watchdog ends it, and all that runs on it, at its end time."""
+    runner = f"""
+import signal, time, os
+from pathlib import Path
+from whesl.cloud.providers.processes.files import Settings
+from whesl.cloud.providers.processes.provider import ProcessProvider
+from whesl.testing.contract_provider import request
+provider = ProcessProvider(Path({str(tmp_path)!r}), Settings(start_delay=0.0))
+asked = request(6.0, command="setsid sleep 1000 & exec sleep 1000")
+provider.start(asked)
+while not provider.find(asked.token).state.value == "running": time.sleep(0.05)
+print(asked.token, flush=True)
+time.sleep(1000)
+"""
+    process = subprocess.Popen([sys.executable, "-c", runner], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    token = process.stdout.readline().strip()
+    process.kill()
+    process.wait()
+    provider = ProcessProvider(tmp_path)
+    server = daemons.server_pid(provider.cluster)
+    assert server is not None
+    os.kill(server, signal.SIGKILL)
+    node = "c001"
+    until(lambda: len(processes.of_node(provider.cluster.path, node, None)) >= 2, "its command runs", 30)
+    until(lambda: provider.find(token).gone, "it has ended", 60)  # type: ignore[union-attr] # it was started
+    assert not living(provider, node)
+    instance = provider.find(token)
+    assert instance is not None and instance.ended >= instance.ends
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_either_process_of_an_instance_is_killed(provider: ProcessProvider, which: int) -> None:
+    """The other one ends the instance at once: no half of it is left to be paid for."""
+    asked = request(command="exec sleep 1000")
+    instance = provider.start(asked)
+    directory = provider.directory / "instances" / instance.id
+    until(lambda: (directory / "running").exists(), "it runs", 60)
+    node = provider._read(directory).node
+    os.kill(int((directory / "pid").read_text().split()[which]), signal.SIGKILL)
+    until(lambda: provider._look(directory).gone, "it has ended", 60)
+    assert not living(provider, node)
+    assert provider._look(directory).reason is EndReason.LOST
+
+
+def test_no_capacity(provider: ProcessProvider) -> None:
+    """More instances than there are machines; one that has ended makes room."""
+    asked = [request() for _ in range(4)]
+    started = [provider.start(one) for one in asked[:3]]
+    with pytest.raises(NoCapacityError):
+        provider.start(asked[3])
+    provider.terminate([started[0].id])
+    until(lambda: provider.find(asked[0].token).gone, "ended", 60)  # type: ignore[union-attr] # it was started
+    started.append(provider.start(asked[3]))
+    provider.terminate([one.id for one in started])
+    until(lambda: all(provider.find(one.token).gone for one in asked), "ended", 60)  # type: ignore[union-attr] # as above
+
+
+def test_a_spot_instance_is_revoked(provider: ProcessProvider) -> None:
+    """It says so before, and ends then."""
+    asked = request(market=Market.SPOT)
+    instance = provider.start(asked)
+    provider.revoke(instance.id, 1.0)
+    told = provider.find(asked.token)
+    assert told is not None and told.revocation > 0
+    until(lambda: provider.find(asked.token).gone, "it is taken away", 60)  # type: ignore[union-attr] # as above
+    last = provider.find(asked.token)
+    assert last is not None and last.reason is EndReason.REVOKED
+
+
+def test_failures_of_their_own(tmp_path: Path) -> None:
+    """Machines fail as the settings say, and the drawn time is the same after any restart."""
+    provider = ProcessProvider(tmp_path, Settings(start_delay=0.0, mean_life=0.5))
+    asked = request()
+    provider.start(asked)
+    until(lambda: provider.find(asked.token).gone, "it has failed", 60)  # type: ignore[union-attr] # it was started
+    last = provider.find(asked.token)
+    assert last is not None and last.reason is EndReason.LOST
+    ended(provider)

@@ -1,0 +1,1 @@
+"""Where instances come from, behind one port: processes on this machine, AWS EC2, a site's CLOUD nodes."""

@@ -1,0 +1,129 @@
+"""Contract tests of providers of instances: all of ``whesl.cloud.providers`` pass them.
+
+A test module makes a subclass of ``ProviderContract`` and gives it a fixture ``provider``.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from threading import Thread
+
+import pytest
+
+from whesl.cloud.providers.port import (
+    Instance,
+    InstanceRequest,
+    InstanceState,
+    Market,
+    Provider,
+    TokenMismatchError,
+)
+
+PATIENCE = 60.0
+
+
+def until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    """Wait for something, bounded."""
+    limit = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < limit, f"did not happen: {what}"
+        time.sleep(0.05)
+
+
+def request(
+    seconds: float = 600.0, *, command: str = "", market: Market = Market.ON_DEMAND
+) -> InstanceRequest:
+    """Return a request that no other test makes, for an instance of so many seconds."""
+    return InstanceRequest(
+        token=f"token-{uuid.uuid4().hex}",
+        workflow=f"workflow-{uuid.uuid4().hex}",
+        kind="c5a.4xlarge",
+        market=market,
+        ends=float(int(time.time() + seconds)),
+        command=command,
+    )
+
+
+class ProviderContract:
+    """What has to hold for any provider."""
+
+    shortest = 3.0  # seconds until the end time, for the test of it
+
+    def test_one_instance_for_a_token(self, provider: Provider) -> None:
+        """The same request again is the same instance, also from several callers at once."""
+        asked = request()
+        found: list[Instance] = []
+        callers = [Thread(target=lambda: found.append(provider.start(asked))) for _ in range(3)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        assert len({instance.id for instance in found}) == 1 and len(found) == 3
+        assert provider.start(asked).id == found[0].id
+        assert [instance.id for instance in provider.instances(asked.workflow)] == [found[0].id]
+        provider.terminate([found[0].id])
+
+    def test_another_request_with_a_used_token_is_refused(self, provider: Provider) -> None:
+        """Nothing is started for it."""
+        asked = request()
+        first = provider.start(asked)
+        other = InstanceRequest(
+            token=asked.token,
+            workflow=asked.workflow,
+            kind="c4.4xlarge",
+            ends=asked.ends,
+            market=asked.market,
+        )
+        with pytest.raises(TokenMismatchError):
+            provider.start(other)
+        assert [instance.id for instance in provider.instances(asked.workflow)] == [first.id]
+        provider.terminate([first.id])
+
+    def test_it_is_found_by_token_and_by_tag(self, provider: Provider) -> None:
+        """With what it was asked for."""
+        asked = request()
+        started = provider.start(asked)
+        until(lambda: provider.find(asked.token) is not None, "the token finds it")
+        found = provider.find(asked.token)
+        assert found is not None and found.id == started.id
+        assert (found.workflow, found.kind, found.ends, found.market) == (
+            asked.workflow,
+            asked.kind,
+            asked.ends,
+            asked.market,
+        )
+        assert provider.find("token-of-nothing") is None
+        assert provider.instances("workflow-of-nothing") == []
+        provider.terminate([started.id])
+
+    def test_it_runs_and_is_terminated(self, provider: Provider) -> None:
+        """Twice is no error, nor is one that never was; its token does not start another one."""
+        asked = request()
+        started = provider.start(asked)
+        until(lambda: self._state(provider, asked) is InstanceState.RUNNING, "it runs")
+        provider.terminate([started.id])
+        provider.terminate([started.id])
+        provider.terminate(["i-00000000000000000"])
+        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended")
+        again = provider.start(asked)
+        assert again.id == started.id and again.state is InstanceState.ENDED
+
+    def test_it_ends_at_its_end_time(self, provider: Provider) -> None:
+        """Although nobody ends it."""
+        asked = request(self.shortest)
+        provider.start(asked)
+        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended by itself")
+        assert time.time() >= asked.ends
+
+    def test_spot(self, provider: Provider) -> None:
+        """A spot instance says that it is one."""
+        asked = request(market=Market.SPOT)
+        started = provider.start(asked)
+        assert [instance.market for instance in provider.instances(asked.workflow)] == [Market.SPOT]
+        provider.terminate([started.id])
+
+    def _state(self, provider: Provider, asked: InstanceRequest) -> InstanceState | None:
+        found = [one for one in provider.instances(asked.workflow) if one.token == asked.token]
+        return found[0].state if found else None
