@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
         "detect",
         "operations",
         "records",
+        "report",
         "rjms",
         "wire",
         "journal",

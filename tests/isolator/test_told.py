@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.isolator.bench import CRASH, HEAD, Bench, bench
 from whesl.isolator.task import summary
 from whesl.isolator.task.job_release import Release
-from whesl.isolator.task.summary import Handled, Summary
+from whesl.isolator.task.summary import Summary
 from whesl.model.errors import CouldNotObserveError
+from whesl.report.exceptions import ExceptionRow
 from whesl.rjms.host import HostAllocation
 from whesl.rjms.slurm import records
 from whesl.testing.slurmbed import SlurmBed
@@ -112,7 +113,10 @@ class TestRemark:
         assert summary.remark(done) == ""
 
     def test_it_is_short_and_fit_for_a_line(self) -> None:
-        handled = [Handled(exception=f"E{number}", why="", action="recover") for number in range(50)]
+        handled = [
+            ExceptionRow(task="w/a", exception=f"E{n}", ordinal=n, attempt=1, time=1.0, action="recover")
+            for n in range(50)
+        ]
         long = Summary(
             task="w/a",
             state="failed",

@@ -17,7 +17,8 @@ from whesl.isolator.launch import job_request
 from whesl.journal.store import Journal
 from whesl.model.workflow import Task, Workflow
 from whesl.report.directories import task_directories
-from whesl.report.groups import ALONE, Group, Wanted, grouped
+from whesl.report.groups import Wanted, grouped
+from whesl.report.records import ALONE, Group
 
 DAY = 86400.0
 NOON = time.mktime((2026, 11, 20, 12, 0, 0, 0, 0, -1))

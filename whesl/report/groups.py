@@ -6,7 +6,6 @@ own files, so a group is reported without opening the journals of the others.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -14,25 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from whesl.report.directories import TaskDirectory
-
-ALONE = "exec"
-
-
-class Group(msgspec.Struct, frozen=True, order=True):
-    """What commands have in common. ``job``: of the scheduler; empty for jobs that ran one command each."""
-
-    day: str
-    directory: str
-    job: str = ""
-
-    def __str__(self) -> str:
-        return ", ".join(filter(None, (self.day, self.job and f"job {self.job}", self.directory)))
-
-    @property
-    def command(self) -> str:
-        """The command that reports the group."""
-        words = ["whesl", "report", ALONE, "--day", self.day, "--directory", self.directory]
-        return shlex.join([*words, "--job", self.job] if self.job else words)
+from whesl.report.records import Group
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 
 from whesl.model.evidence import LastLines
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.report.exceptions import ExceptionRow
-from whesl.report.groups import Group
 
 POLL_INTERVAL = 60.0
+ALONE = "exec"  # the workflow of commands that belong to none
+
+
+class Group(msgspec.Struct, frozen=True, order=True):
+    """What commands have in common. ``job``: of the scheduler; empty for jobs that ran one command each."""
+
+    day: str
+    directory: str
+    job: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.day, self.job and f"job {self.job}", self.directory)))
+
+    @property
+    def command(self) -> str:
+        """The command that reports the group."""
+        words = ["whesl", "report", ALONE, "--day", self.day, "--directory", self.directory]
+        return shlex.join([*words, "--job", self.job] if self.job else words)
 
 
 class Run(msgspec.Struct, kw_only=True):

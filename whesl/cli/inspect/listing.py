@@ -16,7 +16,8 @@ from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
 from whesl.report.collection import without_coordinator
 from whesl.report.directories import TaskDirectory, task_directories
-from whesl.report.groups import ALONE, Group, grouped
+from whesl.report.groups import grouped
+from whesl.report.records import ALONE, Group
 from whesl.report.render import count, stamp
 
 _ENDED_WELL = frozenset({TaskState.COMPLETED, TaskState.SKIPPED})

@@ -16,8 +16,8 @@ from whesl.model.printable import visible
 from whesl.report import render
 from whesl.report.collection import Gathered, gather, known_workflows, latest
 from whesl.report.directories import task_directories
-from whesl.report.groups import ALONE, Wanted, grouped
-from whesl.report.records import POLL_INTERVAL
+from whesl.report.groups import Wanted, grouped
+from whesl.report.records import ALONE, POLL_INTERVAL
 from whesl.report.summary import summarise
 from whesl.wire import keys
 

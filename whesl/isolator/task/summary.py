@@ -8,39 +8,22 @@ import msgspec
 
 from whesl.esl.spec import Spec
 from whesl.isolator.core.setup import Setup
-from whesl.model.evidence import LastLines, Raised, explain, kept, shortened
+from whesl.model.evidence import LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.model.workflow import Task, job_matches
 from whesl.records import isolator as records
+from whesl.report.exceptions import ExceptionRow
+from whesl.report.task_fold import TaskFold
 
 _LONGEST = 120
 _REMARKED = 3  # exceptions that a job's record names
 _LONGEST_REMARK = 240
 
 
-class Handled(msgspec.Struct, kw_only=True):
-    """One exception and what came of it. ``seconds``: from the exception to the restarted task running.
-
-    ``recovered``: by what the restarted task has gone on past it (``whesl.model.recovered``), empty: not yet.
-    ``stacks``: the file with the stacks of what hung.
-    """
-
-    exception: str
-    why: str
-    where: str = ""
-    stacks: str = ""
-    transformed_from: tuple[str, ...] = ()
-    action: str = ""
-    reason: str = ""
-    steps: list[str] = []
-    observed: bool = False
-    seconds: float | None = None
-    recovered: str = ""
-
-
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
 
+    ``handled``: exceptions and what came of them, as in a report (``whesl.report.exceptions``).
     ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end.
     """
 
@@ -50,7 +33,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     attempts: int
     seconds: float
-    handled: list[Handled]
+    handled: list[ExceptionRow]
     dropped: int
     unwatched: str = ""
     notes: tuple[str, ...] = ()
@@ -71,52 +54,24 @@ def summarise(
         ended: how it ended.
         notes: what else its user should know, a line each.
     """
-    handled: dict[int, Handled] = {}
-    began: dict[int, float] = {}
-    attempts = dropped = 0
-    last_lines = LastLines()
-    first = last = 0.0
+    fold = TaskFold(setup.task, {})
+    times, dropped = [], 0
     for record, time in written:
-        first, last = first or time, time
-        match record:
-            case records.Attempt():
-                attempts, last_lines = record.attempt, LastLines()
-            case records.Exited():
-                last_lines = record.last or LastLines()
-            case records.Dropped():
-                dropped += 1
-            case records.Raised():
-                handled[record.raised.ordinal] = _handled(record.raised)
-                began[record.raised.ordinal] = time
-            case records.Decided() | records.Observed() | records.Otherwise():
-                about = handled[record.ordinal]
-                about.action, about.reason = record.action, record.reason
-                if isinstance(record, records.Observed):
-                    about.observed = True
-                    about.steps = [f"{step['resource']}.{step['operation']}" for step in record.steps]
-            case records.EvidenceTaken() if handled:
-                # Stacks are taken before anything else is done about the exception that asked for them.
-                handled[max(handled)].stacks = kept(record.detail)
-            case records.StepDone():
-                handled[record.ordinal].steps.append(record.note or record.outcome)
-            case records.Confirmed():
-                for ordinal in record.ordinals:
-                    handled[ordinal].seconds = time - began[ordinal]
-            case records.Recovered():
-                for ordinal in record.ordinals:
-                    handled[ordinal].recovered = record.because
+        times.append(time)
+        dropped += isinstance(record, records.Dropped)
+        fold.take(record, time)
     return Summary(
         task=setup.task.id,
         state=ended.state.value,
         exit_code=ended.code,
         reason=ended.reason,
-        attempts=attempts,
-        seconds=last - first,
-        handled=list(handled.values()),
+        attempts=fold.row.attempts,
+        seconds=times[-1] - times[0] if times else 0.0,
+        handled=fold.raised(),
         dropped=dropped,
         unwatched=_unwatched(setup.spec, setup.task),
         notes=notes,
-        last=last_lines if ended.code else LastLines(),
+        last=fold.row.runs[-1].last if ended.code and fold.row.runs else LastLines(),
     )
 
 
@@ -128,18 +83,10 @@ def _unwatched(spec: Spec | None, task: Task) -> str:
     return f"no exception of the rules is for a job called {task.name}, only for: {jobs}"
 
 
-def _handled(raised: Raised) -> Handled:
-    if not raised.evidence:
-        return Handled(exception=raised.exception, why="no evidence")
-    seen = raised.evidence[-1]
-    why = explain(seen.kind, seen.line, seen.detail) or seen.pattern
-    where = f"{seen.file}:{seen.offset}" if seen.file and seen.offset >= 0 else ""
-    return Handled(
-        exception=raised.exception,
-        why=shortened(f"{seen.kind}: {why}", _LONGEST),
-        where=where,
-        transformed_from=raised.transformed_from,
-    )
+def _why(row: ExceptionRow) -> str:
+    if not row.kind:
+        return "no evidence"
+    return shortened(f"{row.kind}: {explain(row.kind, row.line, row.detail) or row.pattern}", _LONGEST)
 
 
 def text(summary: Summary) -> str:
@@ -154,18 +101,18 @@ def text(summary: Summary) -> str:
         lines.append(f"  {summary.unwatched}")
     for item in summary.handled:
         via = f" (from {' -> '.join(item.transformed_from)})" if item.transformed_from else ""
-        lines.append(f"  raised {item.exception}{via}: {item.why}")
-        if item.where:
-            lines.append(f"    seen at {item.where}")
+        lines.append(f"  raised {item.exception}{via}: {_why(item)}")
+        if item.file and item.offset >= 0:
+            lines.append(f"    seen at {item.file}:{item.offset}")
         if item.stacks:
             lines.append(f"    stacks are in {item.stacks}")
         what = ", then ".join(item.steps) or "nothing to be done"
-        if item.observed:
-            lines.append(f"    would {item.action}: {what}; nothing was touched")
+        if item.outcome == "observed":
+            lines.append(f"    {item.action}: {what}; nothing was touched")
         elif item.action == "recover":
             after = f"; running again after {item.seconds:.2f} s" if item.seconds is not None else ""
-            if item.recovered:
-                lines.append(f"    recovered: {what}{after}; {item.recovered}")
+            if item.because:
+                lines.append(f"    recovered: {what}{after}; {item.because}")
             else:
                 lines.append(f"    restarted: {what}{after}; it did not go on past this")
         else:
