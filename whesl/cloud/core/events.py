@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.cloud.core.records import Plan, Profile, Purpose
+from whesl.cloud.core.records import Purpose, Settings
 
 
 class StageCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class StageCount(msgspec.Struct, frozen=True, kw_only=True):
         running: tasks.
         hpc_waiting: one-hour requests that the cluster has not granted.
         hpc_running: executors on the cluster.
-        cloud_scheduled, cloud_backup: instances by purpose, those that are starting included.
+        cloud_scheduled, cloud_backup: instances by purpose: starting ones too, none whose end has come.
     """
 
     done: int = 0
@@ -49,13 +49,20 @@ class ShortInterval(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     observation: Observation
 
 
-class ProfileUpdated(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Missing entries of the profile have been measured."""
+class PaceMeasured(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Tasks of a stage took longer or shorter than the profile says; the scaler counts on these from now on.
 
-    profile: Profile
+    Attributes:
+        stage: its name.
+        hpc, cloud: mean seconds of a task; None leaves what was known.
+    """
+
+    stage: str
+    hpc: float | None = None
+    cloud: float | None = None
 
 
-Event = LongInterval | ShortInterval | ProfileUpdated
+Event = LongInterval | ShortInterval | PaceMeasured
 
 
 class RequestNodes(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -101,27 +108,63 @@ class DeadlineAtRisk(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 Command = RequestNodes | WithdrawRequests | StartInstances | EndInstances | DeadlineAtRisk
 
 
+class StageTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage's part of the schedule by hours, as the scaler reads it.
+
+    Attributes:
+        stage: its name.
+        tasks: how many.
+        parents: places of its parents, and which of them are barriers.
+        hpc, cloud: seconds of a task on either side; None where it cannot run there.
+        platform: the instance type; '' for none.
+        limit: most instances of it.
+        nodes: of the cluster, by hour.
+        instances: of the cloud, by hour.
+        planned: tasks done at the end of each hour, by the schedule.
+        end: when its last task is to be done, seconds since the epoch.
+    """
+
+    stage: str
+    tasks: int
+    parents: tuple[tuple[int, bool], ...]
+    hpc: float | None
+    cloud: float | None
+    platform: str
+    limit: int
+    nodes: tuple[int, ...]
+    instances: tuple[int, ...]
+    planned: tuple[float, ...]
+    end: float
+
+
 class StageMemory(msgspec.Struct, frozen=True, kw_only=True):
     """What the scaler remembers of a stage within the hour.
 
     Attributes:
-        asked: nodes asked of the cluster in this hour.
-        granted: how many of them have run.
-        backup: backup instances that are still wanted.
-        target: tasks that are to be done at the hour's end, counted from the workflow's start.
+        asked: nodes that the cluster was to give in this hour.
+        backup: backup instances that were wanted last.
     """
 
     asked: int = 0
-    granted: int = 0
     backup: int = 0
-    target: float = 0.0
 
 
 class ScalerState(msgspec.Struct, frozen=True, kw_only=True):
-    """The scaler between two events; ``hour`` is -1 before the first."""
+    """The scaler between two events.
 
-    plan: Plan
-    profile: Profile
+    Attributes:
+        start, deadline: of the schedule, seconds since the epoch.
+        settings: intervals and what is switched on.
+        tables: the schedule, by stage in the workflow's order.
+        hour: of the schedule; -1 before the first.
+        stages: what is remembered, in the same order.
+        warned: whether a miss of the deadline was told.
+    """
+
+    start: float
+    deadline: float
+    settings: Settings
+    tables: tuple[StageTable, ...]
     hour: int = -1
     stages: tuple[StageMemory, ...] = ()
     warned: bool = False

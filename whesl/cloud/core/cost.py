@@ -1,0 +1,69 @@
+"""The cost of a schedule before it runs: instances by the hour, files, transfers, storage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from whesl.cloud.core.records import HOUR, Cost, Domain, PriceList, Schedule, Workflow
+
+_GB = 1e9
+
+
+def estimate(workflow: Workflow, schedule: Schedule, prices: PriceList, benchmark: float = 0.0) -> Cost:
+    """Return what a schedule will cost; the cluster is free, and so is what goes into the cloud.
+
+    What moves between cloud and cluster follows from the difference between a stage's and its parents' tasks
+    in the cloud, hour by hour. The backup is not part of it (the document's reason for underestimation).
+
+    Args:
+        workflow: the workflow.
+        schedule: of it.
+        prices: of the cloud.
+        benchmark: what the profile has cost.
+    """
+    instances = 0.0
+    tasks: dict[tuple[int, str], float] = defaultdict(float)
+    for one in schedule.assignments:
+        if one.domain is Domain.CLOUD:
+            instances += one.nodes * prices.platform(one.platform).price
+            tasks[one.hour, one.stage] += one.target
+    scheduled = sorted({hour for hour, _ in tasks})
+    read = written = stored = leaving = 0.0
+    length = {window.stage: window.end - window.start for window in schedule.windows}
+    stages = {stage.name: stage for stage in workflow.stages}
+    for hour in scheduled:
+        for name, stage in stages.items():
+            here = tasks.get((hour, name), 0.0)
+            read += here * stage.input_bytes
+            written += here * stage.output_bytes
+            # An output is kept until its dependants are done: about one interval of the schedule.
+            stored += here * (stage.input_bytes + stage.output_bytes) * min(HOUR, length[name]) / HOUR
+            if not workflow.children(name):
+                leaving += here * stage.output_bytes
+            for edge in stage.parents:
+                parent = stages[edge.parent]
+                there = tasks.get((hour, edge.parent), 0.0)
+                each = parent.output_bytes * parent.tasks / max(1, stage.tasks)
+                moved = (there * stage.tasks / max(1, parent.tasks) - here) * each
+                if moved > 0:
+                    leaving += moved
+                    read += moved
+                else:
+                    written -= moved
+            if not stage.parents:
+                written += here * stage.input_bytes
+    return Cost(
+        instances=instances,
+        files=read / _GB * prices.read + written / _GB * prices.write,
+        storage=stored / _GB * prices.stored,
+        transfer=leaving / _GB * prices.leaving,
+        benchmark=benchmark,
+    )
+
+
+def node_hours(schedule: Schedule) -> tuple[float, float]:
+    """Return the node-hours that a schedule asks for: on the cluster, in the cloud."""
+    sums = dict.fromkeys(Domain, 0.0)
+    for one in schedule.assignments:
+        sums[one.domain] += one.nodes
+    return sums[Domain.HPC], sums[Domain.CLOUD]

@@ -1,0 +1,119 @@
+"""DPB: what is to be measured, and estimates for what was not."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+
+import msgspec
+
+from whesl.cloud.core.records import (
+    DEFAULT_SECONDS,
+    HOUR,
+    Measurement,
+    Platform,
+    Profile,
+    Stage,
+    Workflow,
+)
+
+# The document's size of the benchmark: 5 % of the tasks or one hour, whichever is over first.
+SHARE, LONGEST = 0.05, HOUR
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """How many tasks of a stage are run on a platform."""
+
+    stage: str
+    platform: str
+    tasks: int
+
+
+def sample(workflow: Workflow, platforms: tuple[Platform, ...], share: float = SHARE) -> tuple[Sample, ...]:
+    """Return what the benchmark runs: the share of each stage, spread over the platforms that take it.
+
+    Args:
+        workflow: the workflow.
+        platforms: of cluster and cloud.
+        share: of all tasks, over all platforms together; at least one task each.
+    """
+    found = []
+    for stage in workflow.stages:
+        able = [platform for platform in platforms if platform.takes(stage.processor)]
+        # No more than there are tasks: each is done once, and its result is kept.
+        each = max(1, math.ceil(stage.tasks * share / max(1, len(able))))
+        left = stage.tasks
+        for platform in able:
+            count = min(each, left)
+            left -= count
+            if count:
+                found.append(Sample(stage=stage.name, platform=platform.name, tasks=count))
+    return tuple(found)
+
+
+def complete(workflow: Workflow, measured: Profile, platforms: tuple[Platform, ...]) -> Profile:
+    """Return a profile with an entry for each stage and each platform that takes it.
+
+    What is missing is, in this order, the run time that the workflow states; the time on a measured platform
+    times the two platforms' ratio over the stages that were measured on both; the document's five minutes.
+    ``Measurement.estimated`` says which.
+
+    Args:
+        workflow: the workflow.
+        measured: what there is, maybe nothing.
+        platforms: of cluster and cloud.
+    """
+    entries = []
+    for stage in workflow.stages:
+        for platform in platforms:
+            if not platform.takes(stage.processor):
+                continue
+            entry = measured.of(stage.name, platform.name)
+            entries.append(entry or _estimated(stage, platform, measured))
+    return msgspec.structs.replace(measured, workflow=workflow.name, measurements=tuple(entries))
+
+
+def _estimated(stage: Stage, platform: Platform, measured: Profile) -> Measurement:
+    def entry(seconds: float, why: str, deviation: float = 0.0) -> Measurement:
+        return Measurement(
+            stage=stage.name,
+            platform=platform.name,
+            seconds=seconds,
+            deviation=deviation,
+            input_bytes=stage.input_bytes,
+            output_bytes=stage.output_bytes,
+            estimated=why,
+        )
+
+    others = [one for one in measured.measurements if one.stage == stage.name and one.count]
+    if others:
+        nearest = max(others, key=lambda one: one.count)
+        ratio = _ratio(measured, nearest.platform, platform.name)
+        why = f"as on {nearest.platform}" + ("" if ratio == 1 else f" times {ratio:.2f}")
+        return entry(nearest.seconds * ratio, why, nearest.deviation * ratio)
+    if stage.seconds is not None:
+        return entry(stage.seconds, "stated in the workflow")
+    return entry(DEFAULT_SECONDS, "five minutes, since nothing was measured")
+
+
+def _ratio(measured: Profile, known: str, wanted: str) -> float:
+    """Return how much longer tasks take on ``wanted``, over the stages measured on both; 1 for none."""
+    ratios = []
+    for one in measured.measurements:
+        other = measured.of(one.stage, wanted) if one.platform == known and one.count else None
+        if other is not None and other.count and one.seconds > 0:
+            ratios.append(other.seconds / one.seconds)
+    return fmean(ratios) if ratios else 1.0
+
+
+def estimates(profile: Profile) -> tuple[str, ...]:
+    """Return one line for each way in which entries were estimated, for people."""
+    ways: dict[str, list[str]] = {}
+    for one in profile.measurements:
+        if one.estimated:
+            ways.setdefault(one.estimated, []).append(f"{one.stage} on {one.platform}")
+    return tuple(
+        f"{len(names)} run times are estimated ({why}): {', '.join(names[:3])}"
+        + (", ..." if len(names) > 3 else "")
+        for why, names in ways.items()
+    )

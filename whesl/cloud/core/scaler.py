@@ -1,0 +1,281 @@
+"""ARS: asks for nodes every hour by the schedule, and every five minutes gives back what backs them up.
+
+``step(state, event, now)`` is the same in the simulator and in the real runner.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from whesl.cloud.core.events import (
+    Command,
+    DeadlineAtRisk,
+    EndInstances,
+    Event,
+    LongInterval,
+    Observation,
+    PaceMeasured,
+    RequestNodes,
+    ScalerState,
+    StageCount,
+    StageMemory,
+    StageTable,
+    StartInstances,
+    WithdrawRequests,
+)
+from whesl.cloud.core.pace import Pace
+from whesl.cloud.core.records import Domain, Plan, Purpose
+
+
+def begin(plan: Plan, paces: tuple[Pace, ...]) -> ScalerState:
+    """Return the scaler's first state.
+
+    Args:
+        plan: that was chosen.
+        paces: of the workflow's stages, as the plan was made with.
+    """
+    schedule = plan.schedule
+    hours = max((one.hour for one in schedule.assignments), default=-1) + 1
+    place = {pace.stage.name: pace.number for pace in paces}
+    nodes, instances = ([[0] * hours for _ in paces] for _ in range(2))
+    targets = [[0.0] * hours for _ in paces]
+    for one in schedule.assignments:
+        at = place[one.stage]
+        (nodes if one.domain is Domain.HPC else instances)[at][one.hour] += one.nodes
+        targets[at][one.hour] += one.target
+    ends = {window.stage: window.end for window in schedule.windows}
+    tables = []
+    for pace in paces:
+        done, planned = 0.0, []
+        for target in targets[pace.number]:
+            done += target
+            planned.append(min(done, float(pace.stage.tasks)))
+        tables.append(
+            StageTable(
+                stage=pace.stage.name,
+                tasks=pace.stage.tasks,
+                parents=tuple((place[edge.parent], edge.barrier) for edge in pace.stage.parents),
+                hpc=pace.hpc,
+                cloud=pace.cloud,
+                platform=pace.platform.name if pace.platform else "",
+                limit=pace.platform.limit if pace.platform else 0,
+                nodes=tuple(nodes[pace.number]),
+                instances=tuple(instances[pace.number]),
+                planned=tuple(planned),
+                end=schedule.start + ends[pace.stage.name],
+            )
+        )
+    return ScalerState(
+        start=schedule.start,
+        deadline=schedule.deadline,
+        settings=plan.settings,
+        tables=tuple(tables),
+        stages=tuple(StageMemory() for _ in paces),
+    )
+
+
+def step(state: ScalerState, event: Event, now: float) -> tuple[ScalerState, tuple[Command, ...]]:
+    """Return the next state and what is to be done.
+
+    Args:
+        state: as it was.
+        event: an interval that began, with what was counted; or run times that were measured.
+        now: seconds since the epoch.
+    """
+    if isinstance(event, PaceMeasured):
+        tables = tuple(
+            table
+            if table.stage != event.stage
+            else msgspec.structs.replace(
+                table,
+                hpc=event.hpc if event.hpc and table.hpc else table.hpc,
+                cloud=event.cloud if event.cloud and table.cloud else table.cloud,
+            )
+            for table in state.tables
+        )
+        return msgspec.structs.replace(state, tables=tables), ()
+    if isinstance(event, LongInterval):
+        return _long(state, event.observation, now)
+    return _short(state, event.observation, now)
+
+
+def needs(state: ScalerState, observation: Observation, hour: int) -> list[float]:
+    """Return the tasks of each stage that are to be done in an hour.
+
+    With rebalancing, what the hours before have done too little is added and what they did beyond the plan is
+    taken off. No stage is given more than its parents can have fed it by the end of the hour.
+
+    Args:
+        state: the schedule.
+        observation: what is done now.
+        hour: of the schedule, from 0.
+    """
+    found: list[float] = []
+    for table, count in zip(state.tables, observation.stages, strict=True):
+        planned = table.planned[min(hour, len(table.planned) - 1)] if table.planned else 0.0
+        before = table.planned[min(hour, len(table.planned)) - 1] if hour > 0 and table.planned else 0.0
+        if hour >= len(table.planned):
+            planned = float(table.tasks)
+        target = planned - (count.done if state.settings.rebalance else before)
+        fed = float(table.tasks)
+        for parent, barrier in table.parents:
+            other = state.tables[parent]
+            reached = min(float(other.tasks), observation.stages[parent].done + found[parent])
+            share = math.floor(reached / other.tasks) if barrier else reached / max(1, other.tasks)
+            fed = min(fed, share * table.tasks)
+        found.append(max(0.0, min(target, table.tasks - count.done, fed - count.done)))
+    return found
+
+
+def _long(
+    state: ScalerState, observation: Observation, now: float
+) -> tuple[ScalerState, tuple[Command, ...]]:
+    hour = state.hour + 1
+    commands: list[Command] = []
+    memories = []
+    wanted = needs(state, observation, hour)
+    until = now + state.settings.long
+    # What is left of the hour when the schedule ends within it.
+    room = max(60.0, min(state.settings.long, state.deadline - now))
+    for table, count, need in zip(state.tables, observation.stages, wanted, strict=True):
+        planned = table.nodes[hour] if hour < len(table.nodes) else 0
+        asked = min(planned, max(0, table.tasks - count.done))
+        if table.cloud is None and table.hpc:
+            # No cloud can make up for what the cluster did not do: it is asked of the cluster.
+            asked = max(asked, math.ceil(need * table.hpc / room - 1e-9))
+        if count.hpc_waiting > asked:
+            commands.append(WithdrawRequests(stage=table.stage, count=count.hpc_waiting - asked))
+        elif asked > count.hpc_waiting:
+            commands.append(
+                RequestNodes(stage=table.stage, count=asked - count.hpc_waiting, seconds=state.settings.long)
+            )
+        backup = 0
+        if table.cloud is not None:
+            instances = _instances(state, table, need, asked, hour, room)
+            _scheduled(commands, state, table, count, instances, hour, until)
+            backup = min(math.ceil(state.settings.backup * asked - 1e-9), table.limit - instances)
+            _backup(commands, table, count, backup, until)
+        memories.append(StageMemory(asked=asked, backup=backup))
+    return msgspec.structs.replace(state, hour=hour, stages=tuple(memories)), tuple(commands)
+
+
+def _instances(state: ScalerState, table: StageTable, need: float, asked: int, hour: int, room: float) -> int:
+    """Return the instances that do what the cluster's nodes, all granted, would leave of an hour's need."""
+    planned = table.instances[hour] if hour < len(table.instances) else 0
+    if not state.settings.rebalance:
+        return min(planned, table.limit)
+    assert table.cloud is not None
+    # Instances that run to the end of the hour; an hour that is cut short has fewer tasks for each.
+    rest = need - (asked * room / table.hpc if table.hpc else 0.0)
+    return min(table.limit, max(0, math.ceil(rest * table.cloud / room - 1e-9)))
+
+
+def _scheduled(
+    commands: list[Command],
+    state: ScalerState,
+    table: StageTable,
+    count: StageCount,
+    instances: int,
+    hour: int,
+    until: float,
+) -> None:
+    """Bring the scheduled instances to a number; each new one gets the end that the schedule foresees for it."""
+    have = count.cloud_scheduled
+    if have > instances:
+        commands.append(EndInstances(stage=table.stage, count=have - instances, purpose=Purpose.SCHEDULED))
+    ends: dict[float, int] = {}
+    for number in range(have, instances):
+        # The hours that follow in which the schedule still has this instance.
+        last = hour
+        while last + 1 < len(table.instances) and table.instances[last + 1] > number:
+            last += 1
+        end = until + (last - hour) * state.settings.long
+        ends[end] = ends.get(end, 0) + 1
+    for end, number in ends.items():
+        commands.append(
+            StartInstances(
+                stage=table.stage,
+                platform=table.platform,
+                count=number,
+                purpose=Purpose.SCHEDULED,
+                until=end,
+            )
+        )
+
+
+def _backup(commands: list[Command], table: StageTable, count: StageCount, backup: int, until: float) -> None:
+    """Bring the backup instances to a number, until the end of the hour."""
+    have = count.cloud_backup
+    if have > backup:
+        commands.append(EndInstances(stage=table.stage, count=have - backup, purpose=Purpose.BACKUP))
+    elif backup > have:
+        commands.append(
+            StartInstances(
+                stage=table.stage,
+                platform=table.platform,
+                count=backup - have,
+                purpose=Purpose.BACKUP,
+                until=until,
+            )
+        )
+
+
+def _short(
+    state: ScalerState, observation: Observation, now: float
+) -> tuple[ScalerState, tuple[Command, ...]]:
+    commands: list[Command] = []
+    memories = []
+    for table, memory, count in zip(state.tables, state.stages, observation.stages, strict=True):
+        missing = max(0, memory.asked - count.hpc_running)
+        backup = min(memory.backup, math.ceil(state.settings.backup * missing - 1e-9))
+        # No more executors than tasks that are not done; what costs money goes first.
+        left = table.tasks - count.done
+        idle = max(0, count.hpc_running + count.cloud_scheduled + min(count.cloud_backup, backup) - left)
+        backup -= min(backup, idle)
+        if count.cloud_backup > backup:
+            surplus = count.cloud_backup - backup
+            commands.append(EndInstances(stage=table.stage, count=surplus, purpose=Purpose.BACKUP))
+        idle = min(count.cloud_scheduled, max(0, count.hpc_running + count.cloud_scheduled + backup - left))
+        if idle:
+            commands.append(EndInstances(stage=table.stage, count=idle, purpose=Purpose.SCHEDULED))
+        if count.hpc_waiting and left <= count.running:
+            commands.append(WithdrawRequests(stage=table.stage, count=count.hpc_waiting))
+        memories.append(StageMemory(asked=memory.asked, backup=backup))
+    state = msgspec.structs.replace(state, stages=tuple(memories))
+    if not state.warned:
+        late = expected(state, observation, now)
+        if late > state.deadline + 1:
+            commands.append(DeadlineAtRisk(expected=late, deadline=state.deadline))
+            state = msgspec.structs.replace(state, warned=True)
+    return state, tuple(commands)
+
+
+def expected(state: ScalerState, observation: Observation, now: float) -> float:
+    """Return when the workflow ends, counting on what can still be asked for.
+
+    Before its last hour a workflow can catch up from the next hour on, so the end is that of the critical
+    path; in the last hour it is what the executors of now need.
+
+    Args:
+        state: the schedule.
+        observation: what is done and what runs.
+        now: seconds since the epoch.
+    """
+    last = now + state.settings.long >= state.deadline
+    ends: list[float] = []
+    for table, count in zip(state.tables, observation.stages, strict=True):
+        left = table.tasks - count.done
+        if left <= 0:
+            ends.append(now)
+            continue
+        ready = max((ends[parent] for parent, _ in table.parents), default=now)
+        end = ready + min((time for time in (table.hpc, table.cloud) if time), default=0.0)
+        if last:
+            rate = count.hpc_running / (table.hpc or math.inf)
+            rate += (count.cloud_scheduled + count.cloud_backup) / (table.cloud or math.inf)
+            if rate > 0:
+                end = max(end, now + left / rate)
+        ends.append(end)
+    return max(ends, default=now)

@@ -1,0 +1,267 @@
+"""WSB: a schedule from the free nodes foreseen, the prices and the profile.
+
+The costliest stage is placed first (3.3): on the cluster in proportion to the free nodes (3.4), the rest in
+the cloud where the cluster is short. The other stages follow from it slot by slot, so that all are done by
+the deadline (3.1) and parents and children keep pace (3.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.cloud.core import slots as pipeline
+from whesl.cloud.core.records import HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
+from whesl.cloud.core.slots import Slots
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whesl.cloud.core.pace import Pace
+
+# A schedule with more slots than these is written without them.
+MOST_SLOTS = 2000
+
+
+def build(
+    paces: tuple[Pace, ...],
+    prices: PriceList,
+    free: Sequence[float],
+    start: float,
+    deadline: float,
+    *,
+    cluster: str = "cluster",
+    quantile: float = 0.5,
+    end: float | None = None,
+) -> Schedule:
+    """Return a schedule.
+
+    Args:
+        paces: of the stages in topological order.
+        prices: of the cloud.
+        free: nodes for each hour from the start; hours beyond take the last one's.
+        start: seconds since the epoch.
+        deadline: likewise.
+        cluster: the name of its platform.
+        quantile: of the forecast that ``free`` is, for the record.
+        end: when the last task is to be done; None for the deadline.
+
+    Raises:
+        UsageError: the deadline is in the past or shorter than the critical path, or neither side has the
+            nodes.
+    """
+    if deadline <= start:
+        raise UsageError(
+            "the deadline is in the past", hint="a deadline after now is accepted: 6h, 12h, 2026-05-01T12:00"
+        )
+    length = (deadline if end is None else end) - start
+    windows = pipeline.windows(paces, length)
+    count = math.ceil(length / HOUR - 1e-9)
+    nodes = np.array([max(0.0, float(free[min(hour, len(free) - 1)])) for hour in range(count)])
+    targets, stage_slots = _targets(paces, prices, windows, nodes, count)
+    left = np.floor(nodes)
+    assignments: list[Assignment] = []
+    order = sorted(paces, key=lambda pace: -cost_rank(pace, prices) * pace.stage.tasks)
+    for pace in order:
+        window = windows[pace.stage.name]
+        hourly = pipeline.by_hour(stage_slots[pace.stage.name], targets[pace.stage.name], count)
+        assignments += _assign(pace, hourly, _overlap(window, count), left, cluster)
+    place = {pace.stage.name: pace.number for pace in paces}
+    assignments.sort(key=lambda one: (one.hour, place[one.stage], one.domain))
+    return Schedule(
+        start=start,
+        deadline=deadline,
+        assignments=tuple(assignments),
+        windows=tuple(windows[pace.stage.name] for pace in paces),
+        slots=_written(paces, stage_slots, targets),
+        quantile=quantile,
+    )
+
+
+def cost_rank(pace: Pace, prices: PriceList) -> float:
+    """Return (3.3) for one task: storage, transfer of its output, and the cheapest execution in the cloud."""
+    stage = pace.stage
+    size = (stage.input_bytes + stage.output_bytes) / 1e9
+    storage = size * prices.stored + stage.input_bytes / 1e9 * prices.read
+    storage += stage.output_bytes / 1e9 * prices.write
+    return storage + stage.output_bytes / 1e9 * prices.leaving + pace.task_price
+
+
+def hpc_targets(tasks: float, throughput: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (3.4): the cluster's tasks of each hour.
+
+    Args:
+        tasks: T, of the stage.
+        throughput: TP of each hour: slots times free nodes.
+    """
+    total = throughput.sum()
+    if total <= 0:
+        return np.zeros_like(throughput)
+    return np.asarray(np.minimum(tasks * throughput / total, throughput))
+
+
+def fill(tasks: float, have: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where ``tasks`` go so that the throughput is as even as it can be (chosen: no rule is printed).
+
+    Args:
+        tasks: that are left.
+        have: tasks of each hour already.
+        room: seconds of each hour that count.
+
+    Returns:
+        What each hour gets: up to one level of throughput, nothing where there is more already.
+    """
+    rate = np.divide(have, room, out=np.full_like(have, np.inf), where=room > 0)
+    order = np.argsort(rate, kind="stable")
+    seconds, filled = np.cumsum(room[order]), np.cumsum(have[order])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        levels = (tasks + filled) / seconds
+    following = np.append(rate[order][1:], np.inf)
+    at = int(np.argmax(levels <= following))
+    return np.where(room > 0, np.maximum(0.0, levels[at] * room - have), 0.0)
+
+
+def _targets(
+    paces: tuple[Pace, ...],
+    prices: PriceList,
+    windows: dict[str, Window],
+    nodes: NDArray[np.float64],
+    count: int,
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, Slots]]:
+    """Return tasks for each slot of each stage, and the slots."""
+    slots = {pace.stage.name: pipeline.slots(windows[pace.stage.name], pace.slot) for pace in paces}
+    by_name = {pace.stage.name: pace for pace in paces}
+    neighbours: dict[str, list[tuple[str, bool]]] = {name: [] for name in by_name}
+    for pace in paces:
+        for edge in pace.stage.parents:
+            if not edge.barrier:
+                neighbours[pace.stage.name].append((edge.parent, True))
+                neighbours[edge.parent].append((pace.stage.name, False))
+    targets: dict[str, NDArray[np.float64]] = {}
+    # Stages that no pipeline joins to the costliest one begin anew from the costliest of theirs.
+    for seed in sorted(paces, key=lambda pace: -cost_rank(pace, prices) * pace.stage.tasks):
+        if seed.stage.name in targets:
+            continue
+        targets[seed.stage.name] = _first(
+            seed, windows[seed.stage.name], slots[seed.stage.name], nodes, count
+        )
+        waiting = deque([seed.stage.name])
+        while waiting:
+            name = waiting.popleft()
+            for other, is_parent in neighbours[name]:
+                if other in targets:
+                    continue
+                follow = pipeline.parent_targets if is_parent else pipeline.child_targets
+                found = follow(slots[name], targets[name], slots[other])
+                ratio = by_name[other].stage.tasks / max(1, by_name[name].stage.tasks)
+                targets[other] = found * ratio
+                waiting.append(other)
+    return targets, slots
+
+
+def _first(
+    pace: Pace, window: Window, own: Slots, nodes: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    """Return the slots' tasks of a stage that comes first: (3.4), then the cloud."""
+    tasks, room = float(pace.stage.tasks), _overlap(window, count)
+    throughput = nodes * room / pace.hpc if pace.hpc else np.zeros(count)
+    cluster = hpc_targets(tasks, throughput)
+    hourly = cluster + fill(max(0.0, tasks - float(cluster.sum())), cluster, room)
+    # From hours to slots: each slot takes its part of the hours that it lies in.
+    done = np.concatenate([[0.0], np.cumsum(hourly)])
+    edges = _progress(window, count)
+    knots = np.append(own.begin, own.begin[-1] + own.length)
+    return np.asarray(np.diff(np.interp(knots, edges, done)), dtype=np.float64)
+
+
+def _progress(window: Window, count: int) -> NDArray[np.float64]:
+    """Return the hours' edges, cut to a stage's window."""
+    return np.clip(HOUR * np.arange(count + 1), window.start, window.end)
+
+
+def _overlap(window: Window, count: int) -> NDArray[np.float64]:
+    """Return the seconds of each hour that lie in a stage's window."""
+    return np.asarray(np.diff(_progress(window, count)), dtype=np.float64)
+
+
+def _assign(
+    pace: Pace,
+    hourly: NDArray[np.float64],
+    room: NDArray[np.float64],
+    left: NDArray[np.float64],
+    cluster: str,
+) -> list[Assignment]:
+    """Return one stage's nodes: target / slots in the hour, the cluster's first.
+
+    ``left``, the cluster's nodes that nothing has taken yet, is brought up to date. What rounding up does
+    beyond a target is asked for no more; what no side can do is owed by the hours that follow.
+    """
+    found: list[Assignment] = []
+    owed, todo = 0.0, float(pace.stage.tasks)
+
+    def give(hour: int, domain: Domain, platform: str, nodes: int, seconds: float) -> float:
+        nonlocal todo
+        done = nodes * float(room[hour]) / seconds
+        found.append(
+            Assignment(
+                hour=hour,
+                stage=pace.stage.name,
+                domain=domain,
+                platform=platform,
+                nodes=nodes,
+                target=round(min(done, todo), 6),
+            )
+        )
+        todo = max(0.0, todo - done)
+        return done
+
+    for hour in range(len(hourly)):
+        owed += float(hourly[hour])
+        if owed <= 1e-6 or room[hour] <= 0:
+            continue
+        if pace.hpc and left[hour] >= 1:
+            nodes = min(int(left[hour]), math.ceil(owed * pace.hpc / room[hour] - 1e-9))
+            left[hour] -= nodes
+            owed -= give(hour, Domain.HPC, cluster, nodes, pace.hpc)
+        if owed > 1e-6 and pace.cloud is not None and pace.platform is not None:
+            nodes = math.ceil(owed * pace.cloud / room[hour] - 1e-9)
+            if nodes > pace.platform.limit:
+                raise UsageError(
+                    f"stage {pace.stage.name} needs {nodes} instances of {pace.platform.name} in hour"
+                    f" {hour + 1}, of which {pace.platform.limit} are allowed",
+                    hint="a later deadline, or a higher limit in the prices",
+                )
+            owed -= give(hour, Domain.CLOUD, pace.platform.name, nodes, pace.cloud)
+    if owed > 1e-3:
+        raise UsageError(
+            f"stage {pace.stage.name} runs on the cluster only, whose free nodes do not suffice:"
+            f" {math.ceil(owed)} of {pace.stage.tasks} tasks would be left",
+            hint="a later deadline, or a platform in the prices that takes the stage",
+        )
+    return found
+
+
+def _written(
+    paces: tuple[Pace, ...], slots: dict[str, Slots], targets: dict[str, NDArray[np.float64]]
+) -> tuple[Slot, ...]:
+    if sum(len(own.begin) for own in slots.values()) > MOST_SLOTS:
+        return ()
+    return tuple(
+        Slot(
+            stage=pace.stage.name,
+            number=number,
+            start=round(float(begin), 3),
+            end=round(float(begin) + slots[pace.stage.name].length, 3),
+            target=round(float(target), 6),
+        )
+        for pace in paces
+        for number, (begin, target) in enumerate(
+            zip(slots[pace.stage.name].begin, targets[pace.stage.name], strict=True)
+        )
+    )
