@@ -15,8 +15,8 @@ def load(queued: float, executors: float) -> float:
 def domain(hpc_queue: int, hpc_executors: int, cloud_queue: int, cloud_executors: int) -> Domain:
     """Return where a new task of a stage is mapped to.
 
-    A domain with a load below 1 takes it; of two such, and of two equal ones, the cloud, whose idle time costs
-    money. With both loaded, the one with the lower load. Without any executor the task waits on the
+    A domain with a load below 1 takes it; of two such, and of two equal ones, the cloud, whose idle time
+    costs money. With both loaded, the one with the lower load. Without any executor the task waits on the
     cluster, where its input is more likely to be (chosen).
 
     Args:

@@ -181,7 +181,7 @@ def _scheduled(
     hour: int,
     until: float,
 ) -> None:
-    """Bring the scheduled instances to a number; each new one gets the end that the schedule foresees for it."""
+    """Bring the scheduled instances to a number; each new one gets the end that is foreseen for it."""
     have = count.cloud_scheduled
     if have > instances:
         commands.append(EndInstances(stage=table.stage, count=have - instances, purpose=Purpose.SCHEDULED))

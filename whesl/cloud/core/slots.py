@@ -5,7 +5,7 @@ Figures 3.3 and 3.4 of the document. Times are seconds after the schedule's star
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def _within(paces: tuple[Pace, ...], level: dict[str, int]) -> tuple[dict[str, f
 class Slots(NamedTuple):
     """A stage's slots: their starts, back to back, and the length of each."""
 
-    begin: NDArray[np.float64]
+    begin: NDArray[Any]
     length: float
 
 
