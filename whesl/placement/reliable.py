@@ -19,8 +19,8 @@ import numpy as np
 
 from whesl.placement.easy import may_overtake, reservation
 from whesl.placement.port import Decisions
-from whesl.predict.compiled import Compiled, probability
-from whesl.predict.jit import jit
+from whesl.predict.compiled import Compiled, probabilities, probability
+from whesl.predict.jit import COMPILES, jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,6 +108,28 @@ def select(
     return float(1.0 - np.exp(-total))
 
 
+def risks(
+    compiled: Compiled, pool: NDArray[np.int64], start: float, duration: float, known: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each candidate's cumulative hazard while a job runs, and the key that ``select`` sorts by.
+
+    Whole arrays at once: for candidates of a scheduler whose Python has no numba.
+
+    Args:
+        compiled: the predictor.
+        pool: candidates.
+        start: of the job, in seconds.
+        duration: of the job, in seconds.
+        known: the time of the last failure that may be used, in seconds.
+    """
+    shape = pool.shape
+    length, latest = np.full(shape, duration), np.full(shape, known)
+    during = probabilities(compiled, pool, np.full(shape, start), length, latest)
+    afterwards = probabilities(compiled, pool, np.full(shape, start + duration), length, latest)
+    hazard = -np.log(np.maximum(1.0 - during, CERTAIN))
+    return hazard, hazard - AFTERWARDS * afterwards
+
+
 def choose(
     predictor: Predictor, free: NDArray[np.int64], size: int, now: float, duration: float, checkpoint: float
 ) -> Choice:
@@ -121,8 +143,14 @@ def choose(
         duration: the longest that it runs, in seconds.
         checkpoint: its own interval between checkpoints, in seconds; ``inf`` for none.
     """
-    chosen = np.empty(size, dtype=np.int64)
-    chance = select(predictor.compiled(), free, len(free), size, now, duration, now, chosen)
+    compiled = predictor.compiled()
+    if COMPILES:
+        chosen = np.empty(size, dtype=np.int64)
+        chance = select(compiled, free, len(free), size, now, duration, now, chosen)
+    else:
+        hazard, key = risks(compiled, free, now, duration, now)
+        order = np.sort(np.argsort(key, kind="mergesort")[:size])
+        chosen, chance = free[order], float(1.0 - np.exp(-hazard[order].sum()))
     return Choice(chosen, chance, expected_loss(chance, size, duration, checkpoint))
 
 

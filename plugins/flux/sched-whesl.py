@@ -1,0 +1,251 @@
+"""Flux scheduler module whose order of candidate ranks comes from WHESL's placement policy.
+
+The queue is Flux's own: this module inherits from the scheduler of flux-core that it takes the place of
+(``queue=fifo`` or ``queue=backfill``), and replaces its pool of resources. Needs flux-core 0.88 or newer,
+and WHESL with its extra ``predict`` for the same version of Python as Flux's (``path=``).
+
+Load with::
+
+    flux module load sched-whesl.py predictions=FILE [path=DIRECTORY] [mode=observe|act]
+        [queue=fifo|backfill] [instead=MODULE] [horizon=SECONDS] [refresh=SECONDS]
+        [queue-depth=N|unlimited] [log-level=LEVEL]
+
+``predictions`` is what ``whesl placement learn`` or ``whesl placement serve`` has written; it is looked at
+every ``refresh`` seconds, and read again when it has changed. ``horizon`` is for how long a job without a
+limit is taken to run; ``instead`` is remembered for whoever puts Flux's own scheduler back. Values are
+percent-encoded, since Flux separates arguments at blanks. In ``mode=observe``, the default, jobs get the
+ranks that Flux gives them anyway. Why a job has its ranks::
+
+    flux jobs -a -o '{id.f58} {ranks} {annotations.sched.placement}'
+"""
+
+import importlib.util
+import os
+import site
+import sys
+import time
+import traceback
+from pathlib import Path
+from urllib.parse import unquote
+
+from flux.conf_builtin import conf_builtin_get
+from flux.job import JobID
+from flux.resource.Rv1Pool import Rv1Pool
+
+_OPTIONS = {
+    "predictions": "",
+    "path": "",
+    "mode": "observe",
+    "queue": "fifo",
+    "instead": "",
+    "horizon": "86400",
+    "refresh": "1",
+}
+_CHOICES = {"mode": ("observe", "act"), "queue": ("fifo", "backfill")}
+
+
+def split(args):
+    """Return the module's own options, and the arguments that Flux's schedulers know.
+
+    Raises:
+        ValueError: a value that is not accepted.
+    """
+    options, others = dict(_OPTIONS), []
+    for arg in args:
+        name, sign, value = arg.partition("=")
+        if name in options and sign:
+            options[name] = unquote(value)
+        else:
+            others.append(arg)
+    for name, accepted in _CHOICES.items():
+        if options[name] not in accepted:
+            raise ValueError(f"{name}={options[name]!r}: expected one of {', '.join(accepted)}")
+    for name in ("horizon", "refresh"):
+        try:
+            options[name] = float(options[name])
+        except ValueError:
+            raise ValueError(f"{name}={options[name]!r}: expected seconds") from None
+    if not options["predictions"]:
+        raise ValueError("predictions=FILE is missing")
+    return options, others
+
+
+def base(queue):
+    """Return flux-core's scheduler class for a queue; its module's name has a hyphen, so by its file.
+
+    Raises:
+        ValueError: Flux has no such module.
+    """
+    name = f"sched-{queue}"
+    directories = f"{os.environ.get('FLUX_MODULE_PATH', '')}:{conf_builtin_get('module_path')}"
+    for directory in filter(None, directories.split(":")):
+        path = Path(directory) / f"{name}.py"
+        if path.exists():
+            spec = importlib.util.spec_from_file_location(name.replace("-", "_"), path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module.FIFOScheduler if queue == "fifo" else module.BackfillScheduler
+    raise ValueError(f"Flux has no module {name}: needs flux-core 0.88 or newer")
+
+
+def ordered(pool_class):
+    """Return a class of pools whose candidates are taken in the policy's order, over the instance's own."""
+
+    class OrderedPool(pool_class):
+        guide = None  # copies, which serve estimates, have none
+
+        def alloc(self, jobid, request):
+            if self.guide is not None:
+                self.guide.job = jobid
+            return super().alloc(jobid, request)
+
+        def _select_resources(self, candidates, request):
+            usual = super()._select_resources(candidates, request)
+            if self.guide is None:
+                return usual
+            return self.guide.choose(self, candidates, request, usual, super()._select_resources)
+
+    return OrderedPool
+
+
+class Guide:
+    """Chooses between Flux's ranks and the policy's, counts, and keeps each job's reason until it is told."""
+
+    def __init__(self, options, log):
+        from whesl.site.flux.source import Source
+
+        self.acts = options["mode"] == "act"
+        self.log = log
+        self.job = 0
+        self.reasons = {}
+        self.failed = 0
+        self.counts = {"placed": 0, "differently": 0}
+        self._source = Source(Path(options["predictions"]))
+        self._options = options
+        self._looked = 0.0
+        self._hosts = {}
+        self.advice = None
+
+    def stats(self):
+        """Return what ``flux module stats`` shows."""
+        return {
+            "mode": self._options["mode"],
+            "instead": self._options["instead"],
+            "predictions": self._options["predictions"],
+            "predictor": self._source.predictor.name if self._source.predictor else None,
+            "problem": self._source.problem,
+            "failed": self.failed,
+            **self.counts,
+        }
+
+    def begin(self, pool):
+        """Look at the predictions before the first job comes."""
+        try:
+            self.look(pool, time.time())
+        except Exception:
+            self._say_failed()
+
+    def _say_failed(self):
+        self.failed += 1
+        if self.failed == 1:
+            self.log.error(f"placement: Flux's own order after: {traceback.format_exc()}")
+
+    def look(self, pool, now):
+        """Read the predictions where they or the instance's ranks have changed."""
+        self._looked = now
+        from whesl.site.flux.advice import Advice
+
+        hosts = {rank: info["hostname"] for rank, info in pool._ranks.items()}
+        changed = self._source.refresh()
+        if changed or self.advice is None or hosts != self._hosts:
+            self._hosts = hosts
+            self.advice = Advice(
+                self._source.predictor,
+                self._source.names,
+                hosts,
+                horizon=self._options["horizon"],
+                refresh=self._options["refresh"],
+            )
+            if self._source.problem:
+                self.log.warning(f"placement: {self._source.problem}: Flux's own order")
+            elif self.advice.unknown:
+                self.log.warning(f"placement: not in the predictions: {', '.join(self.advice.unknown[:8])}")
+            else:
+                self.log.info(f"placement: {self._source.predictor.name}, {len(hosts)} ranks")
+
+    def choose(self, pool, candidates, request, usual, select):
+        """Return what to allocate: ``(selected, slots)`` as the base class does.
+
+        No error leaves it: with a scheduler module that fails, the instance ends with all of its jobs.
+        """
+        try:
+            return self._choose(pool, candidates, request, usual, select)
+        except Exception:
+            self._say_failed()
+            return usual
+
+    def _choose(self, pool, candidates, request, usual, select):
+        now = time.time()
+        if self.advice is None or not self._looked <= now < self._looked + self._options["refresh"]:
+            self.look(pool, now)
+        duration = self.advice.length(request.duration, pool.get_expiration(), now)
+        key = self.advice.risks(duration, now).key
+        better = select(sorted(candidates, key=lambda candidate: key.get(candidate[0], 0.0)), request)
+        ranks, before = [rank for rank, *_ in better[0]], [rank for rank, *_ in usual[0]]
+        self.counts["placed"] += 1
+        self.counts["differently"] += set(ranks) != set(before)
+        self.reasons[self.job] = self.advice.reason(ranks, before, duration, now, acts=self.acts)
+        return better if self.acts else usual
+
+
+def scheduler(queue):
+    """Return the scheduler's class over flux-core's class for a queue."""
+    parent = base(queue)
+
+    class PlacementScheduler(parent):
+        """Flux's scheduler with ranks in the policy's order, and a reason on each job."""
+
+        def __init__(self, h, options, *others):
+            super().__init__(h, *others)
+            self.guide = Guide(options, self.log)
+
+        def _acquire_resources(self):
+            super()._acquire_resources()
+            pool = self.resources.impl
+            if isinstance(pool, Rv1Pool):
+                pool.__class__ = ordered(type(pool))
+                pool.guide = self.guide
+                self.guide.begin(pool)
+            else:
+                self.log.error(f"placement: {type(pool).__name__} is no Rv1Pool: Flux's own order")
+
+        def alloc_success(self, msg, R, annotations=None):  # noqa: N803  # the base class's name
+            """Answer with the reason among the annotations."""
+            reason = self.guide.reasons.pop(msg.payload["id"], None)
+            if reason:
+                annotations = dict(annotations or {})
+                annotations["sched"] = {**annotations.get("sched", {}), "placement": reason}
+                self.log.info(f"placement: {JobID(msg.payload['id']).f58}: {reason}")
+            super().alloc_success(msg, R, annotations)
+
+        def stats_get(self):
+            """Return Flux's statistics and how many jobs were placed, and differently."""
+            return {**super().stats_get(), "placement": self.guide.stats()}
+
+    return PlacementScheduler
+
+
+def mod_main(h, *args):
+    """Run the scheduler; called by Flux."""
+    options, others = split(args)
+    if options["path"]:
+        site.addsitedir(options["path"])
+    try:
+        for name in ("advice", "source"):
+            importlib.import_module(f"whesl.site.flux.{name}")
+    except ImportError as error:
+        raise ValueError(
+            f"WHESL with its extra `predict` cannot be imported by Python {sys.version.split()[0]} at "
+            f"{sys.executable}: {error}; give path=DIRECTORY with packages for this version"
+        ) from None
+    scheduler(options["queue"])(h, options, *others).run()

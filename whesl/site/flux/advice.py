@@ -1,0 +1,146 @@
+"""Which ranks of a Flux instance a job gets, and why: the policy's risks for the scheduler module. Pure.
+
+The module (``plugins/flux/sched-whesl.py``) runs in Flux's own process and asks this class; keys are
+remembered for a moment, so that a burst of jobs costs one look at all nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.placement.reliable import risks
+from whesl.predict.arrays import span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.predict.port import Predictor
+
+_NAMED = 4  # nodes that a reason names; more are counted
+_LONGEST = 400  # characters of a reason
+_KEPT = 256  # different durations whose keys are remembered
+
+
+class Risks(NamedTuple):
+    """What a job of some length risks on each rank.
+
+    Attributes:
+        made: when it was asked, in seconds since the epoch.
+        hazard: the cumulative hazard while the job runs.
+        key: the policy's order, the least risk first; the same for all where nothing is predicted.
+    """
+
+    made: float
+    hazard: Mapping[int, float]
+    key: Mapping[int, float]
+
+
+class Advice:
+    """What a predictor says of the ranks of one instance.
+
+    Args:
+        predictor: what is asked; None for the order that Flux has by itself.
+        names: the predictor's nodes by index.
+        hosts: each rank's host name.
+        horizon: seconds for which a job without a limit is taken to run.
+        refresh: seconds for which keys are remembered.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor | None,
+        names: Sequence[str],
+        hosts: Mapping[int, str],
+        *,
+        horizon: float = 86400.0,
+        refresh: float = 1.0,
+    ) -> None:
+        self.predictor = predictor
+        self._horizon, self._refresh = horizon, refresh
+        index = {name: number for number, name in enumerate(names)}
+        found = {rank: index.get(host, index.get(host.partition(".")[0])) for rank, host in hosts.items()}
+        self._node = {rank: node for rank, node in found.items() if node is not None}
+        self._hosts = dict(hosts)
+        self._risks: dict[float, Risks] = {}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Hosts that the predictor does not know; they count as the median of the others."""
+        return tuple(host for rank, host in sorted(self._hosts.items()) if rank not in self._node)
+
+    def length(self, duration: float, ends: float, now: float) -> float:
+        """Return for how long a job is taken to run.
+
+        Args:
+            duration: its limit in seconds; 0 for none.
+            ends: when the instance ends, in seconds since the epoch; 0 for never.
+            now: seconds since the epoch.
+        """
+        left = ends - now if ends > 0 else math.inf
+        return max(min(duration or self._horizon, left), 0.0)
+
+    def risks(self, duration: float, now: float) -> Risks:
+        """Return what a job risks on each rank.
+
+        Args:
+            duration: for how long the job runs, in seconds.
+            now: seconds since the epoch.
+        """
+        duration = float(f"{duration:.2g}")  # what differs by less shares its risks
+        found = self._risks.get(duration)
+        if found is None or not found.made <= now < found.made + self._refresh:
+            found = self._ask(duration, now)
+            if len(self._risks) >= _KEPT:
+                self._risks.clear()
+            self._risks[duration] = found
+        return found
+
+    def _ask(self, duration: float, now: float) -> Risks:
+        if self.predictor is None or not self._node:
+            same = dict.fromkeys(self._hosts, 0.0)
+            return Risks(now, same, same)
+        pool = np.fromiter(self._node.values(), dtype=np.int64, count=len(self._node))
+        hazard, key = risks(self.predictor.compiled(), pool, now, duration, now)
+        return Risks(now, self._by_rank(hazard), self._by_rank(key))
+
+    def _by_rank(self, values: NDArray[np.float64]) -> dict[int, float]:
+        middle = float(np.median(values))
+        return dict.fromkeys(self._hosts, middle) | dict(zip(self._node, values.tolist(), strict=True))
+
+    def reason(
+        self, chosen: Collection[int], usual: Collection[int], duration: float, now: float, *, acts: bool
+    ) -> str:
+        """Return in one line why a job has these ranks.
+
+        Args:
+            chosen: the ranks of the policy.
+            usual: those that Flux would have taken by itself.
+            duration: for how long the job runs, in seconds.
+            now: seconds since the epoch.
+            acts: whether the policy's ranks were given; else it is said what it would have done.
+        """
+        if self.predictor is None:
+            return "nothing is predicted: Flux's own order"
+        hazard = self.risks(duration, now).hazard
+        chance, before = _chance(hazard, chosen), _chance(hazard, usual)
+        left = sorted(set(usual) - set(chosen))
+        if not left:
+            return f"fails within {span(duration)} with probability {chance}, as in Flux's own order"
+        worst = max(left, key=lambda rank: hazard.get(rank, 0.0))
+        named = ", ".join(self._hosts[rank] for rank in left[:_NAMED])
+        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        text = (
+            f"{'avoids' if acts else 'would avoid'} {named}{more}: fails within {span(duration)} with "
+            f"probability {chance} instead of {before}"
+        )
+        if (node := self._node.get(worst)) is not None:
+            text += f"; {self.predictor.explain(node, now, duration).evidence}"
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _chance(hazard: Mapping[int, float], ranks: Collection[int]) -> str:
+    return f"{-math.expm1(-sum(hazard.get(rank, 0.0) for rank in ranks)):.2g}"
