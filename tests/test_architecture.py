@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "scheduling": {"model"},
     "predict": {"model"},
     "placement": {"model", "predict"},
-    "site": {"model", "predict"},
+    "site": {"model", "placement", "predict"},
     "ckpt": {"model", "wire"},
     "cloud": {"model", "rjms", "scheduling"},
     "lab": {"model", "placement", "predict", "report", "rjms"},
