@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -83,52 +85,144 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
     leases.close()
 
 
-def test_a_lease_outlives_the_half_that_holds_it(tmp_path: Path) -> None:
-    """Each restart once began a new lease: on a node cut off the ranks went on beside the next attempt."""
-    keys = LinkKeys.generate()
-    server: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
-    leases: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
-    link = tmp_path / "link"
-    file = LinkFile(
-        hosts=("127.0.0.1",), port=server.port, lease_port=leases.port, keys=keys, claim="1.0",
-        prefix=f"{tmp_path.name}.", heartbeat=0.1, limit=4.0,
-    )  # fmt: skip
-    link.write_bytes(msgspec.json.encode(file))
-    environment = {**os.environ, processes.TOKEN_VARIABLE: f"{file.prefix}1"}
-    with (
-        subprocess.Popen(["sleep", "600"], env=environment) as rank,
-        subprocess.Popen([sys.executable, "-m", agent.__name__, str(link)]) as half,
-    ):
+class _Node:
+    """An agent of two halves with a rank beside it, and what it is answered."""
 
-        def answered() -> bool:
-            return any(
-                isinstance(event, Received)
-                and isinstance(event.message, Beat)
-                and leases.send(event.peer, BeatAnswer(number=event.message.number))
-                for event in leases.receive()
-            )
+    def __init__(self, place: Path, limit: float) -> None:
+        keys = LinkKeys.generate()
+        self.server: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
+        self.leases: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
+        link = place / "link"
+        file = LinkFile(
+            hosts=("127.0.0.1",), port=self.server.port, lease_port=self.leases.port, keys=keys, claim="1.0",
+            prefix=f"{place.name}.", heartbeat=0.1, limit=limit,
+        )  # fmt: skip
+        link.write_bytes(msgspec.json.encode(file))
+        environment = {**os.environ, processes.TOKEN_VARIABLE: f"{file.prefix}1"}
+        self.rank = psutil.Popen(["sleep", "600"], env=environment)
+        # As many seconds as a lost agent waits for somebody; real ones wait for two minutes.
+        lost = f"from whesl.isolator.nodes import agent; agent.ORPHANED = 1.0; agent.main() # {link}"
+        self.agent = psutil.Popen([sys.executable, "-c", f"import sys; {lost}", str(link)])
+        self._link = link
+        self.begun()
 
-        try:
-            for _ in range(3):
-                until(answered, "heartbeats", 30)
-            killed_at = time.monotonic()
+    def halves(self) -> list[psutil.Process]:
+        """Return what lives of the agent, the half that was started first before the other."""
+        found = []
+        for process in psutil.process_iter(["create_time"]):
+            try:
+                if str(self._link) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return sorted(found, key=lambda process: (process.create_time(), process.pid))
 
-            def kill() -> None:
-                """End the working half again and again, each time before a new lease would be over."""
-                nonlocal killed_at
-                if time.monotonic() > killed_at + 1.5:
-                    killed_at = time.monotonic()
-                    for worker in psutil.Process(half.pid).children():
-                        worker.kill()
+    def answered(self) -> bool:
+        return any(
+            isinstance(event, Received)
+            and isinstance(event.message, Beat)
+            and self.leases.send(event.peer, BeatAnswer(number=event.message.number))
+            for event in self.leases.receive()
+        )
 
-            until(lambda: rank.poll() is not None, "the end of the rank", 20, kill)
-        finally:
-            rank.kill()
-            both = [psutil.Process(half.pid), *psutil.Process(half.pid).children()]
-            for process in both:
+    def begun(self) -> None:
+        for _ in range(3):
+            until(self.answered, "heartbeats", 30)
+        assert len(self.halves()) == 2
+
+    def lives(self) -> bool:
+        return self.rank.poll() is None
+
+    def close(self) -> None:
+        self.server.close()
+        self.leases.close()
+
+    def end(self) -> None:
+        for process in (self.rank, *self.halves()):
+            with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-            server.close()
-            leases.close()
+        self.agent.wait()
+        self.rank.wait()
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[_Node]:
+    made = _Node(tmp_path, 4.0)
+    yield made
+    made.end()
+    made.close()
+
+
+def test_a_lease_outlives_the_half_that_holds_it(node: _Node) -> None:
+    """Each restart once began a new lease: on a node cut off the ranks went on beside the next attempt."""
+    killed_at = time.monotonic()
+
+    def kill() -> None:
+        """End the working half again and again, each time before a new lease would be over."""
+        nonlocal killed_at
+        if time.monotonic() > killed_at + 1.5:
+            killed_at = time.monotonic()
+            node.halves()[-1].kill()
+
+    until(lambda: not node.lives(), "the end of the rank", 20, kill)
+
+
+def test_a_lease_outlives_both_halves_that_began_it(node: _Node) -> None:
+    """The resident half was missed by nobody once, and the working one was the last."""
+    resident, working = node.halves()
+    resident.kill()
+    until(lambda: len(node.halves()) == 2, "another resident half", 20, node.answered)
+    working.kill()
+    until(lambda: not node.lives(), "the end of the rank", 20)
+
+
+def test_a_working_half_that_is_stopped_ends_no_lease_late(node: _Node) -> None:
+    """Stopped, it once held the lease until it went on, minutes into the next attempt."""
+    working = node.halves()[-1]
+    working.suspend()
+    until(lambda: not node.lives(), "the end of the rank", 20)
+    assert not working.is_running() or working.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_stopped_working_half_is_replaced_before_its_node_is_missed(node: _Node) -> None:
+    """A node that is not cut off is not blamed for it."""
+    working = node.halves()[-1]
+    working.suspend()
+    until(lambda: not working.is_running(), "the end of what does not run", 20, node.answered)
+    for _ in range(3):
+        until(node.answered, "heartbeats", 30)
+    assert node.lives()
+
+
+def test_what_runs_is_stopped_until_it_is_known_whether_its_lease_is_over(node: _Node) -> None:
+    """Woken after its limit, an agent waits a second for an answer: the next attempt may have begun."""
+    by_others = psutil.Popen(["sleep", "600"], env=node.rank.environ())
+    try:
+        by_others.suspend()
+        for half in node.halves():
+            half.suspend()
+        time.sleep(4.5)
+        node.leases.receive()  # of before
+        for half in node.halves():
+            half.resume()
+        until(lambda: node.rank.status() == psutil.STATUS_STOPPED, "its stop", 20)
+        until(lambda: node.rank.status() != psutil.STATUS_STOPPED, "that it goes on", 20, node.answered)
+        assert node.lives() and by_others.status() == psutil.STATUS_STOPPED
+    finally:
+        by_others.kill()
+        by_others.wait()
+
+
+def test_an_agent_that_its_resource_manager_has_lost_leaves_by_itself(tmp_path: Path) -> None:
+    """Its first half was killed, its isolator's node came back without an isolator: that node answers on."""
+    node = _Node(tmp_path, 1.0)
+    try:
+        node.halves()[0].kill()
+        until(lambda: len(node.halves()) == 2, "another resident half", 20, node.answered)
+        node.close()
+        until(lambda: not node.halves(), "the agent's end", 60)
+    finally:
+        node.end()
 
 
 class _Step:

@@ -150,10 +150,9 @@ def test_a_node_whose_agent_was_killed_for_good_gets_another(
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
     agents = telling("whesl.isolator.nodes.agent", among=bed.processes("n02"))
     assert len(agents) == 2
-    for process in sorted(
-        agents, key=lambda process: process.pid
-    ):  # the half that starts the other one first
-        process.kill()
+    for signum in (signal.SIGSTOP, signal.SIGKILL):  # each would start the other one again
+        for process in agents:
+            process.send_signal(signum)
     made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks after the swap")
     old = (tmp_path / "alive-0-n02").stat().st_size
     (tmp_path / "done").touch()

@@ -14,7 +14,6 @@ any more; the isolator then starts another agent there (``agents.Agents``).
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import signal
 import socket
@@ -31,8 +30,9 @@ import zmq
 
 from whesl.detect.stacks import collect
 from whesl.isolator.nodes import processes
+from whesl.isolator.nodes.agent_halves import Pair
 from whesl.isolator.nodes.attribution import attempts_of
-from whesl.isolator.nodes.lease import KEPT, KernelWitness, Lease, lead
+from whesl.isolator.nodes.lease import KernelWitness, Lease, lead
 from whesl.isolator.nodes.link import (
     TO_AGENT,
     Beat,
@@ -104,7 +104,7 @@ class Agent:
         file: what the isolator wrote down.
         node: this node's name.
         endpoint: the isolator's, when it is known.
-        kept: of the lease, in memory that outlives this half.
+        pair: this half's; None for an agent of one process.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Agent:
         file: LinkFile,
         node: str,
         endpoint: Endpoint | None = None,
-        kept: mmap.mmap | None = None,
+        pair: Pair | None = None,
     ) -> None:
         self._file = file
         self._node = node
@@ -124,14 +124,16 @@ class Agent:
         self._leases: LinkClient[ToAgent | FromAgent] = LinkClient(
             f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT, file.limit / 6
         )
-        self._attended = time.monotonic()
-        self._lease = Lease(file.limit, self._attended, kept)
+        self._pair = pair
+        self._lease = Lease(file.limit, time.monotonic(), pair.kept if pair else None)
         self._told = int(time.time())  # numbers of ends, also over a restart of this process
         self._ended = False  # nothing of the task runs here since the lease was refused
         self._ends: dict[int, LeaseEnded] = {}  # that the isolator does not know of yet
         self._answers: SimpleQueue[tuple[str, FromAgent | None]] = SimpleQueue()
         self._under_way: set[str] = set()
         self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._pausing = threading.Lock()
+        self._paused: list[processes.Process] = []
 
     def run(self) -> None:
         """Serve until told to leave, or until nobody has been there for long."""
@@ -139,12 +141,13 @@ class Agent:
         for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
             poller.register(sock, zmq.POLLIN)
         stoppage = Stoppage(time.monotonic(), lead(self._file.limit))
-        self._lease.woken(time.monotonic())  # the half before this one may have died while it did not run
+        self._woken(time.monotonic())  # the half before this one may have died while it did not run
         next_beat = 0.0
         while True:
             now = time.monotonic()
             if stoppage.found(now):
-                self._lease.woken(now)
+                self._woken(now)
+            self._lease.runs(now)
             if any(self._client.changes()):
                 self._client.send(Beat(number=0))
                 for end in self._ends.values():
@@ -155,37 +158,75 @@ class Agent:
             self._extend(now)
             for message in self._client.receive():
                 if isinstance(message, Leave):
+                    self._continue()
                     return
                 self._handle(message)
             self._answer()
             if self._is_over():
+                self._continue()
                 return
             now = time.monotonic()
             until = max(min(next_beat, self._lease.deadline()), now + 0.01)
             if self._lease.doubtful(now):
                 until = min(until, now + DOUBT)
+            if self._pair is not None and self._pair.restore_due(now):
+                self._pair.restore(self._lease, self._witness.close)
             stoppage.waits(until)
             poller.poll(int((until - time.monotonic()) * 1000) + 1)
+
+    def _woken(self, now: float) -> None:
+        """Wait for an answer after a time in which nothing ran here; meanwhile the task does not run either.
+
+        Its next attempt may have begun.
+        """
+        self._lease.woken(now)
+        if self._lease.late(now) and not self._lease.paused:
+            self._lease.paused = True
+            self._beside("pause", self._pause, self._file.prefix)
+
+    def _pause(self, prefix: str) -> None:
+        with self._pausing:
+            if not self._lease.paused:
+                return
+            # What somebody else has stopped stays so.
+            self._paused = [process for process in self._processes(prefix) if process.state != "T"]
+            for process in self._paused:
+                processes.send(process.pid, signal.SIGSTOP)
+
+    def _continue(self) -> None:
+        """Let the task's processes go on that were stopped here, by this half or by one before it."""
+        if not self._lease.paused:
+            return
+        with self._pausing:
+            mine = {(process.pid, process.started) for process in self._paused}
+            for process in self._processes(self._file.prefix):
+                if process.state == "T" and (not mine or (process.pid, process.started) in mine):
+                    processes.send(process.pid, signal.SIGCONT)
+            self._paused, self._lease.paused = [], False
 
     def _extend(self, now: float) -> None:
         """Take in who has answered on the isolator's node."""
         for message in self._leases.receive():
             if isinstance(message, BeatAnswer):
                 self._lease.answered(message.number)
-                self._attended, self._ended = now, False
+                self._lease.attended, self._ended = now, False
             elif isinstance(message, BeatRefused) and not self._ended:
                 self._beside("refused", self._end, self._file.prefix)
         if not self._lease.doubtful(now):
             self._witness.close()
-        elif now < self._attended + UNATTENDED and (reached := self._witness.look(now)) is not None:
+        elif now < self._lease.attended + UNATTENDED and (reached := self._witness.look(now)) is not None:
             self._lease.reached(reached)
+        if not self._lease.late(now):
+            self._continue()
 
     def _is_over(self) -> bool:
         """End the task's processes when the lease is over; whether nobody has been there for long."""
         now = time.monotonic()
         if self._lease.held and self._lease.ran_out(now):
             self._beside("lease", self._end, self._file.prefix)
-        return now > self._lease.contact + max(ORPHANED, 10 * self._file.limit)
+        # One that the resource manager has lost is ended by nobody else, when its job is over.
+        last = self._lease.attended if self._lease.orphaned else self._lease.contact
+        return now > last + max(ORPHANED, 10 * self._file.limit)
 
     def _handle(self, message: ToAgent | FromAgent) -> None:
         if isinstance(message, LeaseEndNoted):
@@ -285,21 +326,15 @@ def main() -> int:
     # The time limit's TERM is for the task; the agent is needed until the very end.
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
-    kept = mmap.mmap(-1, KEPT)
     file = msgspec.json.decode(retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
     endpoint = find_endpoint(file)
-    while True:
-        child = os.fork()
-        if child == 0:
-            agent = Agent(file, node_name(), endpoint, kept)
-            stay_resident()
-            agent.run()
-            os._exit(0)
-        # What the next half needs of files is in memory then: this node may be cut off from those, too.
+
+    def work(pair: Pair) -> None:
+        agent = Agent(file, node_name(), endpoint, pair)
         stay_resident()
-        _, status = os.waitpid(child, 0)
-        if not os.WIFSIGNALED(status):
-            return os.waitstatus_to_exitcode(status)
+        agent.run()
+
+    return Pair(file.limit, work).stand_by()
 
 
 if __name__ == "__main__":

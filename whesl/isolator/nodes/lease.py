@@ -28,8 +28,10 @@ _LAST_ACK = struct.Struct("@I")
 _LAST_ACK_AT = 56
 
 
-# What is kept of a lease: last contact, until when it lasts at least, whether it was ever answered.
-_CONTACT, _UNTIL, _HELD, _NUMBERS = range(4)
+# What is kept of a lease: last contact, until when it lasts at least, whether it was ever answered; when
+# somebody was there last; when the process that holds it has run last, and whether it has ended by itself;
+# whether the resource manager has lost it; whether the ranks are stopped.
+_CONTACT, _UNTIL, _HELD, _ATTENDED, _RAN, _FINISHED, _ORPHANED, _PAUSED, _NUMBERS = range(9)
 KEPT = 8 * _NUMBERS  # bytes
 # Seconds after the limit until which an agent may hold its lease that was woken just before.
 LAST_CALL = 0.3
@@ -59,7 +61,7 @@ class Lease:
         self.limit = limit
         self._kept = memoryview(kept or bytearray(KEPT)).cast("d")
         if not self._kept[_CONTACT]:
-            self._kept[_CONTACT] = now
+            self._kept[_CONTACT] = self._kept[_ATTENDED] = now
         self._sent: dict[int, float] = {}
         self._number = 0
         self._acted = False
@@ -73,6 +75,63 @@ class Lease:
     def held(self) -> bool:
         """Whether a heartbeat was ever answered."""
         return bool(self._kept[_HELD])
+
+    @property
+    def attended(self) -> float:
+        """When a process on the isolator's node answered last, whatever its kernel says."""
+        return self._kept[_ATTENDED]
+
+    @attended.setter
+    def attended(self, now: float) -> None:
+        self._kept[_ATTENDED] = now
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether the process has ended that the resource manager has started as this agent."""
+        return bool(self._kept[_ORPHANED])
+
+    @orphaned.setter
+    def orphaned(self, orphaned: bool) -> None:
+        self._kept[_ORPHANED] = float(orphaned)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the task's processes were stopped, until it is known whether the lease is over."""
+        return bool(self._kept[_PAUSED])
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        self._kept[_PAUSED] = float(paused)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the agent has ended by itself."""
+        return bool(self._kept[_FINISHED])
+
+    @finished.setter
+    def finished(self, finished: bool) -> None:
+        self._kept[_FINISHED] = float(finished)
+
+    def runs(self, now: float) -> None:
+        """Note that the process that holds it runs."""
+        self._kept[_RAN] = now
+
+    def neglected_from(self, woke: float) -> float:
+        """Return when it is neglected, unless it is extended or its holder runs before.
+
+        Args:
+            woke: when whoever asks has been woken late, 0 for never.
+        """
+        return max(self.deadline(), max(self._kept[_RAN], woke) + lead(self.limit))
+
+    def neglected(self, now: float, woke: float) -> bool:
+        """Whether it is over and its holder, which has to act, does not run."""
+        return self.held and now >= self.neglected_from(woke)
+
+    def taken_over(self, woke: float) -> None:
+        """Note that the next holder has not been stopped with its node, so that it has no moment to wait."""
+        if woke < self.contact and not self._until:
+            self._kept[_UNTIL] = self.contact + self.limit + LAST_CALL
 
     @property
     def _until(self) -> float:
@@ -111,6 +170,10 @@ class Lease:
         if now <= self.contact + self.limit:
             until = min(until, self.contact + self.limit + LAST_CALL)
         self._kept[_UNTIL] = until
+
+    def late(self, now: float) -> bool:
+        """Whether others may count it as over by now."""
+        return self.held and now > self.contact + self.limit
 
     def doubtful(self, now: float) -> bool:
         """Whether an answer is overdue."""
