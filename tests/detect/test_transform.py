@@ -6,7 +6,7 @@ import pytest
 from tests.detect.build import SPAN, TASK, exception, spec
 from whesl.detect.transform import Transformed, transform
 from whesl.esl.spec import CountDetection, ExceptionSpec, Spec
-from whesl.model.counts import History
+from whesl.model.evidence import History
 
 
 def counted(

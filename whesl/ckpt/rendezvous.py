@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.wire import keys
 
@@ -56,7 +57,7 @@ def folder(name: str) -> Path:
     Raises:
         HomeError: it is open to others.
     """
-    return keys.private_directory(keys.private_directory(keys.home() / "ckpt") / name)
+    return keys.private_directory(keys.private_directory(places.ckpt(keys.home())) / name)
 
 
 def publish(home: Path, address: Address) -> None:

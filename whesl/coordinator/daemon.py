@@ -49,6 +49,7 @@ from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshot_schedule import Snapshotter
 from whesl.coordinator.storage.snapshots import Kept
 from whesl.journal import Clock, Journal, JournalError, snapshot
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.records import coordinator as records
@@ -113,7 +114,7 @@ class Daemon:
         self._home = home
         self._clock = Clock()
         self._idle = idle
-        self._directory = home / "coordinator"
+        self._directory = places.coordinator(home)
         journal = self._directory / "journal.db"
         after = max(map(snapshot.number, snapshot.found(self._directory)), default=0)
         self._journal = Journal(journal, reserve=_RESERVE, after=after)

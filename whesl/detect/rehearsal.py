@@ -18,8 +18,7 @@ from whesl.detect.logs import opened
 from whesl.detect.matcher import Match, Matcher, compile_patterns
 from whesl.detect.transform import transform
 from whesl.esl.spec import HangDetection, Pattern, ProgressDetection, Source, Spec
-from whesl.model.counts import History
-from whesl.model.evidence import Detected
+from whesl.model.evidence import Detected, History
 from whesl.model.workflow import Task, job_matches
 
 READ_SIZE = 4 << 20

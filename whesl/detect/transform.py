@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.esl.spec import CountDetection, Spec
-from whesl.model.counts import History
+from whesl.model.evidence import History
 from whesl.model.workflow import Task, job_matches
 
 

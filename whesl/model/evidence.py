@@ -42,6 +42,15 @@ class Detected(msgspec.Struct, frozen=True, kw_only=True):
         return last.time, last.offset if last.kind == "log" else math.inf
 
 
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """What counting rules have seen (``whesl.detect.transform``): occurrences that are not yet used up.
+
+    ``counts``: for each rule their times in seconds, oldest first.
+    """
+
+    counts: dict[str, tuple[float, ...]] = {}
+
+
 class PredictedFailure(msgspec.Struct, frozen=True, kw_only=True):
     """A node is predicted to fail: what placement, p-ckpt and rules receive from every predictor.
 

@@ -10,7 +10,7 @@ import msgspec
 from whesl.esl.spec import RecoveryStep, Spec
 from whesl.model import evidence
 from whesl.model.configuration import Configuration
-from whesl.model.counts import History
+from whesl.model.evidence import History
 from whesl.model.outcomes import (
     ControlAction,
     OrderStatus,

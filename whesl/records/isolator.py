@@ -11,8 +11,7 @@ from typing import Any
 from whesl.model import evidence
 from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
-from whesl.model.counts import History
-from whesl.model.evidence import Detected, Evidence, LastLines
+from whesl.model.evidence import Detected, Evidence, History, LastLines
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.record import Damage

@@ -13,6 +13,7 @@ import msgspec
 
 from whesl.journal.errors import JournalError
 from whesl.journal.store import Journal, Record
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError
@@ -62,9 +63,11 @@ def latest(home: Path) -> str:
 
 
 def _latest(home: Path) -> str:
-    begun = {path.parent.name: path.stat().st_mtime for path in (home / "workflows").glob("*/workflow.json")}
+    begun = {
+        path.parent.name: path.stat().st_mtime for path in places.workflows(home).glob("*/workflow.json")
+    }
     for name in without_coordinator(home, begun.keys()):
-        tasks = (home / "tasks" / quote(name, safe="")).glob("*/job.json")
+        tasks = (places.tasks(home) / quote(name, safe="")).glob("*/job.json")
         begun[name] = max(path.stat().st_mtime for path in tasks)
     if not begun:  # the tasks' own files may have been removed since
         begun = _known_to_coordinator(home)
@@ -79,7 +82,7 @@ def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
     """Return the workflows, other than those known, whose tasks have left records of their own."""
     return [
         name
-        for directory in sorted((home / "tasks").glob("*"))
+        for directory in sorted(places.tasks(home).glob("*"))
         if (name := unquote(directory.name)) not in known and any(directory.glob("*/job.json"))
     ]
 
@@ -126,7 +129,7 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
         workflow=workflow,
         happenings=_merged(sources),
         directories={item.task.id: item for item in directories},
-        submitted=_submissions(home / "workflows" / workflow_id / "submissions"),
+        submitted=_submissions(places.submissions(home, workflow_id)),
         damaged=tuple(damaged),
     )
 
@@ -165,7 +168,7 @@ def known_workflows(home: Path) -> list[str]:
 
 
 def _known_workflows(home: Path) -> list[str]:
-    known = sorted(path.parent.name for path in (home / "workflows").glob("*/workflow.json"))
+    known = sorted(path.parent.name for path in places.workflows(home).glob("*/workflow.json"))
     return known + without_coordinator(home, known)
 
 
@@ -181,7 +184,7 @@ def _tasks_of(told: list[Happening]) -> list[Task]:
 
 def _workflow(home: Path, workflow_id: str, tasks: list[Task]) -> Workflow:
     try:
-        content = retry.content(home / "workflows" / workflow_id / "workflow.json")
+        content = retry.content(places.workflow_file(home, workflow_id))
         return msgspec.json.decode(content or b"", type=Workflow)
     except UNDECODABLE:
         if tasks:
@@ -201,7 +204,7 @@ def _known_to_coordinator(home: Path) -> dict[str, float]:
 
 
 def _from_coordinator(home: Path, damaged: list[str]) -> Iterator[Happening]:
-    for record, time in _read(home / "coordinator" / "journal.db", of_coordinator, damaged):
+    for record, time in _read(places.coordinator_journal(home), of_coordinator, damaged):
         found = happening(record, time)
         if found is not None:
             yield found

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from whesl.journal.consumer import CaughtUp, JournalConsumer
 from whesl.journal.errors import JournalError
+from whesl.model import home as places
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
@@ -27,7 +28,7 @@ class Feed:
     def __init__(self, home: Path, workflow: Workflow) -> None:
         self.summary = Summary(workflow, {})
         self._prefix = f"{workflow.id}/"
-        self._path = home / "coordinator" / "journal.db"
+        self._path = places.coordinator_journal(home)
         self._consumer: JournalConsumer | None = None
 
     def lines(self) -> Iterator[str]:

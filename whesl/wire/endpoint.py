@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from whesl import __version__
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.wire.addresses import bracketed, own_addresses
@@ -48,7 +49,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def endpoint_file(home: Path) -> Path:
     """Return the path of the file below a WHESL home."""
-    return home / "coordinator" / "endpoint.json"
+    return places.endpoint(home)
 
 
 def write_endpoint(home: Path, endpoint: Endpoint) -> None:

@@ -9,11 +9,11 @@ import errno
 import os
 import stat
 
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.planted import planted
 
-HOME_VARIABLE = "WHESL_HOME"
 _PRIVATE = 0o700
 
 
@@ -24,7 +24,7 @@ class HomeError(WheslError):
 def explained(error: OSError) -> str:
     """Return an error of the system for people, with what to do about a full disk and one without inodes."""
     said, need = _reason(error)
-    return f"{said}\n  hint: {need}, or set {HOME_VARIABLE} to another place" if need else said
+    return f"{said}\n  hint: {need}, or set {places.VARIABLE} to another place" if need else said
 
 
 def _reason(error: OSError) -> tuple[str, str]:
@@ -32,7 +32,7 @@ def _reason(error: OSError) -> tuple[str, str]:
     said = retry.told(error)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return said, ""
-    place = os.environ.get(HOME_VARIABLE) or os.path.expanduser("~/.whesl")  # noqa: PTH111
+    place = places.chosen()
     named = isinstance(error.filename, str) and os.path.dirname(error.filename)  # noqa: PTH120
     try:
         found = os.statvfs(named or place)
@@ -43,7 +43,7 @@ def _reason(error: OSError) -> tuple[str, str]:
             f"{said}: its file system can hold no more files (inodes), whatever its room",
             "remove files there",
         )
-    return said, f"make room where {HOME_VARIABLE} lies ({place}) and where the output goes"
+    return said, f"make room where {places.VARIABLE} lies ({place}) and where the output goes"
 
 
 def make_private(path: str) -> None:
@@ -61,7 +61,7 @@ def make_private(path: str) -> None:
         retry.retried(lambda: _make_private(path))
     except OSError as error:
         said, need = _reason(error)
-        other = f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share"
+        other = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
         raise HomeError(
             f"{path} cannot be used as a directory: {said}", hint=f"{need}, or {other}" if need else other
         ) from error
@@ -72,14 +72,14 @@ def _make_private(path: str) -> None:
     if stranger is not None:
         raise HomeError(
             f"{path} leads through {stranger}, which another user has put there",
-            hint=f"set {HOME_VARIABLE} to a directory of your own",
+            hint=f"set {places.VARIABLE} to a directory of your own",
         )
     make_directories(path)
     found = os.stat(path)  # noqa: PTH116  # pathlib costs milliseconds
     if found.st_uid != os.geteuid():
         raise HomeError(
             f"{path} belongs to uid {found.st_uid}, not to you (uid {os.geteuid()})",
-            hint=f"set {HOME_VARIABLE} to a directory of your own",
+            hint=f"set {places.VARIABLE} to a directory of your own",
         )
     mode = stat.S_IMODE(found.st_mode)
     if mode & 0o077:

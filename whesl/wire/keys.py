@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
-from whesl.wire.home import HOME_VARIABLE, HomeError, make_private
+from whesl.wire.home import HomeError, make_private
 
 __all__ = [
-    "HOME_VARIABLE",
     "HomeError",
     "KeyPair",
     "LinkKeys",
@@ -73,7 +73,7 @@ def home() -> Path:
 
     Raises HomeError when it is not the caller's own or open to anybody else.
     """
-    path = Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".whesl").expanduser().absolute()
+    path = Path(places.chosen()).expanduser().absolute()
     return private_directory(path)
 
 
@@ -95,7 +95,7 @@ def user_keys(directory: Path) -> UserKeys:
     Raises HomeError when the directories are not private or a key file is not readable.
     """
     private_directory(directory)
-    keys = private_directory(directory / "keys")
+    keys = private_directory(places.keys(directory))
     return UserKeys(_pair(keys / "coordinator"), _pair(keys / "client"))
 
 

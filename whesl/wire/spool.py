@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.wire.keys import private_directory, write_private
 from whesl.wire.messages import Envelope, Escalate, RecoveryRequest, decode, encode
@@ -47,7 +48,7 @@ class Left(msgspec.Struct, frozen=True):
 
 def spool(home: Path) -> Path:
     """Return the directory below a WHESL home."""
-    return home / "coordinator" / "spool"
+    return places.spool(home)
 
 
 def news(envelopes: Iterable[Envelope]) -> list[Envelope]:
@@ -67,7 +68,7 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
 
     Raises OSError or HomeError when they could not be written.
     """
-    private_directory(home / "coordinator")
+    private_directory(places.coordinator(home))
     path = private_directory(spool(home)) / f"{incarnation}{SUFFIX}"
     write_private(path, _encoder.encode([encode(envelope) for envelope in envelopes]))
     return path

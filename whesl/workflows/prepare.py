@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.esl.spec import ResourceKind, Spec
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
@@ -48,7 +49,7 @@ def claim_directory(home: Path, name: str, *, now: float | None = None) -> Path:
     """
     clean = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-") or "workflow"
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
-    parent = home / "workflows"
+    parent = places.workflows(home)
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for number in range(1, 10_000):
         path = parent / (f"{clean}_{stamp}" if number == 1 else f"{clean}_{stamp}_{number}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.coordinator.client.observing import known_state
+from whesl.model import home as places
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
@@ -69,7 +70,7 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
         began.setdefault(task.workflow, task.state_time)
     if commands:
         states.pop(ALONE, None)
-    for path in (home / "workflows").glob("*/workflow.json"):
+    for path in places.workflows(home).glob("*/workflow.json"):
         if path.parent.name not in states:  # of a coordinator whose journal is gone
             with contextlib.suppress(OSError, *UNDECODABLE):
                 tasks = msgspec.json.decode(path.read_bytes(), type=Workflow).tasks

@@ -25,6 +25,7 @@ from whesl.coordinator.client.lost_starts import LostStarts
 from whesl.coordinator.client.start import begin, ensure_running
 from whesl.esl.spec import Spec
 from whesl.isolator.launch.rules_file import load_rules, located
+from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
 from whesl.report import progress, render
@@ -168,7 +169,7 @@ def run(
         manager.check(ready.plan)
         unbegun.pop_all()
         # So that no task has to check what was checked here.
-        load_rules((str(directory / "spec.json"),), home / "cache", any_job=False)
+        load_rules((str(directory / "spec.json"),), places.rules_cache(home), any_job=False)
         for notice in ready.notices:
             _plain(notices, f"whesl: {notice}")
         with _environment(ready.plan.environment):

@@ -22,6 +22,7 @@ from whesl.cli.display import Screen, steady
 from whesl.coordinator.client.observing import known_state
 from whesl.isolator.task import cleanup
 from whesl.isolator.task.cleanup import Leftover
+from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
@@ -123,7 +124,7 @@ def survey(home: Path, states: Mapping[str, TaskState], wanted: Sequence[str] = 
 
     Raises UsageError for a workflow that has left nothing.
     """
-    present = {unquote(path.name): path for path in sorted((home / "tasks").glob("*")) if path.is_dir()}
+    present = {unquote(path.name): path for path in sorted(places.tasks(home).glob("*")) if path.is_dir()}
     if missing := [name for name in wanted if name not in present]:
         named = ", ".join(f"'{visible(name)}'" for name in missing)
         known = (

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from whesl.model import home as places
 from whesl.model.errors import RefusedError, UsageError
 from whesl.wire import keys
 from whesl.wire.endpoint import read_endpoint
@@ -135,6 +136,6 @@ def status(as_json: bool) -> int:
         click.echo("  hint: whesl coordinator start", err=True)
     else:
         click.echo("does not run")
-    if not as_json and (home / "coordinator" / "journal.db").exists():
-        click.echo(_files(home / "coordinator"))
+    if not as_json and places.coordinator_journal(home).exists():
+        click.echo(_files(places.coordinator(home)))
     return 0 if health is not None else 1

@@ -12,7 +12,7 @@ from whesl import __version__
 from whesl.cli.display import Screen
 from whesl.cli.site.probes import flux, home_files, login, machine, managers, settings, software, workflows
 from whesl.cli.site.probes.findings import Finding, Probe, State, examine
-from whesl.wire import keys
+from whesl.model import home as places
 
 PROBES: tuple[tuple[str, str, Probe], ...] = (
     (software.GROUP, "Python", software.python),
@@ -32,7 +32,7 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (login.GROUP, "limits", login.limits),
     (login.GROUP, "sessions", login.sessions),
     (login.GROUP, "ports", login.ports),
-    (machine.HOME, keys.HOME_VARIABLE, machine.home),
+    (machine.HOME, places.VARIABLE, machine.home),
     (machine.HOME, "locks", home_files.files),
     (machine.HOME, "interpreter", machine.interpreter),
     (machine.HOME, "coordinator", machine.coordinator),

@@ -12,6 +12,7 @@ from whesl.coordinator.core.state import State
 from whesl.coordinator.garbage import put_off
 from whesl.coordinator.storage import snapshots
 from whesl.journal import Journal, JournalError
+from whesl.model import home as places
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 def journal_file(home: Path) -> Path:
     """Return the path of the coordinator's journal below a WHESL home."""
-    return home / "coordinator" / "journal.db"
+    return places.coordinator_journal(home)
 
 
 def known_state(home: Path, since: Known | None = None) -> Known:

@@ -20,11 +20,12 @@ import psutil
 
 from whesl.locking import locks
 from whesl.locking.locks import HeldError
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import TransientError, WheslError
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint
-from whesl.wire.keys import HOME_VARIABLE, private_directory
+from whesl.wire.keys import private_directory
 from whesl.wire.messages import Command, Query
 
 BIND_VARIABLE = "WHESL_BIND"
@@ -73,13 +74,13 @@ def lock(home: Path, *, take_over: bool = False) -> int:
         raise WheslError(
             f"the lock {path} cannot be taken: {error.strerror}",
             hint="`whesl doctor` tells what its file system can do; "
-            f"{HOME_VARIABLE} may be any directory of your own that nodes share",
+            f"{places.VARIABLE} may be any directory of your own that nodes share",
         ) from error
 
 
 def lock_file(home: Path) -> Path:
     """Return the path of the coordinator's lock."""
-    return home / "coordinator" / "lock"
+    return places.coordinator_lock(home)
 
 
 def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
@@ -157,7 +158,7 @@ def _full(home: Path) -> bool:
 def start_limit(home: Path) -> float:
     """Return for how many seconds a coordinator may be starting: it reads its journal first."""
     try:
-        size = (home / "coordinator" / "journal.db").stat().st_size
+        size = places.coordinator_journal(home).stat().st_size
     except OSError:
         size = 0
     return START_LIMIT + size / _SLOWEST_READING
@@ -222,12 +223,12 @@ def _elsewhere(endpoint: Endpoint) -> bool:
 
 def log_file(home: Path) -> Path:
     """Return the path of the coordinator's log."""
-    return home / "coordinator" / "log"
+    return places.coordinator_log(home)
 
 
 def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     private_directory(home)
-    private_directory(home / "coordinator")
+    private_directory(places.coordinator(home))
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     log = retry.retried(lambda: os.open(log_file(home), append, 0o600))
     try:

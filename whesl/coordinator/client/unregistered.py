@@ -17,6 +17,7 @@ import msgspec
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.client.start import ensure_running
 from whesl.coordinator.core.state import State
+from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, WheslError
 from whesl.model.states import JobState
 from whesl.model.workflow import Task, Workflow
@@ -137,7 +138,7 @@ def submission_of(home: Path, task: str, step: str, instance: str) -> Submission
     Raises CouldNotObserveError and OSError.
     """
     workflow = task.partition("/")[0]
-    directory = home / "workflows" / workflow / "submissions"
+    directory = places.submissions(home, workflow)
     found = Ledger(directory, task).read()
     if found is not None or not instance:
         return found

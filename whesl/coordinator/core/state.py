@@ -11,8 +11,7 @@ import msgspec
 from whesl.coordinator.core.persistent_map import Map
 from whesl.esl.spec import Spec
 from whesl.model.configuration import Configuration
-from whesl.model.counts import History
-from whesl.model.evidence import Raised
+from whesl.model.evidence import History, Raised
 from whesl.model.outcomes import ControlAction, OrderStatus, Origin, RecoveryOutcome, ToldBy, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow

@@ -14,8 +14,7 @@ import msgspec
 from whesl.isolator.core.setup import Setup
 from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
-from whesl.model.counts import History
-from whesl.model.evidence import Detected, Raised
+from whesl.model.evidence import Detected, History, Raised
 from whesl.model.outcomes import Action, JobRaiseOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.recovered import Reach

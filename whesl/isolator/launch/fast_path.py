@@ -22,9 +22,10 @@ from whesl.isolator.core import identity
 from whesl.isolator.launch import job_request, keeper, rules_cache, runner
 from whesl.isolator.task import files
 from whesl.locking import locks
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import WheslError
-from whesl.wire.home import HOME_VARIABLE, make_private
+from whesl.wire.home import make_private
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _owner(setup: dict[str, Any], pid: int | None = None) -> locks.Owner:
 
 
 def _home() -> str | None:
-    named = os.environ.get(HOME_VARIABLE) or os.path.expanduser("~/.whesl")  # noqa: PTH111
+    named = places.chosen()
     return None if named.startswith("~") else job_request.absolute(named)
 
 

@@ -20,6 +20,7 @@ from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import locks
 from whesl.locking.locks import HeldError, Owner
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, withheld
@@ -45,7 +46,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
     """
     keeper.open_standard_streams()
     here = home()
-    spec = load_rules(request.rules, here / "cache", any_job=not (request.step or request.name))
+    spec = load_rules(request.rules, places.rules_cache(here), any_job=not (request.step or request.name))
     # For all that is started from here: asked later, Slurm would leave out a node that it has lost meanwhile.
     os.environ.update(withheld(os.environ))
     allocation = current_allocation(os.environ)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
@@ -41,7 +42,7 @@ class Cluster:
         """Return the cluster that ``name``, or WHESL_LOCAL, or the default below WHESL_HOME means."""
         chosen = environ.get("WHESL_LOCAL", "")
         if name is not None or not chosen:
-            home = environ.get("WHESL_HOME") or os.path.expanduser("~/.whesl")  # noqa: PTH111
+            home = places.chosen(environ)
             chosen = os.path.join(home, "local", name or DEFAULT_NAME)  # noqa: PTH118
         return cls(chosen)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.workflow import BadNode
@@ -23,7 +24,7 @@ LONGEST = 32
 
 def bad_nodes_file(home: Path) -> Path:
     """Return the file's place below WHESL_HOME."""
-    return home / "coordinator" / "bad-nodes.json"
+    return places.bad_nodes(home)
 
 
 def publish(home: Path, nodes: Iterable[BadNode]) -> None:

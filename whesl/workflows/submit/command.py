@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl import rjms
+from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms.slurm.command import failure
@@ -65,8 +66,8 @@ def _without(environment: Mapping[str, str], directory: str) -> dict[str, str]:
 def _submit(
     real: str, call: Call, text: str, wrapped: wrap.WrappedScript, environment: dict[str, str]
 ) -> str:
-    home = Path(environment.get("WHESL_HOME") or wrapped.home or Path.home() / ".whesl")
-    ledger = once.Ledger(home / "workflows" / wrapped.workflow / "submissions", wrapped.task)
+    home = Path(places.chosen(environment, wrapped.home))
+    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
     name = environment.get("WHESL_RJMS") or ("local" if environment.get("WHESL_LOCAL") else "slurm")
     remark = original_comment(call, text)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from whesl import rjms
+from whesl.model import home as places
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.workflows import wrap
@@ -98,8 +99,8 @@ def submit(
     flags: Sequence[str] = (),
 ) -> str:
     """Submit a wrapped script's jobspec once and return the job's id; raises WheslError."""
-    home = Path(os.environ.get("WHESL_HOME") or wrapped.home or Path.home() / ".whesl")
-    ledger = once.Ledger(home / "workflows" / wrapped.workflow / "submissions", wrapped.task)
+    home = Path(places.chosen(os.environ, wrapped.home))
+    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
     options = [f"--urgency={urgency}"] if urgency else []
     if flags:
         options.append(f"--flags={','.join(flags)}")

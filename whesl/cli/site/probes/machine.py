@@ -15,8 +15,8 @@ from whesl.cli.site.probes.findings import Finding, State, ask
 from whesl.coordinator.client.start import running
 from whesl.coordinator.views import unreachable_managers
 from whesl.locking.mounts import mount_of
+from whesl.model import home as places
 from whesl.model.errors import WheslError
-from whesl.wire.keys import HOME_VARIABLE
 
 GROUP = "machine"
 HOME = "files"
@@ -99,8 +99,7 @@ def namespaces() -> list[Finding]:
 
 def home_path() -> Path:
     """Return the WHESL home, without making it."""
-    chosen = os.environ.get(HOME_VARIABLE)
-    return (Path(chosen) if chosen else Path.home() / ".whesl").expanduser().absolute()
+    return Path(places.chosen()).expanduser().absolute()
 
 
 def home() -> list[Finding]:
@@ -109,12 +108,14 @@ def home() -> list[Finding]:
     present = path
     while not present.exists() and present != present.parent:
         present = present.parent
-    advice = f"set {HOME_VARIABLE} to a directory of your own that login and compute nodes share"
+    advice = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
     if problem := _private(path) if present == path else _makeable(path, present):
         return [
-            Finding(group=HOME, name=HOME_VARIABLE, state=State.FAILED, detail=problem[0], advice=problem[1])
+            Finding(
+                group=HOME, name=places.VARIABLE, state=State.FAILED, detail=problem[0], advice=problem[1]
+            )
         ]
-    if problem := _private(path / "keys"):
+    if problem := _private(places.keys(path)):
         return [Finding(group=HOME, name="keys", state=State.FAILED, detail=problem[0], advice=problem[1])]
     free = shutil.disk_usage(present).free
     kind = file_system(present)
@@ -132,7 +133,7 @@ def home() -> list[Finding]:
 
 
 def _home(state: State, detail: str, advice: str) -> Finding:
-    return Finding(group=HOME, name=HOME_VARIABLE, state=state, detail=detail, advice=advice)
+    return Finding(group=HOME, name=places.VARIABLE, state=state, detail=detail, advice=advice)
 
 
 def _private(path: Path) -> tuple[str, str] | None:
@@ -142,12 +143,12 @@ def _private(path: Path) -> tuple[str, str] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        return f"{path}: {error.strerror}", f"set {HOME_VARIABLE} to a directory of your own"
+        return f"{path}: {error.strerror}", f"set {places.VARIABLE} to a directory of your own"
     mode = stat.S_IMODE(found.st_mode)
     if not stat.S_ISDIR(found.st_mode):
-        return f"{path} is no directory", f"set {HOME_VARIABLE} to a directory of your own"
+        return f"{path} is no directory", f"set {places.VARIABLE} to a directory of your own"
     if found.st_uid != os.geteuid():
-        return f"{path} belongs to uid {found.st_uid}", f"set {HOME_VARIABLE} to a directory of your own"
+        return f"{path} belongs to uid {found.st_uid}", f"set {places.VARIABLE} to a directory of your own"
     if mode & 0o077:
         return f"{path} is open to others (mode {mode:04o})", f"chmod 700 {path}"
     if not os.access(path, os.W_OK | os.X_OK):
@@ -172,7 +173,7 @@ def _exchangeable(path: Path) -> str:
 def _makeable(path: Path, present: Path) -> tuple[str, str] | None:
     if present.is_dir() and os.access(present, os.W_OK | os.X_OK):
         return None
-    return f"{path} cannot be made below {present}", f"set {HOME_VARIABLE} to a directory of your own"
+    return f"{path} cannot be made below {present}", f"set {places.VARIABLE} to a directory of your own"
 
 
 def file_system(path: Path) -> str:
@@ -203,7 +204,7 @@ def coordinator() -> list[Finding]:
     """Look whether the coordinator runs; it is started when it is needed."""
     path = home_path()
     name = "coordinator"
-    if not (path / "coordinator").is_dir():
+    if not places.coordinator(path).is_dir():
         return [Finding(group=HOME, name=name, state=State.OK, detail="never started; whesl run starts it")]
     try:
         health = running(path, timeout=1.5)

@@ -20,7 +20,7 @@ from whesl.coordinator.core.state import (
     numbered,
 )
 from whesl.model.avoidance import repeated
-from whesl.model.counts import History
+from whesl.model.evidence import History
 from whesl.model.outcomes import ControlAction, RecoveryOutcome, ToldBy
 from whesl.model.record import Damage, assert_never
 from whesl.model.states import TaskState
