@@ -1,0 +1,19 @@
+"""A directory as a storage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whesl.cloud.transfer.directory import DirectoryStore
+from whesl.testing.contract_store import StoreContract
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DirectoryStore:
+    return DirectoryStore(tmp_path / "store")
+
+
+class TestContract(StoreContract):
+    """The contract."""

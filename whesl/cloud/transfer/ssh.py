@@ -1,0 +1,166 @@
+"""Storage that is a directory of another host, reached by ssh; files go by rsync.
+
+One connection serves all calls (ssh's ControlMaster). A copy that broke off is kept in a directory beside the
+target, and rsync goes on from it; the file appears under its name when it is whole.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import subprocess
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl.cloud.transfer.port import DamagedError, Digest, checked, digest_of, missing, same
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
+
+_PARTIAL = ".whesl-partial"
+_SSH_FAILED = 255  # ssh(1), "EXIT STATUS"
+# rsync(1), "EXIT VALUES": the other side or the way to it was lost, or a signal came.
+_RSYNC_BROKEN = frozenset({5, 10, 12, 20, 30, 35, 255})
+
+
+class SshStore:
+    """A directory on another host.
+
+    Args:
+        host: as ssh takes it, ``user@host``.
+        root: the directory there, absolute; made when it is not there.
+        port: of sshd.
+        options: more options of ssh, one argument each (``-i``, a key's file, ...).
+        control: a private directory for the shared connection's socket.
+        timeout: seconds until a silent connection is given up.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        root: str,
+        *,
+        control: Path,
+        port: int = 22,
+        options: Sequence[str] = (),
+        timeout: int = 15,
+    ) -> None:
+        if host.startswith("-") or not root.startswith("/"):
+            raise UsageError(
+                f"not a place that ssh reaches: {host}:{root}", hint="ssh://user@host/absolute/path"
+            )
+        control.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._host, self._root = host, root.rstrip("/")
+        self.name = f"{host}:{root}"
+        self._timeout = timeout
+        self._ssh = [
+            *("ssh", "-p", str(port), "-o", "BatchMode=yes", "-o", f"ConnectTimeout={timeout}"),
+            *("-o", "ServerAliveInterval=5", "-o", f"ServerAliveCountMax={max(1, timeout // 5)}"),
+            *("-o", "ControlMaster=auto", "-o", f"ControlPath={control}/%C", "-o", "ControlPersist=60"),
+            *options,
+        ]
+
+    def put(self, source: Path, name: str) -> Digest:
+        """Copy a file there and read it back."""
+        sent = digest_of(source)
+        path = self._path(name)
+        self._run(f"mkdir -p -- {shlex.quote(os.path.dirname(path))}")  # noqa: PTH120 - a path of the other host
+        self._rsync(str(source), f"{self._host}:{path}")
+        try:
+            return same(sent, self.digest(name), f"the copy of {source} at {self.name}")
+        except DamagedError:
+            self.remove([name])
+            raise
+
+    def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
+        """Copy a file here and compare it with what lies there."""
+        sent = expected or self.digest(name)
+        if sent is None:
+            raise missing(name, self.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._rsync(f"{self._host}:{self._path(name)}", str(target))
+        try:
+            return same(sent, digest_of(target), f"the copy of {self.name}/{name}")
+        except DamagedError:
+            target.unlink(missing_ok=True)
+            raise
+
+    def digest(self, name: str) -> Digest | None:
+        """Return a file's size and checksum, read by the other host."""
+        path = shlex.quote(self._path(name))
+        said = self._run(f"if test -f {path}; then wc -c < {path} && sha256sum < {path}; fi").decode()
+        words = said.split()
+        return Digest(size=int(words[0]), sha256=words[1]) if len(words) >= 2 else None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a small file."""
+        path = self._path(name)
+        directory, fresh = os.path.dirname(path), f"{path}.whesl-new"  # noqa: PTH120 - as above
+        self._run(
+            f"mkdir -p -- {shlex.quote(directory)} && cat > {shlex.quote(fresh)} && "
+            f"mv -f -- {shlex.quote(fresh)} {shlex.quote(path)}",
+            content,
+        )
+
+    def read_all(self, prefix: str) -> Mapping[str, bytes]:
+        """Return the small files of a directory, in one call."""
+        path = shlex.quote(self._path(prefix))
+        # A file that is written meanwhile has another name until it is whole.
+        packed = self._run(
+            f"if test -d {path}; then cd {path} && find . -maxdepth 1 -type f ! -name '.*' "
+            "! -name '*.whesl-new' -print0 | tar -cf - --null -T - --ignore-failed-read; fi"
+        )
+        found: dict[str, bytes] = {}
+        if not packed:
+            return found
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            for member in archive:
+                file = archive.extractfile(member) if member.isfile() else None
+                if file is not None:
+                    found[f"{prefix}/{os.path.basename(member.name)}"] = file.read()  # noqa: PTH119 - a name
+        return found
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files."""
+        if names:
+            self._run("rm -f -- " + shlex.join(self._path(name) for name in names))
+
+    def tidy(self) -> None:
+        """Remove unfinished copies."""
+        root = shlex.quote(self._root)
+        self._run(f"test ! -d {root} || find {root} -depth -type d -name {_PARTIAL} -exec rm -rf {{}} +")
+
+    def close(self) -> None:
+        """End the shared connection."""
+        subprocess.run([*self._ssh, "-O", "exit", self._host], capture_output=True, check=False, timeout=30)
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{checked(name)}"
+
+    def _run(self, command: str, content: bytes = b"") -> bytes:
+        """Run a command of the other host's shell; every name in it is quoted."""
+        done = self._call([*self._ssh, self._host, "--", command], content)
+        if done.returncode == _SSH_FAILED:
+            raise CouldNotObserveError(f"{self._host} is not reached: {_last(done.stderr)}")
+        if done.returncode:
+            raise RefusedError(f"{self.name}: {_last(done.stderr) or f'status {done.returncode}'}")
+        return done.stdout
+
+    def _rsync(self, source: str, target: str) -> None:
+        arguments = ["--times", "--perms", "--protect-args", f"--partial-dir={_PARTIAL}", "--timeout=60"]
+        done = self._call(["rsync", *arguments, "-e", shlex.join(self._ssh), "--", source, target], b"")
+        if done.returncode in _RSYNC_BROKEN:
+            raise CouldNotObserveError(f"the copy of {source} broke off: {_last(done.stderr)}")
+        if done.returncode:
+            raise RefusedError(f"{source} cannot be copied to {target}: {_last(done.stderr)}")
+
+    def _call(self, command: list[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(command, input=content, capture_output=True, check=False)
+        except OSError as error:
+            raise RefusedError(f"{command[0]} cannot be run: {error.strerror}", hint="install it") from None
+
+
+def _last(said: bytes) -> str:
+    lines = said.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
