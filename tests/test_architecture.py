@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "detect": {"esl", "model"},
     "operations": {"esl", "model", "detect"},
     "scheduling": {"model"},
-    "predict": {"model"},
+    "predict": {"model", "detect", "esl"},
     "placement": {"model", "predict"},
     "site": {"model", "placement", "predict"},
     "ckpt": {"model", "wire"},

@@ -1,0 +1,101 @@
+"""How good predictions of chains were: precision, recall and lead times, against the failures that came."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Failure = tuple[str, float]  # a node and when it failed, in seconds since the epoch
+
+
+class Said(NamedTuple):
+    """A prediction as it is judged: a node, when it was said, how long it holds in seconds, and by what."""
+
+    node: str
+    time: float
+    patience: float
+    chain: str
+
+
+class Scores(NamedTuple):
+    """How predictions did.
+
+    Attributes:
+        predictions: how many there were.
+        right: of these, how many a failure of the node followed while they held.
+        failures: how many there were.
+        predicted: of these, how many a prediction preceded.
+        lead: for each of these the time from its first prediction to it, in seconds, ascending.
+    """
+
+    predictions: int
+    right: int
+    failures: int
+    predicted: int
+    lead: tuple[float, ...]
+
+    @property
+    def precision(self) -> float | None:
+        """Share of predictions that were right; None without any."""
+        return self.right / self.predictions if self.predictions else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of failures that were predicted; None without any."""
+        return self.predicted / self.failures if self.failures else None
+
+    @property
+    def median_lead(self) -> float | None:
+        """The median lead time in seconds; None where none was predicted."""
+        return self.quantile(0.5)
+
+    def quantile(self, share: float) -> float | None:
+        """Return a quantile of lead times in seconds; None where none was predicted."""
+        return self.lead[min(int(share * len(self.lead)), len(self.lead) - 1)] if self.lead else None
+
+
+def scores(predictions: Iterable[Said], failures: Iterable[Failure]) -> Scores:
+    """Return how predictions did.
+
+    Args:
+        predictions: in any order.
+        failures: in any order.
+    """
+    times = by_node(failures)
+    right = count = 0
+    first: dict[Failure, float] = {}
+    for said in sorted(predictions, key=lambda one: one.time):
+        count += 1
+        failed = following(times, said)
+        if failed is not None:
+            right += 1
+            first.setdefault((said.node, failed), failed - said.time)
+    total = sum(map(len, times.values()))
+    return Scores(count, right, total, len(first), tuple(sorted(first.values())))
+
+
+def by_node(failures: Iterable[Failure]) -> dict[str, list[float]]:
+    """Return the times of each node's failures, ascending."""
+    times: dict[str, list[float]] = {}
+    for node, time in failures:
+        times.setdefault(node, []).append(time)
+    for some in times.values():
+        some.sort()
+    return times
+
+
+def following(times: Mapping[str, list[float]], said: Said) -> float | None:
+    """Return when the node failed next after a prediction, while it held; None where it did not.
+
+    Args:
+        times: as of ``by_node``.
+        said: the prediction.
+    """
+    mine = times.get(said.node, [])
+    place = bisect_right(mine, said.time)
+    if place < len(mine) and mine[place] <= said.time + said.patience:
+        return mine[place]
+    return None
