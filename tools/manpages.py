@@ -153,7 +153,8 @@ def _inside(command: click.Command, context: click.Context) -> list[tuple[click.
     for name in command.list_commands(context):
         one = command.get_command(context, name)
         assert one is not None
-        found.append((one, click.Context(one, info_name=name, parent=context)))
+        own = click.Context(one, info_name=name, parent=context)
+        found += [(one, own), *_inside(one, own)]
     return found
 
 

@@ -35,14 +35,17 @@ def command(name: str) -> click.Command:
 
 def inside(name: str) -> Iterator[tuple[str, click.Command]]:
     """Yield a command and those inside it, by what is typed after ``whesl``."""
-    found = command(name)
-    yield name, found
+    yield from _below(name, command(name), CONTEXT)
+
+
+def _below(typed: str, found: click.Command, parent: click.Context) -> Iterator[tuple[str, click.Command]]:
+    yield typed, found
     if isinstance(found, click.Group):
-        context = click.Context(found, info_name=name, parent=CONTEXT)
+        context = click.Context(found, info_name=typed.split()[-1], parent=parent)
         for each in found.list_commands(context):
             one = found.get_command(context, each)
             assert one is not None
-            yield f"{name} {each}", one
+            yield from _below(f"{typed} {each}", one, context)
 
 
 EVERY = [pair for name in COMMANDS for pair in inside(name)]
@@ -75,9 +78,9 @@ def said(page: Path) -> Iterator[tuple[str, str]]:
     spans = re.findall(r"`(whesl [a-z][^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     for line in (*lines, *spans):
         words = line.split("#")[0].split(" | ")[0].replace("$(", "").split()[1:]
-        typed = " ".join(words[:2]) if " ".join(words[:2]) in OPTIONS else words[0]
-        if typed in OPTIONS:
-            yield typed, line
+        typed = [" ".join(words[:count]) for count in (3, 2, 1)]
+        if known := [one for one in typed if one in OPTIONS]:
+            yield known[0], line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,0 +1,49 @@
+"""``whesl placement``: one file per command, imported only when it is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from whesl.cli.group import LazyGroup
+
+# name: (module below whesl.cli.placement, one line of help).
+COMMANDS = {
+    "chains": ("chains", "Log chains: messages after which a node fails."),
+}
+
+
+class PlacementGroup(LazyGroup):
+    """The commands; a library that is missing is one clear error."""
+
+    table = COMMANDS
+    package = "whesl.cli.placement"
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        try:
+            return super().get_command(ctx, cmd_name)
+        except ModuleNotFoundError as error:
+            raise _missing(error) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            raise _missing(error) from error
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    from whesl.lab.extra import missing
+
+    return missing(error, "placement", "whesl[lab]")
+
+
+@click.group(cls=PlacementGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def placement() -> None:
+    """Keep jobs off nodes that are about to fail, by what this site's own history says.
+
+    Needs the extra: pip install 'whesl[lab]'.
+    """
