@@ -106,7 +106,7 @@ def test_a_node_whose_agent_never_spoke_is_not_lost() -> None:
     assert Silence(["n2"], 3.0).lost(1e6, step_over=False) == []
 
 
-def test_a_fence_waits_for_answers_leases_or_the_manager_s_word() -> None:
+def test_a_fence_waits_for_answers_or_leases() -> None:
     silence = Silence(["n2", "n3"], 3.0)
     silence.heard("n2", 100.0)
     silence.heard("n3", 100.0)
@@ -115,14 +115,22 @@ def test_a_fence_waits_for_answers_leases_or_the_manager_s_word() -> None:
     fence.answered("n2", 1, 0)
     silence.closed("n3", 100.1)
     silence.lost(100.5, step_over=False)
-    fence.check(silence, [], 102.0)
+    fence.check(silence, 102.0)
     assert not fence.over
-    fence.check(silence, [], 103.0 + LEASE_MARGIN + 0.1)
+    fence.check(silence, 103.0 + LEASE_MARGIN + 0.1)
     assert fence.over and fence.unreachable == ["n3"]
-    other = Fence(1, "t", ["n3"], 100.0)
-    other.local(0, [], ())
-    other.check(silence, ["n3"], 100.6)
-    assert other.over
+
+
+def test_a_fence_waits_for_an_answer_as_long_as_a_lease_may_last() -> None:
+    silence = Silence(["n2"], 60.0)
+    silence.heard("n2", 100.0)
+    fence = Fence(1, "t", ["n2"], 100.1, 60.0)
+    fence.local(0, [], ())
+    fence.check(silence, 130.0)
+    assert not fence.failed
+    silence.lost(160.1, step_over=False)
+    fence.check(silence, 160.1 + LEASE_MARGIN)
+    assert fence.over and not fence.failed
 
 
 def test_an_agent_may_take_as_long_to_start_as_to_be_silent_and_is_told_all_the_same() -> None:
@@ -130,9 +138,9 @@ def test_an_agent_may_take_as_long_to_start_as_to_be_silent_and_is_told_all_the_
         fence = Fence(1, "t", ["n2"], 100.0, limit)
         fence.local(0, [], ())
         silence = Silence(["n2"], limit)
-        fence.check(silence, [], 100.0 + patience)
+        fence.check(silence, 100.0 + patience)
         assert not fence.over
-        fence.check(silence, [], 100.1 + patience)
+        fence.check(silence, 100.1 + patience)
         assert fence.over and fence.unreachable == [] and fence.unasked == ["n2"]
         assert fence.again(101.0 + patience) == ()
 

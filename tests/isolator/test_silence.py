@@ -41,7 +41,7 @@ class Watched:
             for node in self.silence.doubtful(self.now):
                 if gone is not None:
                     self.silence.witnessed(node, gone(), self.silence.closed_since(node), self.now)
-            self.fence.check(self.silence, [], self.now)
+            self.fence.check(self.silence, self.now)
 
 
 def test_with_both_witnesses_nothing_is_waited_for() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -179,6 +180,31 @@ def test_a_node_that_is_cut_off_is_fenced_by_its_lease(
     assert any("no heartbeat" in reason for reason in reasons)
     assert not any("daemon" in reason for reason in reasons)
     assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
+
+
+@pytest.mark.timeout(150)
+def test_slurm_s_word_is_no_fence_for_a_node_that_is_cut_off(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    """Slurm calls it down long before the agent's lease is over; its ranks ran on beside the next attempt."""
+    bed = slurm_bed(4, "net", slurmd_timeout=5)
+    made = Protected(bed, tmp_path, "--heartbeat", "0.3", "--heartbeat-limit", "30")
+    made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
+    made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
+    with made.evidence():
+        ranks = telling("alive-$WHESL_RESTART_COUNT", among=bed.processes("n02"))
+        assert ranks
+        bed.cut("n02")
+        # As the resets of a firewall do: on the isolator's node alone, nothing gets through to the agent.
+        inside = ("nsenter", f"--net=/proc/{bed.init('n01')}/ns/net", "ss", "--kill", "dst")
+        address = f"{bed.address.rpartition('.')[0]}.2"
+        subprocess.run([*inside, address], capture_output=True, check=False)
+        bed.wait_for(lambda: "attempt 1 on" in made.text(), "the next attempt", timeout=90)
+        assert not any(rank.is_running() for rank in ranks), "a rank lived when the next attempt began"
+        (fenced,) = (data for kind, data in made.records() if kind == "fenced")
+        assert fenced["unreachable"] == ["n02"]
+    (tmp_path / "done").touch()
+    made.wait(lambda: "status 0" in made.text(), "the end")
 
 
 def test_a_busy_slurmctld_does_not_hold_up_the_fencing(

@@ -32,7 +32,6 @@ class Agents:
         self.remote = tuple(node for node in setup.nodes if node != setup.own_node)
         self.host = isolator.host
         self.silence = Silence(self.remote, self.world.scenario.lease)
-        self.down: set[str] = set()
         self._connected: set[str] = set()
         self._fence: Fence | None = None
         self._told: set[str] = set()
@@ -104,7 +103,6 @@ class Agents:
     def said_down(self, node: str) -> None:
         """The resource manager's word has come."""
         if not self.isolator.dead:
-            self.down.add(node)
             self._seen_down(node, "rjms")
             if not self.isolator.dead and self._chance.random() < 0.5:
                 # Nobody is to use it any more; that does not mean that it lives.
@@ -129,7 +127,7 @@ class Agents:
         fence = self._fence
         if fence is None or self.isolator.dead:
             return
-        fence.check(self.silence, self.down, self.host.monotonic())
+        fence.check(self.silence, self.host.monotonic())
         if fence.over and fence.strange:
             fence.asking = True
             self.world.after(0.05 * self._chance.random(), self._learn_whose, fence)

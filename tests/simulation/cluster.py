@@ -186,7 +186,17 @@ class Cluster(Unasked):
         self.world.note(name, f"is cut off for {length:g} s")
         if node.job is not None:
             node.job.site.node_cut(name, closes=closes)
+        noticed = self.world.chance(f"cut {name} {self.world.now}")
+        if noticed.random() < 0.3:
+            self.world.after(length * noticed.random(), self._miss, node)
         self.world.after(length, self._heal, node)
+
+    def _miss(self, node: Node) -> None:
+        """Call a node down that cannot be reached: it lives, and so does what runs there."""
+        job = node.job
+        if node.cut and node.alive and job is not None and job.nodes[0] != node.name:
+            self.world.note("scheduler", f"{node.name} is down, as far as can be seen")
+            job.site.node_said_down(node.name)
 
     def _heal(self, node: Node) -> None:
         node.cut = False

@@ -2,13 +2,15 @@
 
 Nothing new starts before every node has either said that no process is left, or is dead (its agent's
 connection closed and the resource manager's daemon ended), or has been silent for longer than its agent's
-lease (then the agent has killed them), or is down by the resource manager's word.
+lease (then the agent has killed them). A node that the resource manager calls down may be cut off, and live.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Protocol
+
+from whesl.isolator.nodes.liveness import LEASE_MARGIN
 
 # A present agent's own limit for killing is shorter; this one is for answers that were lost.
 ANSWER_LIMIT = 15.0
@@ -70,6 +72,8 @@ class Fence:
         self.asking = False  # the resource manager, whose the strange ones are
         self._asked_about: set[str] = set()
         self._patience = max(START_PATIENCE, limit)
+        # Until a lease is over nothing else decides.
+        self._answer_limit = max(ANSWER_LIMIT, limit + LEASE_MARGIN)
         self.failed: list[str] = []
         self.here = False
         self.number = 0  # of the request that counts
@@ -130,22 +134,20 @@ class Fence:
             if left:
                 self.failed.append(f"{left} processes on {node}")
 
-    def check(self, presence: Presence, down: Iterable[str], now: float) -> None:
+    def check(self, presence: Presence, now: float) -> None:
         """Give up on nodes that surely hold nothing any more.
 
         Args:
             presence: of the agents.
-            down: nodes that the resource manager calls down.
             now: monotonic seconds.
         """
-        gone = frozenset(down)
         for node in self.waiting:
             if presence.is_lost(node):
-                if node in gone or presence.is_dead(node) or presence.lease_over(node, now):
+                if presence.is_dead(node) or presence.lease_over(node, now):
                     del self._waiting[node]
                     self.unreachable.append(node)
             elif presence.present(node):
-                if now > self.began + ANSWER_LIMIT:
+                if now > self.began + self._answer_limit:
                     del self._waiting[node]
                     self.failed.append(f"{node} did not answer")
             elif now > self.began + self._patience:

@@ -394,7 +394,7 @@ class Nodes:
         if fence is None:
             self._check_at = None
             return
-        fence.check(self._agents or self._silence, self._down, now)
+        fence.check(self._agents or self._silence, now)
         if not fence.over or self._ask_whose(fence):
             if not fence.here and now >= fence.asked + REPEAT:
                 # What a launcher that is let end was about to start has to die, or it would not end.
