@@ -32,7 +32,8 @@ declaration
 
 handling
     : DETECTION exceptionName detection                                                    # detected
-    | RECOVERY STEP exceptionName entity resource '.' operation JSON_OBJECT?               # recovered
+    | RECOVERY STEP exceptionName entity resource '.' operation
+          ( BEFORE FAILURE )? JSON_OBJECT?                                                 # recovered
     ;
 
 // What is named ------------------------------------------------------------------------------------
@@ -57,7 +58,7 @@ word
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
-    | EXTERNAL | STDOUT | STDERR | OUTPUT | FILE
+    | EXTERNAL | PREDICTED | CONFIDENCE | BEFORE | FAILURE | STDOUT | STDERR | OUTPUT | FILE
     ;
 
 // How often, and what then -------------------------------------------------------------------------
@@ -84,6 +85,7 @@ detection
     | EXCEPTION exceptionName count TIMES within?                                          # counted
     | JOB EXCEPTION STRING severity?                                                       # jobException
     | EXTERNAL                                                                             # external
+    | PREDICTED ( NODE STRING )? within? ( CONFIDENCE confidence )?                        # predicted
     ;
 
 pattern : ( LOG | MATCH ) STRING ;
@@ -112,6 +114,7 @@ signal : IDENTIFIER | NUMBER ;
 count : '-'? NUMBER ;
 seconds : '-'? NUMBER ;
 percent : '-'? NUMBER ;
+confidence : '-'? NUMBER ;
 
 // Words --------------------------------------------------------------------------------------------
 
@@ -158,6 +161,10 @@ ESCALATE : 'ESCALATE' ;
 RAISE : 'RAISE' ;
 SEVERITY : 'SEVERITY' ;
 EXTERNAL : 'EXTERNAL' ;
+PREDICTED : 'PREDICTED' ;
+CONFIDENCE : 'CONFIDENCE' ;
+BEFORE : 'BEFORE' ;
+FAILURE : 'FAILURE' ;
 STDOUT : 'stdout' ;
 STDERR : 'stderr' ;
 OUTPUT : 'output' ;

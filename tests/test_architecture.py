@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "journal": {"model", "locking"},
     "report": {"model", "records", "journal"},
     "isolator": {
+        "ckpt",
         "esl",
         "model",
         "locking",

@@ -12,8 +12,9 @@ from tests.journals import rebuild, report
 from whesl.coordinator.core.raising import MOST_WAITING
 from whesl.coordinator.core.state import Settings
 from whesl.esl.spec import Level
+from whesl.model.evidence import PredictedFailure
 from whesl.model.states import TaskState
-from whesl.wire.messages import Control, Finished, RaiseException, Reply
+from whesl.wire.messages import Control, Finished, PredictFailure, RaiseException, Reply
 
 
 def raise_(world: World, name: str = "GLITCH", identity: str = "r1", **where: str) -> Reply:
@@ -24,6 +25,35 @@ def raise_(world: World, name: str = "GLITCH", identity: str = "r1", **where: st
 def said(reply: Reply) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(reply.body)
     return body
+
+
+def predict(world: World, node: str, identity: str = "p1", lead: float = 30.0) -> Reply:
+    prediction = PredictedFailure(node=node, time=0.0, lead=lead, confidence=0.9, evidence="EDAC")
+    world.tell("cli-9", PredictFailure(id=identity, prediction=prediction))
+    return world.reply("cli-9")
+
+
+def test_every_task_on_the_node_is_told_of_its_predicted_failure(world: World) -> None:
+    a, x = world.register("a", nodes=("n1", "n2.site")), world.register("x", nodes=("n2.site",))
+    b = world.register("b", nodes=("n1",))
+    reply = predict(world, "n2")
+    assert said(reply)["tasks"] == ["w/a", "w/x"]
+    assert predict(world, "n2") == reply
+    for peer in (a, x):
+        told = {message.id: message for message in world.told(peer, PredictFailure)}
+        (only,) = told.values()
+        assert (only.prediction.node, only.prediction.lead) == ("n2.site", 30.0)
+    assert not world.told(b, PredictFailure)
+    assert not predict(world, "n9", "p2").ok
+
+
+def test_the_lead_is_what_is_left_when_an_isolator_is_told_again(world: World) -> None:
+    world.register("a", nodes=("n1",))
+    predict(world, "n1")
+    world.restart()
+    world.wait(12.0)
+    again = world.register("a", peer="w/a#2", attempt=1)
+    assert world.told(again, PredictFailure)[0].prediction.lead == pytest.approx(18.0, abs=0.5)
 
 
 def ends(world: World, name: str, peer: str) -> None:

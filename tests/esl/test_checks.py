@@ -10,7 +10,7 @@ from whesl.esl.diagnostics import CODES, Diagnostic, Severity
 from whesl.model.workflow import Task, Workflow
 
 SOUND = f"{DETECT}EXIT CODE 1\n"
-WARNINGS = {"ESL041", "ESL046", "ESL048", "ESL055", "ESL061", "ESL076"}
+WARNINGS = {"ESL041", "ESL046", "ESL048", "ESL055", "ESL061", "ESL076", "ESL078"}
 
 
 def findings(text: str, workflow: Workflow | None = None) -> tuple[Diagnostic, ...]:
@@ -95,6 +95,19 @@ CASES = [
     (f"{DETECT}EXIT CODE 5-3", "ESL064", "5-3", "3-5"),
     (f"{DETECT}EXIT SIGNAL SIGSEG", "ESL065", "SIGSEG", "did you mean SIGSEGV?"),
     (f"{DETECT}EXIT SIGNAL 99", "ESL065", "99", ""),
+    (f"{DETECT}PREDICTED CONFIDENCE 80", "ESL068", "80", "did you mean 0.8?"),
+    (f"{DETECT}PREDICTED CONFIDENCE 0", "ESL068", "0", "1 is certain"),
+    (f"{DETECT}PREDICTED CONFIDENCE -0.5", "ESL068", "-0.5", ""),
+    (f"{DETECT}PREDICTED WITHIN 0", "ESL060", "0", ""),
+    (f'{DETECT}PREDICTED NODE ""', "ESL047", '""', ""),
+    (f"{DETECT}PREDICTED\n{RECOVER}JOB NODE.REPLACE", "ESL078", "REPLACE", "NODE.REPLACE BEFORE FAILURE"),
+    (f"{DETECT}PREDICTED\n{RECOVER}JOB NODE.ADD", "ESL078", "ADD", "E JOB JOB.CHECKPOINT before it"),
+    (f"{RECOVER}JOB NODE.ADD BEFORE FAILURE", "ESL049", "BEFORE", "only NODE.REPLACE can"),
+    (f"{RECOVER}WMS JOB.CHECKPOINT", "ESL049", "WMS", "JOB JOB.CHECKPOINT"),
+    (f"{RECOVER}JOB NODE.ADD\n{RECOVER}JOB JOB.CHECKPOINT", "ESL049", "CHECKPOINT", "before the other"),
+    (f'{RECOVER}JOB JOB.CHECKPOINT {{"timeout": 0}}', "ESL073", "0", ""),
+    (f'{RECOVER}JOB JOB.CHECKPOINT {{"trigger": "now"}}', "ESL076", '"now"', ""),
+    (f"{RECOVER}JOB NODE.CHECKPOINT", "ESL023", "CHECKPOINT", ""),
     (f'{DETECT}JOB EXCEPTION "exec" SEVERITY 8', "ESL066", "8", "most severe"),
     (f'{DETECT}JOB EXCEPTION "exec" SEVERITY -1', "ESL066", "-1", ""),
     (f'{DETECT}JOB EXCEPTION "exec" SEVERITY 1.5', "ESL066", "1.5", ""),

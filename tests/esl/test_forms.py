@@ -25,6 +25,7 @@ from whesl.esl.spec import (
     NodeDetection,
     Otherwise,
     Pattern,
+    PredictedDetection,
     ProgressDetection,
     Require,
     SilenceDetection,
@@ -74,6 +75,8 @@ RECORDS = [
     HangDetection(pattern=Pattern(text="cycle = "), source=STDOUT, timeout=120, span=S),
     HangDetection(pattern=Pattern(text=r"cycle = \d", regex=True), source=STDERR, timeout=120, span=S),
     ExternalDetection(span=S),
+    PredictedDetection(span=S),
+    PredictedDetection(node="n0*", within=60, confidence=0.8, span=S),
     SilenceDetection(timeout=60, span=S),
     SilenceDetection(timeout=60.5, warmup=10, span=S),
     ProgressDetection(

@@ -17,7 +17,7 @@ def findings(text: str | bytes) -> tuple[Diagnostic, ...]:
 
 FORMS = (
     *("HANG", "LOG", "MATCH", "MULTIPLE", "ANY", "SILENCE", "PROGRESS", "EXIT", "NODE"),
-    *("DISK", "INODES", "QUOTA", "EXCEPTION", "JOB", "EXTERNAL"),
+    *("DISK", "INODES", "QUOTA", "EXCEPTION", "JOB", "EXTERNAL", "PREDICTED"),
 )
 # One broken statement; code; the words under the caret; what was expected; a part of the hint.
 CASES = [
@@ -34,7 +34,7 @@ CASES = [
     ("DECLARE ENTITY", "ESL010", "", ("SCHEDULER", "WMS", "JOB", "DEPENDENT_JOB"), "backslash"),
     ("DECLARE EXCEPTION_TYPE ,", "ESL010", ",", ("JOB_LEVEL", "WORKFLOW_LEVEL"), ""),
     ("DECLARE RESOURCE []", "ESL010", "[", ("NODE", "JOB", "FILESYSTEM"), ""),
-    ("DECLARE RESOURCE NODE[]", "ESL010", "]", ("ADD", "REMOVE", "REPLACE"), ""),
+    ("DECLARE RESOURCE NODE[]", "ESL010", "]", ("ADD", "REMOVE", "REPLACE", "CHECKPOINT"), ""),
     ("DECLARE RESOURCE NODE[ADD HANDLR 'x']", "ESL010", "HANDLR", ("HANDLER", "','", "']'"), "HANDLER"),
     (
         "DECLARE RESOURCE NODE[ADD HANDLER x]",
@@ -142,7 +142,7 @@ CASES = [
         "EXCEPTION RECOVERY STEP A JOB NODE.ADD [1]",
         "ESL010",
         "[",
-        ("arguments in { }", "the end of the line"),
+        ("BEFORE", "arguments in { }", "the end of the line"),
         "",
     ),
     ("INCLUDE mpi", "ESL010", "mpi", ("a library or the path of a file in double quotes",), '"mpi"'),

@@ -35,8 +35,10 @@ from whesl.esl.spec import (
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import (
     AdoptAttempt,
+    AskCheckpoint,
     AttemptExited,
     AttemptStarted,
+    CheckpointDone,
     CollectEvidence,
     Command,
     ConfigurationRead,
@@ -61,6 +63,8 @@ from whesl.isolator.core.events import (
     StartAttempt,
     Started,
     StepDone,
+    TellLost,
+    TellPrediction,
     Tick,
     WriteReconfigure,
 )
@@ -182,6 +186,9 @@ class World:
         self.step_result: Callable[[RunStep], StepDone] = lambda run: StepDone(
             ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE
         )
+        self.checkpoint_result: Callable[[AskCheckpoint], CheckpointDone] = lambda ask: CheckpointDone(
+            ordinal=ask.ordinal, seconds=1.0, checkpoint="checkpoint 1"
+        )
         self.read_result = ConfigurationRead(reason="the coordinator has no journal")
         self.unreachable: tuple[str, ...] = ()
         self.unasked: tuple[str, ...] = ()
@@ -264,6 +271,10 @@ class World:
             self._queue.append(self.read_result)
         elif isinstance(command, Finish):
             self.finished = command
+        elif isinstance(command, AskCheckpoint):
+            self._queue.append(self.checkpoint_result(command))
+        elif isinstance(command, (TellLost, TellPrediction)):
+            pass
         else:
             assert (
                 isinstance(command, (ForbidRequeue, SignalAttempt, WriteReconfigure))

@@ -25,12 +25,14 @@ class Address(msgspec.Struct, frozen=True):
         key: its public key.
         directory: where checkpoints are.
         pid: of the coordinator.
+        task: which it serves (``WHESL_TASK``); empty outside of tasks.
     """
 
     endpoints: tuple[str, ...]
     key: str
     directory: str
     pid: int
+    task: str = ""
 
 
 def name_of_job(given: str | None) -> str:
@@ -75,3 +77,9 @@ def find(home: Path) -> Address | None:
         return msgspec.json.decode((home / "address").read_bytes(), type=Address)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def of_task(task: str) -> Address | None:
+    """Return the coordinator of a task's checkpoints; None while there is none."""
+    found = (find(file.parent) for file in (keys.home() / "ckpt").glob("*/address"))
+    return next((address for address in found if address is not None and address.task == task), None)

@@ -114,9 +114,14 @@ class Service:
         self._began = time.monotonic()
         self._last = self._began
         self._stopping = False
+        self._ended: dict[str, object] | None = None  # how the last checkpoint ended
         self._server = ServerSocket(host, 0, keys.coordinator, frozenset({keys.client.public}))
         self.address = rendezvous.Address(
-            _endpoints(host, self._server.port), keys.coordinator.public, str(directory), os.getpid()
+            _endpoints(host, self._server.port),
+            keys.coordinator.public,
+            str(directory),
+            os.getpid(),
+            os.environ.get("WHESL_TASK", ""),
         )
         rendezvous.publish(home, self.address)
 
@@ -195,7 +200,8 @@ class Service:
                     self._server.send(
                         AGENT + message.node.encode(), messages.encode(Warned(lead=message.lead))
                     )
-                self._server.send(peer, messages.encode(Reply(text=text, refused=bool(refused))))
+                reply = Reply(text=text, refused=bool(refused), status=self.status())
+                self._server.send(peer, messages.encode(reply))
             case StatusAsked():
                 self._server.send(peer, messages.encode(Reply(status=self.status())))
             case Stop():
@@ -261,6 +267,7 @@ class Service:
 
     def _over(self, release: Release) -> None:
         self._last = time.monotonic()
+        self._ended = {"number": release.epoch, "whole": release.complete, "why": release.why}
         if not release.complete:
             self._log(f"checkpoint {release.epoch} was given up: {release.why}")
             return
@@ -313,6 +320,7 @@ class Service:
         return {
             "directory": str(self._directory),
             "checkpoints": self._whole,
+            "ended": self._ended,
             "checkpoint": None
             if epoch is None
             else {

@@ -1,12 +1,22 @@
-"""What other programs call: raise an exception of the rules on running tasks (docs/raising.md).
+"""What other programs call (docs/raising.md): raise an exception of the rules, tell of a predicted failure.
 
-``raise_exception`` is all that a monitoring tool or a predictor needs; its errors are those of
-``whesl.model.errors``.
+Errors are those of ``whesl.model.errors``.
 """
 
 from __future__ import annotations
 
-from whesl.client.raising import RaisedOn, raise_exception, wait_until_taken
+from whesl.client.raising import RaisedOn, Told, predict_failure, raise_exception, wait_until_taken
 from whesl.model.errors import RefusedError, TransientError, UsageError
+from whesl.model.evidence import PredictedFailure
 
-__all__ = ["RaisedOn", "RefusedError", "TransientError", "UsageError", "raise_exception", "wait_until_taken"]
+__all__ = [
+    "PredictedFailure",
+    "RaisedOn",
+    "RefusedError",
+    "Told",
+    "TransientError",
+    "UsageError",
+    "predict_failure",
+    "raise_exception",
+    "wait_until_taken",
+]

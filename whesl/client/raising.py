@@ -1,7 +1,8 @@
-"""Raises exceptions from outside: through the coordinator, or with a file for a task that has none."""
+"""Exceptions and predictions from outside: through the coordinator, or with a file for a task without one."""
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from pathlib import Path
@@ -12,12 +13,13 @@ import msgspec
 from whesl.client import standalone
 from whesl.coordinator.client.observing import journal_file, known_state
 from whesl.coordinator.client.start import ensure_running
-from whesl.coordinator.core.raising import RefusalError, node_of, targets
+from whesl.coordinator.core.raising import RefusalError, node_of, on_node, targets
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.model.errors import RefusedError, TransientError, UsageError
+from whesl.model.evidence import PredictedFailure
 from whesl.wire import keys
 from whesl.wire.client import request
-from whesl.wire.messages import RaiseException, Reply
+from whesl.wire.messages import PredictFailure, RaiseException, Reply
 
 _REPLY = 5.0
 _LOOK = 0.1
@@ -34,6 +36,13 @@ class RaisedOn(msgspec.Struct, frozen=True, kw_only=True):
     exception: str
     tasks: tuple[str, ...]
     uncovered: tuple[str, ...] = ()
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """The tasks that were told of a predicted failure."""
+
+    id: str
+    tasks: tuple[str, ...]
 
 
 def raise_exception(
@@ -96,16 +105,79 @@ def raise_exception(
         refusal = over if over is not None and not over.unknown else why
         assert refusal is not None
         raise _refused(str(refusal), refusal.candidates, refusal.hint)
-    tasks, uncovered = _tell_coordinator(place, told, timeout) if theirs else ((), ())
+    body = _told(place, told, timeout) if theirs else {"tasks": [], "uncovered": []}
     for entry in mine:
-        name = msgspec.structs.replace(told, task=entry.id, node=node_of(entry, told), job="")
+        name = msgspec.structs.replace(told, task=entry.id, node=node_of(entry, told.node), job="")
         standalone.leave(standalone.directory_of(place, entry.id), name)
     return RaisedOn(
         id=told.id,
         exception=exception,
-        tasks=(*tasks, *(entry.id for entry in mine)),
-        uncovered=uncovered,
+        tasks=(*body["tasks"], *(entry.id for entry in mine)),
+        uncovered=tuple(body["uncovered"]),
     )
+
+
+def predict_failure(
+    prediction: PredictedFailure,
+    *,
+    id: str = "",  # noqa: A002 - as it is called in the message
+    home: Path | None = None,
+    timeout: float = 20.0,
+) -> Told:
+    """Tell all running tasks that use a node of its predicted failure; return when that is written down.
+
+    Each task's program is asked for a checkpoint if it runs under the coordinator of checkpoints, and the
+    rules' ``PREDICTED`` detections are asked.
+
+    Args:
+        prediction: ``time`` by this host's clock.
+        id: the same id is one prediction, however often it is told; "" for a new one.
+        home: the WHESL home; None for that of ``WHESL_HOME``.
+        timeout: seconds to wait for the coordinator, which is started if it does not run.
+
+    Raises:
+        UsageError: no node is named, or the lead or the confidence is none.
+        RefusedError: no running task uses the node.
+        TransientError: nobody answered in time; with the same ``id`` it can be told again.
+        HomeError: the home is not private to the user.
+    """
+    _check(prediction)
+    place = home or keys.home()
+    told = PredictFailure(id=id or uuid.uuid4().hex, prediction=prediction.at(time.time()))
+    if told.prediction.lead <= 0:
+        raise UsageError(f"{prediction}: that time is over", hint="time and lead are seconds")
+    mine: list[TaskEntry] = []
+    try:
+        mine = on_node(standalone.state(place), prediction.node)
+    except RefusalError as refusal:
+        if not journal_file(place).exists():
+            raise _refused(str(refusal), refusal.candidates, refusal.hint) from None
+    tasks: tuple[str, ...] = ()
+    if journal_file(place).exists():
+        try:
+            tasks = tuple(_told(place, told, timeout)["tasks"])
+        except RefusedError:
+            if not mine:
+                raise
+    for entry in mine:
+        node = node_of(entry, prediction.node)
+        message = msgspec.structs.replace(
+            told, task=entry.id, prediction=msgspec.structs.replace(told.prediction, node=node)
+        )
+        standalone.leave(standalone.directory_of(place, entry.id), message)
+    return Told(id=told.id, tasks=(*tasks, *(entry.id for entry in mine)))
+
+
+def _check(prediction: PredictedFailure) -> None:
+    """Raise UsageError for what is no prediction."""
+    if not prediction.node:
+        raise UsageError("no node is named")
+    if not 0 < prediction.lead < math.inf:
+        raise UsageError(f"a lead time of {prediction.lead:g} s is none", hint="seconds, above 0")
+    if not 0 < prediction.confidence <= 1:
+        raise UsageError(
+            f"a confidence of {prediction.confidence:g} is none", hint="a probability above 0 and up to 1"
+        )
 
 
 def wait_until_taken(raised: RaisedOn, *, home: Path | None = None, timeout: float = 60.0) -> None:
@@ -146,10 +218,10 @@ def _targets(state: State, told: RaiseException) -> tuple[list[TaskEntry], Refus
         return [], refusal
 
 
-def _tell_coordinator(
-    home: Path, told: RaiseException, timeout: float
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Tell it until it answers: one that is killed before that is started again, and knows the id."""
+def _told(home: Path, told: RaiseException | PredictFailure, timeout: float) -> dict[str, Any]:
+    """Tell the coordinator until it answers: one that is killed before that is started again, and knows the
+    id. Raises RefusedError.
+    """
     deadline = time.monotonic() + timeout
     while True:
         ensure_running(home)
@@ -159,12 +231,12 @@ def _tell_coordinator(
         except TransientError as error:
             if time.monotonic() >= deadline:
                 raise TransientError(
-                    error.message, hint=f"raise it again with the id {told.id}: it is one exception then"
+                    error.message, hint=f"tell it again with the id {told.id}: it is one then"
                 ) from None
     body = _body(reply)
     if not reply.ok:
         raise _refused(reply.error, tuple(body.get("candidates") or ()), body.get("hint", ""))
-    return tuple(body["tasks"]), tuple(body["uncovered"])
+    return body
 
 
 def _body(reply: Reply) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
 from whesl.report.collection import gather
 from whesl.report.summary import summarise
-from whesl.wire.messages import Control, RaiseException
+from whesl.wire.messages import Control, PredictFailure, RaiseException
 
 _TURN = 0.1
 
@@ -100,8 +100,8 @@ def directory_of(home: Path, task: str) -> TaskDir:
     return TaskDir(found[0])
 
 
-def leave(directory: TaskDir, message: RaiseException) -> None:
-    """Leave an exception where a task's isolator looks every two seconds; one file for each id.
+def leave(directory: TaskDir, message: RaiseException | PredictFailure) -> None:
+    """Leave an exception or a prediction where a task's isolator looks every two seconds, a file for each.
 
     Raises RefusedError when too many wait there, TaskDirError, OSError.
     """

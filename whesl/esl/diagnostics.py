@@ -64,6 +64,7 @@ CODES: dict[str, str] = {
     "ESL046": "no exception declared",
     "ESL047": "empty name",
     "ESL048": "restart of what can never start",
+    "ESL049": "step where it cannot be done",
     "ESL050": "empty pattern",
     "ESL051": "pattern that matches everything",
     "ESL052": "pattern that can never match",
@@ -78,6 +79,7 @@ CODES: dict[str, str] = {
     "ESL065": "unknown signal",
     "ESL066": "severity out of range",
     "ESL067": "no type of a job exception",
+    "ESL068": "confidence out of range",
     "ESL070": "unknown argument",
     "ESL071": "missing argument",
     "ESL072": "argument of the wrong type",
@@ -86,6 +88,7 @@ CODES: dict[str, str] = {
     "ESL075": "placeholder that is not always filled",
     "ESL076": "path that is not absolute",
     "ESL077": "handler that is not here",
+    "ESL078": "prediction whose recovery loses work",
 }
 
 

@@ -53,10 +53,17 @@ class Operation(str, Enum):
     ADD = "ADD"
     REMOVE = "REMOVE"
     REPLACE = "REPLACE"
+    CHECKPOINT = "CHECKPOINT"  # of JOB alone
 
     def __str__(self) -> str:
         """Return the name: it stands where those of users' own do."""
         return self.value
+
+
+def operations_of(resource: str | None) -> tuple[str, ...]:
+    """Return the built-in operations of a built-in resource; None for any one."""
+    jobs = resource in (None, ResourceKind.JOB)
+    return tuple(operation.value for operation in Operation if jobs or operation is not Operation.CHECKPOINT)
 
 
 class Otherwise(str, Enum):
@@ -214,6 +221,19 @@ class ExternalDetection(Record, frozen=True, kw_only=True, tag="external"):
     span: Span
 
 
+class PredictedDetection(Record, frozen=True, kw_only=True, tag="predicted"):
+    """A node of the task is predicted to fail (``whesl.model.evidence.PredictedFailure``).
+
+    ``node`` is a glob of its name, None for any; ``within``: at most so many seconds ahead; ``confidence``:
+    with at least this probability.
+    """
+
+    node: str | None = None
+    within: float | None = None
+    confidence: float = 0.0
+    span: Span
+
+
 class DiskDetection(Record, frozen=True, kw_only=True, tag="disk"):
     """Use of the file system that holds ``path`` is above ``above`` (a fraction from 0 to 1)."""
 
@@ -241,6 +261,7 @@ Detection = (
     | NodeDetection
     | JobExceptionDetection
     | ExternalDetection
+    | PredictedDetection
     | DiskDetection
     | CountDetection
 )
@@ -250,13 +271,15 @@ class RecoveryStep(Record, frozen=True, kw_only=True):
     """One operation on a resource, by an entity, with its arguments (any JSON object).
 
     Argument strings may use captures of the detection as ``${name}``. ``resource`` is a ``ResourceKind`` or
-    one of the user's own, ``operation`` an ``Operation`` or one of the user's own.
+    one of the user's own, ``operation`` an ``Operation`` or one of the user's own. ``before_failure``: it is
+    done while the node lives, after a checkpoint that became whole, or not at all.
     """
 
     entity: Entity
     resource: str
     operation: str
     arguments: dict[str, Any] = {}
+    before_failure: bool = False
     span: Span
 
 

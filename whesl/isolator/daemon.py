@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whesl.isolator import resume, shutdown
+from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import (
     AdoptAttempt,
@@ -48,7 +49,6 @@ from whesl.isolator.core.events import (
     Signalled,
     StartAttempt,
     Started,
-    StepDone,
     Stopped,
     Tick,
     WriteReconfigure,
@@ -153,6 +153,7 @@ class Daemon:
         self._finish: Finish | None = None
         self._pending: deque[Event] = deque()
         self._left = Left(directory)
+        self._checkpoints = Checkpoints(job.setup.task.id, self._asker.tell, self._feed, self._signal)
         self._stoppage = Stoppage(time.monotonic())
         self._doubted = Doubted(self._nodes.suspension, self._outlook)
         self._descriptors = Descriptors()
@@ -385,17 +386,19 @@ class Daemon:
             event = AttemptStarted(attempt=attempt.number, pid=attempt.pid, started=attempt.started)
             self._pending.append(event)
 
+    def _runner(self, number: int) -> int | None:
+        """Return the process number of an attempt's runner, where that is known."""
+        attempt = self._attempt
+        return attempt.pid or None if attempt is not None and attempt.number == number else None
+
     def _kill(self, command: KillAttempt) -> None:
-        runner = self._attempt.pid if self._attempt and self._attempt.number == command.attempt else None
-        self._nodes.fence(command, self._state.token, runner or None)
+        self._nodes.fence(command, self._state.token, self._runner(command.attempt))
 
     def _probe(self, command: ProbeProgram) -> None:
-        runner = self._attempt.pid if self._attempt else None
-        self._nodes.probe(command.attempt, self._state.token, runner or None)
+        self._nodes.probe(command.attempt, self._state.token, self._runner(command.attempt))
 
     def _collect(self, command: CollectEvidence) -> None:
-        runner = self._attempt.pid if self._attempt else None
-        self._nodes.collect(command, self._state.token, runner or None)
+        self._nodes.collect(command, self._state.token, self._runner(command.attempt))
 
     def _signal(self, command: SignalAttempt) -> None:
         if self._attempt is None or self._attempt.number != command.attempt or not self._attempt.pid:
@@ -408,15 +411,9 @@ class Daemon:
             self._nodes.signal(self._state.token, command.signum)
 
     def _step(self, command: RunStep) -> None:
-        recovery = self._state.recovery
-        if recovery is None or recovery.ordinal != command.ordinal:
-            return
         state = self._state
-
-        def then(event: StepDone) -> None:
-            self._feed(event)
-
-        self._worker.submit(lambda: self._steps.run(state, command.index), then)
+        if state.recovery is not None and state.recovery.ordinal == command.ordinal:
+            self._worker.submit(lambda: self._steps.run(state, command.index), self._feed)
 
     def _send(self, command: Send) -> None:
         if self._client is not None:
@@ -485,6 +482,7 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     CollectEvidence: Daemon._collect,
     SignalAttempt: Daemon._signal,
     RaiseJobException: Daemon._raise_on_job,
+    **dict.fromkeys(COMMANDS, lambda daemon, command: daemon._checkpoints.perform(command)),
     RunStep: Daemon._step,
     Send: Daemon._send,
     ReadConfiguration: Daemon._read_configuration,

@@ -17,7 +17,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     # log, hang, silence, progress, exit, node, job-exception, disk, count, heartbeat, stuck, launcher,
-    # external (``whesl raise``)
+    # external (``whesl raise``), predicted (``whesl ckpt predict``)
     kind: str
     time: float
     node: str = ""
@@ -64,6 +64,17 @@ class PredictedFailure(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = 1.0
     evidence: str = ""
     source: str = ""
+
+    def at(self, now: float) -> PredictedFailure:
+        """Return it as it stands at another time: with the lead that is left, below zero when it is over."""
+        return msgspec.structs.replace(self, time=now, lead=self.time + self.lead - now)
+
+    def __str__(self) -> str:
+        """Return it in one line."""
+        sure = f" (confidence {self.confidence:g})" if self.confidence < 1 else ""
+        why = f": {self.evidence}" if self.evidence else ""
+        source = f" [{self.source}]" if self.source else ""
+        return f"{self.node} is predicted to fail in {round(self.lead, 1):g} s{sure}{why}{source}"
 
 
 class LastLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -61,6 +61,7 @@ class ControlAction(Word):
     PAUSE = "pause"
     CANCEL = "cancel"
     RAISE = "raise"
+    PREDICT = "predict"
 
 
 class Origin(Word):

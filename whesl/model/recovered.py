@@ -25,7 +25,7 @@ LONGER_BY = 10.0  # seconds
 MORE = 2
 MORE_BY = 16 * 1024  # bytes
 NODE_SECONDS = 60.0
-ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "stuck", "external"})
+ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "stuck", "external", "predicted"})
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -101,6 +101,20 @@ class JobAdd(Arguments, frozen=True, kw_only=True):
             raise ValueError("command is empty")
 
 
+class JobCheckpoint(Arguments, frozen=True, kw_only=True):
+    """How a program without a client is asked for a checkpoint, and what says that it was written.
+
+    ``signal``: number, 0 for none; ``trigger``: a file that asks for it, which the program removes when it
+    has written; ``written``: a glob, of which a file that is new and grows no more says the same.
+    ``timeout``: seconds.
+    """
+
+    signal: int = 0
+    trigger: str = ""
+    written: str = ""
+    timeout: float = 3600.0
+
+
 class JobRemove(Arguments, frozen=True, kw_only=True):
     """The task is skipped; ``reason`` is recorded."""
 
@@ -116,6 +130,7 @@ _TYPES: dict[tuple[str, str], type[Arguments]] = {
     (ResourceKind.NODE, Operation.ADD): NodeAdd,
     (ResourceKind.JOB, Operation.REPLACE): JobReplace,
     (ResourceKind.JOB, Operation.ADD): JobAdd,
+    (ResourceKind.JOB, Operation.CHECKPOINT): JobCheckpoint,
     (ResourceKind.JOB, Operation.REMOVE): JobRemove,
 }
 
@@ -164,8 +179,8 @@ def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict
         raw["environment"] = {str(name): _text(value) for name, value in raw["environment"].items()}
     if isinstance(raw.get("command"), list):
         raw["command"] = [_text(word) for word in raw["command"]]
-    for name in ("filesystem", "defaultpath", "workdir"):
-        if raw.get(name) is not None:
+    for name in ("filesystem", "defaultpath", "workdir", "trigger", "written"):
+        if raw.get(name):
             raw[name] = (
                 [absolute(name, p) for p in raw[name]] if _many(raw[name]) else absolute(name, raw[name])
             )

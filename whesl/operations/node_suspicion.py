@@ -194,7 +194,7 @@ def find_suspect(
             blame(LOST, item.node, f"{item.node} was lost")
         elif item.kind == "job-exception" and item.node:
             blame(FAILED, item.node, f"{item.node} is named by the resource manager: {item.detail[:120]}")
-        elif item.kind == "external" and item.node:
+        elif item.kind in ("external", "predicted") and item.node:
             blame(NAMED, item.node, f"{item.node} is named: {item.detail[:120]}")
         elif item.kind == "stuck" and item.node:
             blame(STUCK, item.node, f"on {item.node}: {item.detail[:120]}")

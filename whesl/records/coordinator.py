@@ -10,7 +10,7 @@ import msgspec
 from whesl.esl.spec import RecoveryStep, Spec
 from whesl.model import evidence
 from whesl.model.configuration import Configuration
-from whesl.model.evidence import History
+from whesl.model.evidence import History, PredictedFailure
 from whesl.model.outcomes import (
     ControlAction,
     OrderStatus,
@@ -338,7 +338,10 @@ class NodeForgotten(Record, frozen=True, kw_only=True, tag="node-forgotten"):
 
 
 class Control(Record, frozen=True, kw_only=True, tag="control"):
-    """What a person asks of a task; of an exception raised from outside, which one, where and why."""
+    """What a person asks of a task; of an exception raised from outside, which one, where and why.
+
+    ``prediction``: by this host's clock.
+    """
 
     id: str
     task: str
@@ -346,6 +349,7 @@ class Control(Record, frozen=True, kw_only=True, tag="control"):
     exception: str = ""
     node: str = ""
     evidence: str = ""
+    prediction: PredictedFailure | None = None
 
 
 class ControlDone(Record, frozen=True, kw_only=True, tag="control-done"):

@@ -11,7 +11,7 @@ from typing import Any
 from whesl.model import evidence
 from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
-from whesl.model.evidence import Detected, Evidence, History, LastLines
+from whesl.model.evidence import Detected, Evidence, History, LastLines, PredictedFailure
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.record import Damage
@@ -78,11 +78,33 @@ class Exited(Record, frozen=True, kw_only=True, tag="exited"):
 
 
 class Raised(Record, frozen=True, kw_only=True, tag="raised"):
-    """An exception was raised. ``queued``: the name of the waiting detection that it comes from."""
+    """An exception was raised. ``queued``: the name of the waiting detection that it comes from.
+
+    ``goes_on``: the attempt does, while its program is asked for a checkpoint.
+    """
 
     raised: evidence.Raised
     queued: str | None = None
     history: History | None = None
+    goes_on: bool = False
+
+
+class CheckpointAsked(Record, frozen=True, kw_only=True, tag="checkpoint-asked"):
+    """The running program is asked for a checkpoint because of an exception. ``until``: bounds the wait."""
+
+    ordinal: int
+    until: float
+    arguments: dict[str, Any]
+
+
+class CheckpointEnded(Record, frozen=True, kw_only=True, tag="checkpoint-ended"):
+    """A checkpoint is whole, or not (``why``). ``stays``: why nothing else was done about the exception."""
+
+    ordinal: int
+    checkpoint: str
+    seconds: float
+    why: str = ""
+    stays: str = ""
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decided"):
@@ -317,12 +339,13 @@ class Reconfigured(Record, frozen=True, kw_only=True, tag="reconfigured"):
 
 
 class Control(Record, frozen=True, kw_only=True, tag="control"):
-    """A person's request was taken; for an exception raised from outside, which one."""
+    """A person's request was taken; of an exception raised from outside, or a prediction, which one."""
 
     id: str
     action: ControlAction
     exception: str = ""
     node: str = ""
+    prediction: PredictedFailure | None = None
 
 
 class Signal(Record, frozen=True, kw_only=True, tag="signal"):
@@ -381,6 +404,8 @@ AnyRecord = (
     | Launched
     | Exited
     | Raised
+    | CheckpointAsked
+    | CheckpointEnded
     | Decided
     | Observed
     | Otherwise

@@ -76,7 +76,7 @@ def put_evidence(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
     row.file, row.offset = main.file, main.offset
     others = (item for item in evidence if item is not main)
     row.others = [text for item in others if (text := explain(item.kind, item.line, item.detail))][:_OTHERS]
-    told_of = ("node", "heartbeat", "job-exception", "external")
+    told_of = ("node", "heartbeat", "job-exception", "external", "predicted")
     about = next((item.node for item in evidence if item.node and item.kind in told_of), "")
     row.node = about or main.node
     row.detail = next((item.detail for item in evidence if item.detail), "")[:2000]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.model.configuration import Configuration
-from whesl.model.evidence import Raised
+from whesl.model.evidence import PredictedFailure, Raised
 from whesl.model.outcomes import ControlAction, RecoveryOutcome, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
@@ -206,6 +206,18 @@ class RaiseException(Message, frozen=True, kw_only=True, tag="raise"):
     evidence: str = ""
 
 
+class PredictFailure(Message, frozen=True, kw_only=True, tag="predict-failure"):
+    """A node is predicted to fail: a client tells the coordinator, which tells each task that uses the node.
+
+    ``id`` is new for each prediction: told again, it is one. The prediction's ``lead`` is what was left when
+    this was sent; its ``time`` is then by the sender's clock, and the receiver counts from the arrival.
+    """
+
+    id: str
+    prediction: PredictedFailure
+    task: str = ""
+
+
 # Command line to coordinator -----------------------------------------------------------------------
 
 
@@ -270,6 +282,7 @@ AnyMessage = (
     | Reconfigure
     | Control
     | RaiseException
+    | PredictFailure
     | RegisterWorkflow
     | Query
     | Command

@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from whesl.cli.ckpt.service import name_option
-from whesl.model.errors import RefusedError, TransientError, UsageError
+from whesl.model.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from whesl.ckpt.messages import Reply, ToCoordinator
 
-_PATIENCE = 10.0  # seconds for an answer
-
 
 def _ask(name: str | None, message: ToCoordinator) -> Reply:
-    from whesl.ckpt import messages, rendezvous
-    from whesl.wire import keys
-    from whesl.wire.sockets import ClientSocket
+    from whesl.ckpt import control, rendezvous
 
     chosen = rendezvous.name_of_job(name)
     address = rendezvous.find(rendezvous.folder(chosen))
@@ -28,27 +24,7 @@ def _ask(name: str | None, message: ToCoordinator) -> Reply:
         raise UsageError(
             f"no coordinator of {chosen}", hint="--name JOB names another; is the program still running?"
         )
-    socket = ClientSocket(keys.user_keys(keys.home()).client)
-    try:
-        until = time.monotonic() + _PATIENCE
-        sent, tried, since = False, 0, 0.0
-        while time.monotonic() < until:
-            if not socket.connected and time.monotonic() - since > 1.0:
-                socket.connect(address.endpoints[tried % len(address.endpoints)], address.key)
-                tried, since = tried + 1, time.monotonic()
-            socket.events()
-            sent = sent or (socket.connected and socket.send(messages.encode(message)))
-            for content in socket.receive():
-                answer = messages.from_coordinator(content)
-                if isinstance(answer, messages.Reply):
-                    return answer
-            time.sleep(0.005)
-    finally:
-        socket.close()
-    raise TransientError(
-        f"the coordinator of {chosen} does not answer at {address.endpoints[0]}",
-        hint="try again; is its node up?",
-    )
+    return control.ask(address, message)
 
 
 def _tell(name: str | None, message: ToCoordinator) -> None:
@@ -64,11 +40,53 @@ def _tell(name: str | None, message: ToCoordinator) -> None:
 @click.option("--lead", type=float, required=True, metavar="SECONDS", help="How long until it fails.")
 @click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, metavar="P", help="From 0 to 1 [1].")
 @click.option("--evidence", default="", metavar="TEXT", help="What speaks for it.")
-def predict(name: str | None, node: str, lead: float, confidence: float, evidence: str) -> None:
-    """Say that NODE fails in some seconds: its ranks write their checkpoint first."""
-    from whesl.ckpt.core.records import Predicted
+@click.option("--source", default="", metavar="TEXT", help="Who says so.")
+@click.option("--id", "identity", default="", metavar="ID", help="The same id is told once only.")
+@click.option("--json", "in_json", is_flag=True, help="Print who was told as JSON.")
+def predict(
+    name: str | None,
+    node: str,
+    lead: float,
+    confidence: float,
+    evidence: str,
+    source: str,
+    identity: str,
+    in_json: bool,
+) -> None:
+    """Say that NODE fails in some seconds: its ranks write their checkpoint first.
 
-    _tell(name, Predicted(node=node, lead=lead, confidence=confidence, evidence=evidence))
+    All running tasks that use the node are told, and do what their rules have for it. --name tells the
+    coordinator of one job's checkpoints alone, which need not be a task's.
+    """
+    from whesl.ckpt.core.records import Predicted
+    from whesl.client import PredictedFailure, predict_failure
+
+    direct = Predicted(node=node, lead=lead, confidence=confidence, evidence=evidence)
+    if name is not None:
+        _tell(name, direct)
+        return
+    prediction = PredictedFailure(
+        node=node, time=time.time(), lead=lead, confidence=confidence, evidence=evidence, source=source
+    )
+    try:
+        told = predict_failure(prediction, id=identity)
+    except RefusedError:
+        if not _is_alone():
+            raise
+        _tell(None, direct)
+        return
+    if in_json:
+        click.echo(json.dumps({"id": told.id, "tasks": told.tasks}))
+        return
+    for task in told.tasks:
+        click.echo(f"{task} is told: {prediction}")
+
+
+def _is_alone() -> bool:
+    """Whether the coordinator of this job's checkpoints runs."""
+    from whesl.ckpt import rendezvous
+
+    return rendezvous.find(rendezvous.folder(rendezvous.name_of_job(None))) is not None
 
 
 @click.command()

@@ -156,7 +156,7 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
             escalation.send_decision(transition, known, entry.peer)
     for control in transition.state.controls.values():
         if control.task == entry.id:
-            transition.send(entry.peer, control.message(entry.alias or entry.id))
+            transition.send(entry.peer, control.message(entry.alias or entry.id, transition.now))
 
 
 def heard(transition: Transition, tasks: Sequence[str]) -> None:

@@ -22,9 +22,9 @@ from whesl.model.outcomes import ControlAction, ToldBy
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode
 from whesl.records import coordinator as records
-from whesl.wire.messages import Command, RaiseException, RegisterWorkflow, Reply
+from whesl.wire.messages import Command, PredictFailure, RaiseException, RegisterWorkflow, Reply
 
-T = TypeVar("T", Command, RaiseException)
+T = TypeVar("T", Command, RaiseException, PredictFailure)
 
 DEFAULT_HOURS = 24.0
 MOST_HOURS = 24.0 * 365
@@ -70,6 +70,12 @@ def on_raise(transition: Transition, peer: str, message: RaiseException) -> None
     """Have an exception raised on tasks, once for its id, and answer."""
     target = message.task or message.node or message.job
     _answered(transition, peer, message.id, "raise", target, raising.raise_on_tasks, message)
+
+
+def on_predict(transition: Transition, peer: str, message: PredictFailure) -> None:
+    """Tell all tasks that use a node of its predicted failure, once for its id, and answer."""
+    node = message.prediction.node
+    _answered(transition, peer, message.id, "predict", node, raising.predict_for_tasks, message)
 
 
 def _answered(
@@ -128,7 +134,9 @@ def _control(transition: Transition, message: Command, action: ControlAction) ->
         raise RefusalError(f"{entry.id} is {entry.state.value}; only a running task can be paused")
     transition.record(records.Control(id=message.id, task=entry.id, action=action))
     if entry.claim:
-        transition.send(entry.peer, transition.state.controls[message.id].message(entry.alias or entry.id))
+        transition.send(
+            entry.peer, transition.state.controls[message.id].message(entry.alias or entry.id, transition.now)
+        )
     if action is ControlAction.CANCEL and not (entry.claim and entry.state is not TaskState.UNOBSERVED):
         _cancel_alone(transition, entry, message.id)
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}

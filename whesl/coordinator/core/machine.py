@@ -42,6 +42,7 @@ from whesl.wire.messages import (
     Finished,
     Heartbeat,
     NodeSuspect,
+    PredictFailure,
     RaiseException,
     RecoveryDone,
     RecoveryRequest,
@@ -224,6 +225,7 @@ _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
     RegisterWorkflow: commands.on_register_workflow,
     PersonsCommand: commands.on_command,
     RaiseException: commands.on_raise,
+    PredictFailure: commands.on_predict,
 }
 _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Started: _on_started,

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.core.transition import Transition
@@ -13,7 +15,7 @@ from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import Task
 from whesl.operations.node_suspicion import match_node
 from whesl.records import coordinator as records
-from whesl.wire.messages import RaiseException
+from whesl.wire.messages import PredictFailure, RaiseException
 
 # Exceptions that one task has not taken yet: fewer than its isolator remembers the ids of.
 MOST_WAITING = 32
@@ -43,18 +45,18 @@ def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str,
     """
     covered, uncovered = targets(transition.state, message)
     for number, entry in enumerate(covered):
-        control = f"{message.id}.{number}"
-        transition.record(
+        _tell(
+            transition,
+            entry,
             records.Control(
-                id=control,
+                id=f"{message.id}.{number}",
                 task=entry.id,
                 action=ControlAction.RAISE,
                 exception=message.exception,
-                node=node_of(entry, message),
+                node=node_of(entry, message.node),
                 evidence=message.evidence,
-            )
+            ),
         )
-        transition.send(entry.peer, transition.state.controls[control].message(entry.alias or entry.id))
     tasks = [entry.id for entry in covered]
     transition.say(f"{message.exception} is raised from outside on {', '.join(tasks[:_NAMED])}")
     return {
@@ -63,6 +65,52 @@ def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str,
         "tasks": tasks,
         "uncovered": [entry.id for entry in uncovered],
     }
+
+
+def predict_for_tasks(transition: Transition, message: PredictFailure) -> dict[str, Any]:
+    """Write down which tasks are told of a predicted failure, and tell their isolators.
+
+    Returns ``{"id", "tasks": [...]}``. Raises RefusalError.
+    """
+    told = on_node(transition.state, message.prediction.node)
+    prediction = msgspec.structs.replace(message.prediction, time=transition.now)
+    for number, entry in enumerate(told):
+        node = node_of(entry, prediction.node)
+        _tell(
+            transition,
+            entry,
+            records.Control(
+                id=f"{message.id}.{number}",
+                task=entry.id,
+                action=ControlAction.PREDICT,
+                node=node,
+                prediction=msgspec.structs.replace(prediction, node=node),
+            ),
+        )
+    tasks = [entry.id for entry in told]
+    transition.say(f"{prediction}: told {', '.join(tasks[:_NAMED])}")
+    return {"id": message.id, "tasks": tasks}
+
+
+def _tell(transition: Transition, entry: TaskEntry, control: records.Control) -> None:
+    transition.record(control)
+    told = transition.state.controls[control.id].message(entry.alias or entry.id, transition.now)
+    transition.send(entry.peer, told)
+
+
+def on_node(state: State, node: str) -> list[TaskEntry]:
+    """Return the tasks that use a node and can be told. Raises RefusalError when there is none."""
+    found = _on_node([state.tasks[task] for task in state.live], node)
+    able = []
+    for entry in found:
+        try:
+            _check(state, entry)
+        except RefusalError:
+            if len(found) == 1:
+                raise
+        else:
+            able.append(entry)
+    return able
 
 
 def targets(state: State, message: RaiseException) -> tuple[list[TaskEntry], list[TaskEntry]]:
@@ -131,9 +179,9 @@ def _of_job(state: State, live: Iterable[TaskEntry], job: str) -> list[TaskEntry
     return found
 
 
-def node_of(entry: TaskEntry, message: RaiseException) -> str:
-    """Return the node that a message names, as the task knows it."""
-    return match_node(message.node, _nodes(entry)) if message.node else ""
+def node_of(entry: TaskEntry, node: str) -> str:
+    """Return a node as the task knows it; an empty string for none."""
+    return match_node(node, _nodes(entry)) if node else ""
 
 
 def _nodes(entry: TaskEntry) -> tuple[str, ...]:
@@ -169,7 +217,7 @@ def _check(state: State, entry: TaskEntry) -> None:
     if not entry.claim:
         raise RefusalError(f"{entry.id} has not started")
     mine = (control for control in state.controls.values() if control.task == entry.id)
-    waiting = sum(control.action is ControlAction.RAISE for control in mine)
+    waiting = sum(control.action in (ControlAction.RAISE, ControlAction.PREDICT) for control in mine)
     if waiting >= MOST_WAITING:
         raise RefusalError(
             f"{entry.id} has not taken {waiting} exceptions that were raised before",

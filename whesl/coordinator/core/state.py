@@ -11,12 +11,12 @@ import msgspec
 from whesl.coordinator.core.persistent_map import Map
 from whesl.esl.spec import Spec
 from whesl.model.configuration import Configuration
-from whesl.model.evidence import History, Raised
+from whesl.model.evidence import History, PredictedFailure, Raised
 from whesl.model.outcomes import ControlAction, OrderStatus, Origin, RecoveryOutcome, ToldBy, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
 from whesl.records.coordinator import OwnStep
-from whesl.wire.messages import Control, RaiseException
+from whesl.wire.messages import Control, PredictFailure, RaiseException
 
 KEPT_COMMANDS = 1000
 
@@ -198,7 +198,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a person, or a program, tells a task, until its isolator has taken it.
 
-    ``action`` is resume, pause, cancel or raise; the last three fields are those of what is raised.
+    ``action`` is resume, pause, cancel, raise or predict; the fields behind it are those of what is raised or
+    predicted.
     """
 
     id: str
@@ -207,9 +208,12 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     exception: str = ""
     node: str = ""
     evidence: str = ""
+    prediction: PredictedFailure | None = None
 
-    def message(self, name: str) -> Control | RaiseException:
-        """Return it as its isolator is told, which calls the task ``name``."""
+    def message(self, name: str, now: float) -> Control | RaiseException | PredictFailure:
+        """Return it as its isolator is told at ``now``, which calls the task ``name``."""
+        if self.prediction is not None:
+            return PredictFailure(id=self.id, prediction=self.prediction.at(now), task=name)
         if self.action is ControlAction.RAISE:
             return RaiseException(
                 id=self.id, exception=self.exception, task=name, node=self.node, evidence=self.evidence

@@ -173,6 +173,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#predicted.
+    def visitPredicted(self, ctx:ESLParser.PredictedContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#pattern.
     def visitPattern(self, ctx:ESLParser.PatternContext):
         return self.visitChildren(ctx)
@@ -240,6 +245,11 @@ class ESLVisitor(ParseTreeVisitor):
 
     # Visit a parse tree produced by ESLParser#percent.
     def visitPercent(self, ctx:ESLParser.PercentContext):
+        return self.visitChildren(ctx)
+
+
+    # Visit a parse tree produced by ESLParser#confidence.
+    def visitConfidence(self, ctx:ESLParser.ConfidenceContext):
         return self.visitChildren(ctx)
 
 

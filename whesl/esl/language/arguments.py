@@ -125,6 +125,22 @@ ARGUMENTS: dict[tuple[str, str], tuple[Argument, ...]] = {
         ),
         Argument("timeout", _T.NUMBER, "seconds that it may take", minimum=0, above=True),
     ),
+    (ResourceKind.JOB, Operation.CHECKPOINT): (
+        Argument("signal", _T.SIGNAL, "asks the program for a checkpoint, where it has no client"),
+        Argument(
+            "trigger",
+            _T.STRING,
+            "file that asks for one; the program removes it when it has written",
+            path=True,
+        ),
+        Argument(
+            "written",
+            _T.STRING,
+            "glob of the checkpoint's files: a new one says that it was written",
+            path=True,
+        ),
+        Argument("timeout", _T.NUMBER, "seconds that it may take (default 3600)", minimum=0, above=True),
+    ),
     (ResourceKind.JOB, Operation.REMOVE): (
         Argument("reason", _T.STRING, "why the task is skipped; it counts as done"),
     ),

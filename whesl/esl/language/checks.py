@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from whesl.esl.diagnostics import Severity, nearest
-from whesl.esl.language import quantities, syntax
+from whesl.esl.language import checkpoints, quantities, syntax
 from whesl.esl.language.declarations import Declarations
 from whesl.esl.language.detections import DetectionCheck
 from whesl.esl.language.parsing import Parsed
@@ -27,6 +27,7 @@ from whesl.esl.spec import (
     LogDetection,
     Operation,
     Otherwise,
+    PredictedDetection,
     ProgressDetection,
     RecoveryStep,
     Require,
@@ -78,6 +79,7 @@ class _Check:
         undeclared = self._declarations.undeclared()
         self._completeness(detected, recovered, undeclared)
         self._never_started(detected, steps)
+        checkpoints.check(self._findings, detected, recovered)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
             self._findings.add(
@@ -410,6 +412,8 @@ def _captured_by(detection: Detection) -> list[frozenset[str]]:
         return patterns if detection.require is Require.ANY else [frozenset().union(*patterns)]
     if isinstance(detection, HangDetection | ProgressDetection):
         return [frozenset(detection.pattern.captures)]
+    if isinstance(detection, PredictedDetection):
+        return [frozenset({"lead", "confidence", "evidence"})]
     return [frozenset()]
 
 

@@ -12,12 +12,19 @@ from whesl.esl.language import syntax
 from whesl.esl.language.parsing import Parsed
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import Word, unquote
-from whesl.esl.spec import Entity, Level, Operation, OperationDeclaration, ResourceDeclaration, ResourceKind
+from whesl.esl.spec import (
+    Entity,
+    Level,
+    Operation,
+    OperationDeclaration,
+    ResourceDeclaration,
+    ResourceKind,
+    operations_of,
+)
 
 _E = TypeVar("_E", bound=Enum)
 
 _BUILT_IN_RESOURCES = tuple(kind.value for kind in ResourceKind)
-_BUILT_IN_OPERATIONS = tuple(operation.value for operation in Operation)
 _OWN = 'one of your own has a handler: HANDLER "./program"'
 # The dissertation's listing 4.1 prints the first; its text means the second.
 _ALIASES = {"DEPENDEND_JOB": Entity.DEPENDENT_JOB.value}
@@ -145,7 +152,8 @@ class Declarations:
         handled = offer.handler is not None or statement.handler is not None
         if handled and not _elsewhere(name.text):
             return name.text
-        return self._one_of(name, _BUILT_IN_OPERATIONS, "operation", "ESL023", own=_OWN)
+        kind = statement.name.text if statement.name.text in _BUILT_IN_RESOURCES else None
+        return self._one_of(name, operations_of(kind), "operation", "ESL023", own=_OWN)
 
     def _own_handler(self, word: Word | None) -> str | None:
         if word is None:
@@ -280,7 +288,7 @@ class Declarations:
         kind = self._one_of(resource, known, "resource", "ESL022")
         offered = self.resources.get(kind or "", {})
         built_in = kind is None or kind in _BUILT_IN_RESOURCES
-        operations = tuple(dict.fromkeys((*(_BUILT_IN_OPERATIONS if built_in else ()), *offered)))
+        operations = tuple(dict.fromkeys((*(operations_of(kind) if built_in else ()), *offered)))
         done = self._one_of(operation, operations, "operation", "ESL023") if operations else None
         if kind is None or done is None:
             return None

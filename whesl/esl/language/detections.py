@@ -45,6 +45,8 @@ class DetectionCheck:
             return self._job_exception(form, span)
         if isinstance(form, syntax.External):
             return spec.ExternalDetection(span=span)
+        if isinstance(form, syntax.Predicted):
+            return self._predicted(form, span)
         if isinstance(form, syntax.Disk):
             return self._disk(form, span)
         return self._counted(form, span)
@@ -174,6 +176,15 @@ class DetectionCheck:
         if kind is None or (severity is None and form.severity is not None):
             return None
         return spec.JobExceptionDetection(exception_type=kind, severity=severity, span=span)
+
+    def _predicted(self, form: syntax.Predicted, span: spec.Span) -> spec.PredictedDetection | None:
+        named = form.node is None or self._declarations.not_empty(form.node, "node")
+        within = quantities.seconds(self._findings, form.within, "WITHIN")
+        confidence = quantities.probability(self._findings, form.confidence)
+        if not named or confidence is None or (within is None and form.within is not None):
+            return None
+        node = None if form.node is None else unquote(form.node)
+        return spec.PredictedDetection(node=node, within=within, confidence=confidence, span=span)
 
     def _disk(self, form: syntax.Disk, span: spec.Span) -> spec.DiskDetection | None:
         named = self._declarations.not_empty(form.path, "path")

@@ -33,6 +33,7 @@ _BY_RULE: dict[int, tuple[str, ...]] = {
     _R.RULE_count: ("a number",),
     _R.RULE_seconds: ("a number of seconds",),
     _R.RULE_percent: ("a number",),
+    _R.RULE_confidence: ("a probability from 0 to 1",),
 }
 _BY_TOKEN = {
     _R.NUMBER: "a number",
@@ -42,7 +43,7 @@ _BY_TOKEN = {
 }
 _TEXTS = {
     _R.RULE_source: "the path of a file in double quotes",
-    _R.RULE_detection: "a text in double quotes",
+    _R.RULE_detection: "a text in double quotes",  # also a node's name of PREDICTED
     _R.RULE_clause: "the type of an exception in double quotes",
     _R.RULE_offer: "the name of a handler in double quotes",
     _R.RULE_declaration: "the name of a handler in double quotes",

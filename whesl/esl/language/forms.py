@@ -31,9 +31,12 @@ _DETECTED = {
     _P.INODES: 'INODES "path" ABOVE n%',
     _P.QUOTA: 'QUOTA "path" ABOVE n%',
     _P.EXCEPTION: "EXCEPTION exception n TIMES [WITHIN s]",
+    _P.PREDICTED: 'PREDICTED [NODE "node"] [WITHIN s] [CONFIDENCE p]',
     _P.JOB: 'JOB EXCEPTION "type" [SEVERITY n]',
 }
-_RECOVERED = 'EXCEPTION RECOVERY STEP exception entity resource.operation [{"argument": value, ...}]'
+_RECOVERED = (
+    'EXCEPTION RECOVERY STEP exception entity resource.operation [BEFORE FAILURE] [{"argument": value, ...}]'
+)
 _HABITS = {
     "OR": 'for one of several texts write ANY ["a", "b"]',
     "AND": 'for all of several texts write MULTIPLE ["a", "b"]',

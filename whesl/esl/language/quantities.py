@@ -75,6 +75,23 @@ def fraction(findings: Findings, word: Word) -> float | None:
     return value / 100
 
 
+def probability(findings: Findings, word: Word | None) -> float | None:
+    """Return a probability above 0 and up to 1; 0 for none given, None for a wrong one."""
+    if word is None:
+        return 0.0
+    value = _value(word)
+    if 0 < value <= 1:
+        return value
+    findings.add(
+        "ESL068",
+        f"CONFIDENCE takes a probability above 0 and up to 1, not {_shown(word)}",
+        word.start,
+        word.end,
+        hint=f"did you mean {value / 100:g}?" if 1 < value <= 100 else "1 is certain",
+    )
+    return None
+
+
 def severity(findings: Findings, word: Word | None, least: int, default: int | None) -> int | None:
     """Return the severity of an exception of the resource manager's, ``least`` to 7; ``default`` for none."""
     if word is None:

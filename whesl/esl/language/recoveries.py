@@ -20,7 +20,7 @@ from whesl.esl.language.arguments import (
 from whesl.esl.language.declarations import Declarations
 from whesl.esl.language.json_text import Arguments, read
 from whesl.esl.language.source import Source
-from whesl.esl.spec import Entity, Level, RecoveryStep
+from whesl.esl.spec import Entity, Level, Operation, RecoveryStep, ResourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,19 @@ class RecoveryCheck:
                 self._common_arguments(arguments)
         if entity is None or what is None:
             return None
+        if statement.before is not None and what != (ResourceKind.NODE, Operation.REPLACE):
+            before = statement.before
+            message = f"{what[0]}.{what[1]} cannot be done before a failure"
+            self._findings.add(
+                "ESL049", message, before.start, before.end, hint="only NODE.REPLACE can; leave it out"
+            )
+            return None
         return RecoveryStep(
             entity=entity,
             resource=what[0],
             operation=what[1],
             arguments=arguments.values,
+            before_failure=statement.before is not None,
             span=self._source.span(statement.start, statement.end),
         )
 

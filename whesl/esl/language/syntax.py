@@ -198,6 +198,15 @@ class External:
 
 
 @dataclass(frozen=True, slots=True)
+class Predicted:
+    """``PREDICTED [NODE node] [WITHIN seconds] [CONFIDENCE confidence]``. The node is in quotes."""
+
+    node: Word | None
+    within: Word | None
+    confidence: Word | None
+
+
+@dataclass(frozen=True, slots=True)
 class Disk:
     """``DISK``, ``INODES`` or ``QUOTA`` of a path above a percentage."""
 
@@ -215,7 +224,7 @@ class Counted:
     within: Word | None
 
 
-Form = Log | Hang | Silence | Progress | Exit | Node | JobException | External | Disk | Counted
+Form = Log | Hang | Silence | Progress | Exit | Node | JobException | External | Predicted | Disk | Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +239,13 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """``EXCEPTION RECOVERY STEP exception entity resource.operation arguments``."""
+    """``EXCEPTION RECOVERY STEP exception entity resource.operation [BEFORE FAILURE] arguments``."""
 
     exception: Word
     entity: Word
     resource: Word
     operation: Word
+    before: Word | None
     arguments: Word | None
     start: int
     end: int

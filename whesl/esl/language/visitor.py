@@ -121,6 +121,7 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
             _word(ctx.entity()),
             _word(ctx.resource()),
             _word(ctx.operation()),
+            _terminal(ctx.BEFORE()),
             _terminal(ctx.JSON_OBJECT()),
             *_statement_bounds(ctx),
         )
@@ -177,6 +178,15 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
     def visitExternal(self, ctx: Any) -> syntax.External:  # noqa: N802 - the generated interface
         """Return that it is raised from outside."""
         return syntax.External()
+
+    def visitPredicted(self, ctx: Any) -> syntax.Predicted:  # noqa: N802
+        """Return the predicted failure of a node."""
+        confidence = ctx.confidence()
+        return syntax.Predicted(
+            _terminal(ctx.STRING()),
+            _within(ctx.within()),
+            None if confidence is None else _number(confidence),
+        )
 
     def visitDisk(self, ctx: Any) -> syntax.Disk:  # noqa: N802
         """Return the use of a file system."""

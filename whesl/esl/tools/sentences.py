@@ -26,6 +26,7 @@ from whesl.esl.spec import (
     Operation,
     Otherwise,
     Pattern,
+    PredictedDetection,
     ProgressDetection,
     RecoveryStep,
     Require,
@@ -124,6 +125,8 @@ def detected(detection: Detection) -> str:
         return f"the resource manager raises an exception of type {kind!r}{worst} on the job"
     if isinstance(detection, ExternalDetection):
         return "somebody raises it from outside (whesl raise)"
+    if isinstance(detection, PredictedDetection):
+        return _predicted(detection)
     if isinstance(detection, DiskDetection):
         return _disk(detection)
     return _counted(detection)
@@ -155,6 +158,13 @@ def _exit(detection: ExitDetection) -> str:
 def _signal(number: int) -> str:
     name = next((name for name in signal_names() if signal_number(name) == number), "signal")
     return f"{name} ({number})"
+
+
+def _predicted(detection: PredictedDetection) -> str:
+    who = "a node of the job" if detection.node is None else f"the node {detection.node} of the job"
+    within = f" within {_seconds(detection.within)}" if detection.within is not None else ""
+    sure = f", with a confidence of at least {detection.confidence:g}" if detection.confidence else ""
+    return f"{who} is predicted to fail{within}{sure}"
 
 
 def _disk(detection: DiskDetection) -> str:
@@ -206,6 +216,9 @@ def done(spec: Spec, step: RecoveryStep) -> str:
         given = f" with {_cut(msgspec.json.encode(step.arguments).decode())}" if step.arguments else ""
         return f"{step.entity.value}: {operation} by your handler {handler}{given}"
     clause = _CLAUSES[step.resource, step.operation](step.arguments)
+    if step.before_failure:
+        clause = f"once a checkpoint is whole, and only then, {clause}, before the node has failed"
+        return f"{step.entity.value}: {operation} BEFORE FAILURE: {clause}"
     return f"{step.entity.value}: {operation}: {clause}"
 
 
@@ -268,6 +281,16 @@ def _job_add(arguments: dict[str, Any]) -> str:
     return f"{_words(arguments['command'])} is run in the allocation first{limit}"
 
 
+def _job_checkpoint(arguments: dict[str, Any]) -> str:
+    signal, trigger, written = (arguments.get(name) for name in ("signal", "trigger", "written"))
+    asked = [f"by {signal}"] if signal else []
+    asked += [f"by the file {trigger}"] if trigger else []
+    how = f" asked {' and '.join(asked)} where it has no client" if asked else ""
+    seen = f" (written: {written})" if written else ""
+    limit = f", in at most {_seconds(float(arguments['timeout']))}" if "timeout" in arguments else ""
+    return f"the running program is{how or ' asked'} for a checkpoint{seen}{limit}"
+
+
 def _job_remove(arguments: dict[str, Any]) -> str:
     reason = f": {arguments['reason']}" if arguments.get("reason") else ""
     return f"the task is skipped and counts as done{reason}"
@@ -286,6 +309,7 @@ _CLAUSES: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {
     (ResourceKind.NODE, Operation.ADD): _node_add,
     (ResourceKind.JOB, Operation.REPLACE): _job_replace,
     (ResourceKind.JOB, Operation.ADD): _job_add,
+    (ResourceKind.JOB, Operation.CHECKPOINT): _job_checkpoint,
     (ResourceKind.JOB, Operation.REMOVE): _job_remove,
 }
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from whesl.isolator.core.state import JobRaise, Phase, Recovery, State
+from whesl.isolator.core.state import Asked, JobRaise, Phase, Recovery, State
 from whesl.model.allocation import NodeSet
+from whesl.model.evidence import Raised
 from whesl.model.outcomes import Action
 from whesl.model.record import Damage, assert_never
 from whesl.model.states import NodeState
@@ -46,6 +47,10 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
             return _exited(state, record, time)
         case records.Raised():
             return _raised(state, record)
+        case records.CheckpointAsked():
+            return _checkpoint_asked(state, record)
+        case records.CheckpointEnded():
+            return {"asked": tuple(a for a in state.asked if a.raised.ordinal != record.ordinal)}
         case records.Decided():
             return _decided(state, record, time)
         case records.Observed():
@@ -129,6 +134,7 @@ def _begun(record: records.Begun) -> dict[str, Any]:
         "paused": "",
         "recovery": None,
         "queued": (),
+        "asked": (),
         "ended": None,
     }
 
@@ -177,7 +183,7 @@ def _exited(state: State, record: records.Exited, time: float) -> dict[str, Any]
 def _raised(state: State, record: records.Raised) -> dict[str, Any]:
     raised = record.raised
     # What is raised while an attempt runs ends it before its program was seen, or after that: both restarted.
-    over = state.pending if state.phase is Phase.RUNNING else ()
+    over = state.pending if state.phase is Phase.RUNNING and not record.goes_on else ()
     return {
         "pending": state.pending if not over else (),
         "told": (*state.told, *over),
@@ -188,13 +194,26 @@ def _raised(state: State, record: records.Raised) -> dict[str, Any]:
     }
 
 
+def _checkpoint_asked(state: State, record: records.CheckpointAsked) -> dict[str, Any]:
+    raised = _of(state, record.ordinal)
+    return {"asked": (*state.asked, Asked(raised=raised, until=record.until, arguments=record.arguments))}
+
+
+def _of(state: State, ordinal: int) -> Raised:
+    return next(raised for raised in reversed(state.raised) if raised.ordinal == ordinal)
+
+
 def _decided(state: State, record: records.Decided, time: float) -> dict[str, Any]:
-    raised = state.raised[-1]
+    raised = _of(state, record.ordinal)
     budget = state.budget
+    # It may have been raised before, and have waited for a checkpoint.
+    over = state.pending if state.phase is Phase.RUNNING else ()
     if record.action is Action.RECOVER and state.setup.spec is not None:
         budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
     return {
         "phase": Phase.FENCING,
+        "pending": state.pending if not over else (),
+        "told": (*state.told, *over),
         "refusals": 0,
         "refused_since": 0.0,
         "budget": budget,

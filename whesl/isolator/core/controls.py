@@ -1,26 +1,30 @@
-"""What people and the resource manager ask of a task: pause, resume, cancel, signals. Pure."""
+"""What people and the resource manager ask of a task: pause, resume, cancel, signals, exceptions. Pure.
+
+An exception that is raised from outside is from here on what a detector's is: counted, transformed, limited,
+recovered and reported.
+"""
 
 from __future__ import annotations
 
 import signal
 
-from whesl.isolator.core import (
-    recovery,
-)
+from whesl.isolator.core import recovery, rules
 from whesl.isolator.core.events import (
     SignalAttempt,
     Signalled,
 )
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
+from whesl.model.evidence import Detected, Evidence
 from whesl.model.outcomes import Action, ControlAction
+from whesl.model.printable import visible
 from whesl.model.states import TaskState
 from whesl.records import isolator as records
-from whesl.wire.messages import (
-    Control,
-)
+from whesl.wire.messages import Control, RaiseException
 
 REPEATED_SIGNAL = 2.0
+MOST_EVIDENCE = 4096
+FROM_OUTSIDE = "raised from outside"
 _STOPPED_BY = {signal.SIGTERM: "terminated, as at the time limit", signal.SIGINT: "interrupted"}
 
 
@@ -90,3 +94,47 @@ def on_signal(transition: Transition, event: Signalled) -> None:
             transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
     else:
         stop(transition, 128 + signum, reason)
+
+
+def on_raise(transition: Transition, message: RaiseException) -> None:
+    """Take an exception, once for its id; what a recovery is under way for is raised when that is done."""
+    state = transition.state
+    if message.id in state.controls:
+        return
+    taken = ControlAction.RAISE
+    transition.record(
+        records.Control(id=message.id, action=taken, exception=message.exception, node=message.node)
+    )
+    reason = _why_not(transition, message)
+    if reason:
+        transition.say(f"{message.exception} was raised from outside to no effect: {reason}")
+        return
+    why = visible(message.evidence.strip())[:MOST_EVIDENCE]
+    evidence = Evidence(
+        kind="external",
+        time=transition.now,
+        node=message.node,
+        detail=f"{FROM_OUTSIDE}: {why}" if why else FROM_OUTSIDE,
+    )
+    found = Detected(exception=message.exception, evidence=(evidence,))
+    recovery.consider(transition, (found,), node=message.node, waits=True)
+
+
+def _why_not(transition: Transition, message: RaiseException) -> str:
+    state = transition.state
+    if not rules.covers(state, message.exception):
+        return "the rules do not have it for this task"
+    if state.phase is Phase.STOPPING:
+        return "the task is being ended"
+    return unused(transition, message.node)
+
+
+def unused(transition: Transition, node: str) -> str:
+    """Return why a node is of no interest, an empty string when it is used or none is named."""
+    known = (*transition.state.nodes.active, *_not_chosen(transition))
+    return f"node {node} is in use no more" if node and node not in known else ""
+
+
+def _not_chosen(transition: Transition) -> tuple[str, ...]:
+    """Return all nodes of the allocation while it is open which are used."""
+    return transition.state.setup.nodes if transition.state.phase is Phase.NEW else ()

@@ -6,11 +6,13 @@ the shell turns what happens into events, and carries commands out in the order 
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
-from whesl.model.evidence import Detected, Evidence, LastLines
+from whesl.model.evidence import Detected, Evidence, LastLines, PredictedFailure
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.recovered import Reach
 from whesl.model.states import NodeState, TaskState
@@ -190,6 +192,15 @@ class KillUnconfirmed(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class CheckpointDone(Event, frozen=True, kw_only=True):
+    """A checkpoint that was asked for is whole, or is not, for a reason (``why``)."""
+
+    ordinal: int
+    seconds: float
+    checkpoint: str = ""
+    why: str = ""
+
+
 class StepDone(Event, frozen=True, kw_only=True):
     """A recovery step ended."""
 
@@ -292,6 +303,30 @@ class RaiseJobException(Command, frozen=True, kw_only=True):
     severity: int
     note: str
     again: bool = False
+
+
+class AskCheckpoint(Command, frozen=True, kw_only=True):
+    """Ask the running program for a checkpoint; CheckpointDone follows.
+
+    ``arguments`` are those of ``JOB.CHECKPOINT``, ``prediction`` is why it is asked for, if that is one.
+    """
+
+    ordinal: int
+    attempt: int
+    arguments: dict[str, Any] = {}
+    prediction: PredictedFailure | None = None
+
+
+class TellLost(Command, frozen=True, kw_only=True):
+    """Tell the coordinator of the program's checkpoints that a node was lost."""
+
+    node: str
+
+
+class TellPrediction(Command, frozen=True, kw_only=True):
+    """Tell the coordinator of the program's checkpoints, where there is one, of a predicted failure."""
+
+    prediction: PredictedFailure
 
 
 class RunStep(Command, frozen=True, kw_only=True):

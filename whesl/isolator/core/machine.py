@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whesl.isolator.core import (
+    checkpoints,
     controls,
     escalation,
-    external,
     job_exceptions,
     node_selection,
+    predictions,
     recovered,
     recovery,
     registration,
@@ -28,6 +29,7 @@ from whesl.isolator.core.events import (
     AttemptExited,
     AttemptNotStarted,
     AttemptStarted,
+    CheckpointDone,
     Command,
     ConfigurationRead,
     CoordinatorFound,
@@ -66,6 +68,7 @@ from whesl.wire.messages import (
     Control,
     EscalationDecision,
     Heartbeat,
+    PredictFailure,
     RaiseException,
     Reconfigure,
     RecoveryGrant,
@@ -137,6 +140,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         recovered.judge(transition)
         if phase is Phase.RUNNING:
             startup.probe(transition)
+            checkpoints.again(transition)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         transition.volatile(killed=True)
         transition.do(recovery.kill_command(state))
@@ -193,7 +197,9 @@ def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
     elif isinstance(message, Control):
         controls.on_control(transition, message)
     elif isinstance(message, RaiseException):
-        external.on_raise(transition, message)
+        controls.on_raise(transition, message)
+    elif isinstance(message, PredictFailure):
+        predictions.on_predict(transition, message)
 
 
 def _on_welcome(transition: Transition, welcome: Welcome) -> None:
@@ -298,6 +304,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         return
     last = event.last if event.last.telling else None
     transition.record(records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=last))
+    checkpoints.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery.fence(transition)
     if not judged and startup.refused(transition, event):
@@ -343,7 +350,8 @@ def _on_node(transition: Transition, event: NodeSeen) -> None:
         transition.record(
             records.Node(node=event.node, state=event.state, reason=event.reason, source=event.source)
         )
-    if event.found and event.node in transition.state.nodes.active:
+    used = event.node in transition.state.nodes.active
+    if event.found and used and not predictions.waits(transition, event.node, event.found):
         recovery.consider(transition, event.found, node=event.node)
 
 
@@ -421,6 +429,8 @@ def _on_tick(transition: Transition, _event: Event) -> None:
         transition.do(recovery.kill_command(state))
     elif state.phase is Phase.RUNNING:
         recovered.judge(transition)
+        if (late := checkpoints.overdue(transition)) is not None:
+            predictions.on_checkpoint_done(transition, late)
     elif state.phase is Phase.FENCING:
         recovery.fence_when_due(transition)
     elif state.phase is Phase.GRANT:
@@ -476,6 +486,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     JobExceptionRaised: job_exceptions.on_raised,
     KillConfirmed: recovery.on_kill_confirmed,
     KillUnconfirmed: recovery.on_kill_unconfirmed,
+    CheckpointDone: predictions.on_checkpoint_done,
     StepDone: step_results.on_step_done,
     Signalled: controls.on_signal,
     Tick: _on_tick,

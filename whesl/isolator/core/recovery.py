@@ -11,7 +11,15 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator.core import escalation, job_exceptions, node_selection, observing, rules, setup
+from whesl.isolator.core import (
+    checkpoints,
+    escalation,
+    job_exceptions,
+    node_selection,
+    observing,
+    rules,
+    setup,
+)
 from whesl.isolator.core.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.events import (
     CollectEvidence,
@@ -33,7 +41,6 @@ from whesl.wire.messages import RecoveryGrant, RecoveryRequest
 LAST_WORDS = 1.0
 FENCE_RETRY = 5.0
 FENCE_LIMIT = 120.0
-_ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "external"})
 _TIMERS = frozenset({"hang", "silence", "progress"})
 _WAITS = (Phase.NEW, Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Phase.PAUSED, Phase.ESCALATED)
 
@@ -67,21 +74,18 @@ def _same_cause(recovery: Recovery | None, found: Detected, node: str) -> bool:
     if recovery is None:
         return False
     if node:
-        return node in nodes_of(recovery.raised.evidence)
+        return node in rules.nodes_of(recovery.raised.evidence)
     return found.exception in (recovery.raised.exception, *recovery.raised.transformed_from)
-
-
-def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
-    """Return the nodes that evidence is about; a log line's node is only where it was read."""
-    return tuple(item.node for item in evidence if item.node and item.kind in _ABOUT_NODES)
 
 
 def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> None:
     became = rules.transformed(transition.state, found, transition.now)
+    if not queued and checkpoints.ask(transition, found, became):
+        return
     raised = rules.raised(transition.state, found, became, transition.now)
     taken = found.exception if queued else None
     transition.record(records.Raised(raised=raised, queued=taken, history=became.history))
-    _decide(transition, transition.rule(raised.exception), raised)
+    decide(transition, transition.rule(raised.exception), raised)
 
 
 def raise_lost(transition: Transition) -> bool:
@@ -105,11 +109,11 @@ def raise_lost(transition: Transition) -> bool:
     transition.record(records.Raised(raised=raised, queued=None, history=became.history))
     # What was done about this very node, and has left it in use, would do no more the next time.
     tried = any(
-        item.raised.exception == raised.exception and gone[0] in nodes_of(item.raised.evidence)
+        item.raised.exception == raised.exception and gone[0] in rules.nodes_of(item.raised.evidence)
         for item in state.pending
     )
     hopeless = f"spares-exhausted: {evidence.detail}" if tried else ""
-    _decide(transition, transition.rule(raised.exception), raised, hopeless=hopeless)
+    decide(transition, transition.rule(raised.exception), raised, hopeless=hopeless)
     return True
 
 
@@ -130,11 +134,12 @@ def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
         last, ordinal=state.ordinal + 1, time=transition.now, evidence=(*last.evidence, evidence)
     )
     transition.record(records.Raised(raised=raised, queued=None))
-    _decide(transition, transition.rule(raised.exception), raised, hopeless=reason)
+    decide(transition, transition.rule(raised.exception), raised, hopeless=reason)
 
 
-def _decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
+def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
     """Decide about an exception, and begin. ``hopeless``: why its recovery would not help."""
+    checkpoints.drop(transition, f"the program was ended for {raised.exception}")
     state = transition.state
     decision = rules.decide(state, spec, raised, transition.now)
     if hopeless and decision.action is Action.RECOVER:
@@ -150,7 +155,7 @@ def _decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hope
             action=decision.action,
             reason=decision.reason,
             level=spec.level,
-            steps=decision.steps,
+            steps=checkpoints.after(decision.steps),
             backoff=decision.backoff,
             request=request,
         )
@@ -215,7 +220,7 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
     if event.attempt != state.attempt or state.phase in (Phase.RUNNING, Phase.LAUNCHING):
         return
     recovery = state.recovery
-    known = nodes_of(recovery.raised.evidence) if recovery else ()
+    known = rules.nodes_of(recovery.raised.evidence) if recovery else ()
     evidence = tuple(
         Evidence(kind="heartbeat", time=transition.now, node=node, detail="did not answer when it was fenced")
         for node in event.unreachable
@@ -260,7 +265,7 @@ def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tup
         return None
     raised = recovery.raised
     raised = msgspec.structs.replace(raised, evidence=(*raised.evidence, *evidence))
-    planned = rules.planned(transition.state, raised, silent=nodes_of(evidence))
+    planned = rules.planned(transition.state, raised, silent=rules.nodes_of(evidence))
     return planned.steps if not planned.error else None
 
 
@@ -441,7 +446,7 @@ def _escalate(transition: Transition, recovery: Recovery) -> None:
             reached=recovery.raised.reached,
         )
         transition.record(records.Raised(raised=raised, queued=None))
-        _decide(transition, transition.rule(higher), raised)
+        decide(transition, transition.rule(higher), raised)
         return
     transition.record(records.Escalated(ordinal=recovery.ordinal, reason=recovery.reason))
     escalation.send(transition)
@@ -470,7 +475,7 @@ def raise_queued(transition: Transition) -> bool:
     """Raise the first that waits; what is about nodes that are in use no more is dropped."""
     while transition.state.queued:
         found = transition.state.queued[0]
-        about = set(nodes_of(found.evidence))
+        about = set(rules.nodes_of(found.evidence))
         if not about or about & set(transition.state.nodes.active):
             _raise(transition, found, queued=True)
             return True

@@ -16,6 +16,7 @@ from whesl.operations.plan import Context, RecoveryError, make_plan
 from whesl.records.isolator import Step
 
 _LINE = 160
+_ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "external", "predicted"})
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,11 @@ def of_lost_nodes(state: State) -> str:
         if down and job_matches(exception.jobs, task.step, task.name):
             return exception.name
     return ""
+
+
+def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
+    """Return the nodes that evidence is about; a log line's node is only where it was read."""
+    return tuple(item.node for item in evidence if item.node and item.kind in _ABOUT_NODES)
 
 
 def needs_coordinator(spec: ExceptionSpec) -> bool:

@@ -7,7 +7,7 @@ a bounded time, and then the exception that the restart was for comes to its ELS
 
 from __future__ import annotations
 
-from whesl.isolator.core import recovered, recovery
+from whesl.isolator.core import recovered, recovery, rules
 from whesl.isolator.core.events import AttemptExited, AttemptStarted, ProbeProgram, ProgramSeen
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
@@ -66,7 +66,7 @@ def refused(transition: Transition, event: AttemptExited) -> bool:
         event: the attempt's end, which is written down already.
     """
     state = transition.state
-    about_node = any(recovery.nodes_of(item.evidence) for item in event.found)
+    about_node = any(rules.nodes_of(item.evidence) for item in event.found)
     why = refusal((*event.last.stdout, *event.last.stderr)) if event.code and state.pending else ""
     if not why or about_node:
         return False

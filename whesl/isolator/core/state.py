@@ -8,6 +8,7 @@ the state before it, by construction. What is volatile (contact with the coordin
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 import msgspec
 
@@ -67,6 +68,14 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
         return self.raised.ordinal
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint that the running program was asked for, because of an exception."""
+
+    raised: Raised
+    until: float  # nothing is waited for after that
+    arguments: dict[str, Any] = {}
+
+
 class JobRaise(msgspec.Struct, frozen=True, kw_only=True):
     """An exception to be raised on the job for the task's exception ``ordinal``."""
 
@@ -106,6 +115,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     pending: tuple[Recovery, ...] = ()  # done but for the restarted program being seen to run
     restarted: tuple[Raised, ...] = ()  # for which the present attempt was, and which it has not passed
     told: tuple[Recovery, ...] = ()  # over: the coordinator may not have heard of them before a crash
+    asked: tuple[Asked, ...] = ()  # checkpoints of the present attempt that are under way
     refusals: int = 0  # starts in a row that the resource manager did not take
     refused_since: float = 0.0
     queued: tuple[Detected, ...] = ()

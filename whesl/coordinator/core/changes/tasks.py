@@ -332,6 +332,7 @@ def _control(state: State, record: records.Control) -> State:
         exception=record.exception,
         node=record.node,
         evidence=record.evidence,
+        prediction=record.prediction,
     )
     state = msgspec.structs.replace(state, controls={**state.controls, entry.id: entry})
     if record.action is ControlAction.CANCEL:
@@ -364,7 +365,7 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
     left = {
         key: control
         for key, control in state.controls.items()
-        if control.task != entry.id or control.action is not ControlAction.RAISE
+        if control.task != entry.id or control.action not in (ControlAction.RAISE, ControlAction.PREDICT)
     }
     state = msgspec.structs.replace(state, controls=left)
     return edits.task_moved(
