@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_a_program_without_a_client_goes_on_from_what_it_wrote(tmp_path: Path, c
         if coordinator:
             whesl(tmp_path, "coordinator", "stop")
     report = whesl(tmp_path, "report", "exec").stdout
-    assert report.count("DYING") >= 1 and "predicted to fail in 30 s" in report and "EDAC" in report
+    assert report.count("DYING") >= 1 and "is predicted to fail in" in report and "EDAC" in report
     assert written(tmp_path / "output").count("again=1") == 1
 
 
@@ -104,7 +105,7 @@ def test_what_is_no_prediction_says_why(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("WHESL_HOME", str(tmp_path / "home"))
     now = time.time()
     for wrong in ({"lead": -1.0}, {"lead": float("inf")}, {"confidence": 0.0}, {"node": ""}, {"time": 0.0}):
-        values = {"node": NODE, "time": now, "lead": 10.0, **wrong}
+        values: dict[str, Any] = {"node": NODE, "time": now, "lead": 10.0, **wrong}
         with pytest.raises(UsageError):
             predict_failure(PredictedFailure(**values))
     with pytest.raises(RefusedError, match=r"no task is running|no running task uses"):

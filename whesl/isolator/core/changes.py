@@ -200,7 +200,8 @@ def _checkpoint_asked(state: State, record: records.CheckpointAsked) -> dict[str
 
 
 def _of(state: State, ordinal: int) -> Raised:
-    return next(raised for raised in reversed(state.raised) if raised.ordinal == ordinal)
+    """Return an exception of the task; in a damaged journal it may not be there. Raises IndexError."""
+    return [raised for raised in state.raised if raised.ordinal == ordinal][-1]
 
 
 def _decided(state: State, record: records.Decided, time: float) -> dict[str, Any]:
