@@ -49,7 +49,7 @@ def test_torus_writes_jobs_and_a_summary(log: Path, tmp_path: Path) -> None:
     failures = tmp_path / "failures.csv"
     failures.write_text("node,start,end\n0,40,41\n5,45,46\n")
     out = tmp_path / "out"
-    command = f"--log {log} --shape 2x2x4 --failures {failures} --policy balancing --confidence 0.1 --audit"
+    command = f"--log {log} --shape 2x2x4 --failures {failures} --policy balancing --confidence 0.1"
     done = CliRunner().invoke(torus, [*command.split(), "--out", str(out), "--json"], catch_exceptions=False)
     summary = json.loads(done.stdout)
     assert json.loads((out / "summary.json").read_text()) == summary
@@ -66,7 +66,7 @@ def test_failures_in_the_log_s_seconds_come_when_they_say(log: Path, tmp_path: P
     parquet = pytest.importorskip("pyarrow.parquet")
     failures = tmp_path / "failures.csv"
     failures.write_text("\n".join(["node,start,end", *(f"{node},15,15" for node in range(16))]))
-    command = f"--log {log} --shape 2x2x4 --failures {failures} --audit --out {tmp_path / 'out'}"
+    command = f"--log {log} --shape 2x2x4 --failures {failures} --out {tmp_path / 'out'}"
     CliRunner().invoke(torus, command.split(), catch_exceptions=False)
     rows = parquet.read_table(tmp_path / "out" / "jobs.parquet").to_pylist()
     assert [(row["start"], row["killed"]) for row in rows] == [(15.0, 1), (15.0, 1), (20.0, 0)]
@@ -79,9 +79,7 @@ def test_grid_writes_jobs_and_a_summary(log: Path, tmp_path: Path) -> None:
     failures = tmp_path / "failures.csv"
     failures.write_text("cluster,machine,start,end\nfast,0,40,60\n")
     out = tmp_path / "out"
-    command = (
-        f"--log {log} --clusters {clusters} --failures {failures} --policy cons --requirements used --audit"
-    )
+    command = f"--log {log} --clusters {clusters} --failures {failures} --policy cons --requirements used"
     done = CliRunner().invoke(grid, [*command.split(), "--out", str(out), "--json"], catch_exceptions=False)
     summary = json.loads(done.stdout)
     assert json.loads((out / "summary.json").read_text()) == summary

@@ -51,7 +51,9 @@ _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
 )
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
 @click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
-@click.option("--audit", "audited", is_flag=True, help="Check the run by rules of its own; slower.")
+@click.option(
+    "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run by code of its own."
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
 @click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
 @quiet_option

@@ -50,7 +50,6 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the predictions [0].")
 @click.option("--strict", is_flag=True, help="Refuse lines that are malformed or cannot be simulated.")
-@click.option("--audit", "audited", is_flag=True, help="Check the run by other code (seconds).")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Write DIR/jobs.parquet and DIR/summary.json.")
 @click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
 def schedule(
@@ -63,7 +62,6 @@ def schedule(
     checkpoint: float | None,
     seed: int,
     strict: bool,
-    audited: bool,
     out: Path | None,
     in_json: bool,
 ) -> None:
@@ -116,9 +114,7 @@ def schedule(
         ],
         "simulated_in": time.perf_counter() - begun,
     }
-    if audited:
-        _audit(result, truth)
-        summary["audited"] = True
+    _audit(result, truth)
     if out is not None:
         _write(out, result, summary)
     if in_json:

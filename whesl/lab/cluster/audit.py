@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
     from whesl.lab.cluster.trace import Attempts, Workload
     from whesl.predict.history import History
 
-Down = tuple[float, float]
+    Indices = NDArray[np.int64]
+
+_BLOCK = 512  # nodes that are looked at together, which bounds the memory
+_SHOWN = 20  # sentences of one kind
+
+
+class _Held(NamedTuple):
+    """Which attempts hold which nodes, by node and then by start; arrays of shape (held,)."""
+
+    node: Indices
+    attempt: Indices
 
 
 def audit(work: Workload, nodes: int, attempts: Attempts, history: History | None = None) -> list[str]:
@@ -21,7 +32,8 @@ def audit(work: Workload, nodes: int, attempts: Attempts, history: History | Non
 
     No node holds two jobs, or one while it is down; each job has as many nodes as it asks for, starts no
     earlier than it is submitted, and not twice at a time; what its attempts keep adds up to its run time; an
-    attempt is killed exactly when one of its nodes fails; events are in order.
+    attempt is killed exactly when one of its nodes fails; events are in order. Of each kind at most 20
+    sentences are returned.
 
     Args:
         work: the jobs.
@@ -29,68 +41,114 @@ def audit(work: Workload, nodes: int, attempts: Attempts, history: History | Non
         attempts: what the simulation gave.
         history: the failures that happened.
     """
-    wrong: list[str] = []
-    down: dict[int, list[Down]] = defaultdict(list)
-    if history is not None:
-        for node, start, end in zip(
-            history.node.tolist(), history.start.tolist(), history.end.tolist(), strict=True
-        ):
-            down[node].append((start, end))
-    held: dict[int, list[tuple[float, float, int]]] = defaultdict(list)
-    of_job: dict[int, list[int]] = defaultdict(list)
-    before = -math.inf
-    for index in range(len(attempts.job)):
-        job, start, end = int(attempts.job[index]), float(attempts.start[index]), float(attempts.end[index])
-        used = attempts.nodes(index).tolist()
-        of_job[job].append(index)
-        if start < before:
-            wrong.append(f"attempt {index} starts before the one ahead of it")
-        before = start
-        if start < work.submit[job]:
-            wrong.append(f"job {job} starts before it is submitted")
-        if len(used) != work.size[job] or len(set(used)) != len(used):
-            wrong.append(f"job {job} has nodes {used}, and asks for {int(work.size[job])}")
-        if any(not 0 <= node < nodes for node in used):
-            wrong.append(f"job {job} is on a node that there is not: {used}")
-        for node in used:
-            held[node].append((start, end, index))
-        fails = [begin for node in used for begin, _ in down[node] if start < begin <= end]
-        if attempts.killed[index]:
-            if end not in fails:
-                wrong.append(f"attempt {index} is killed at {end}, and no node of it fails then")
-        elif any(begin < end for begin in fails):
-            wrong.append(f"attempt {index} outlives the failure of a node at {min(fails)}")
-    wrong += _nodes(held, down)
-    wrong += _jobs(work, attempts, of_job)
+    wrong = [*_events(work, attempts), *_sizes(work, nodes, attempts), *_jobs(work, attempts)]
+    explained = np.zeros(len(attempts.job), dtype=bool)
+    for low in range(0, nodes, _BLOCK):
+        held = _held(attempts, low, min(low + _BLOCK, nodes))
+        wrong += _shared(attempts, held)
+        if history is not None:
+            wrong += _failures(attempts, held, history, explained)
+    wrong += _say(
+        attempts.killed & ~explained,
+        lambda i: f"attempt {i} is killed at {attempts.end[i]}, and no node of it fails then",
+    )
     return wrong
 
 
-def _nodes(held: dict[int, list[tuple[float, float, int]]], down: dict[int, list[Down]]) -> Iterable[str]:
-    for node, spans in held.items():
-        spans.sort()
-        for (_, end, one), (start, _, other) in pairwise(spans):
-            if start < end:
-                yield f"node {node} holds attempts {one} and {other} at {start}"
-        for start, end, index in spans:
-            if any(begin <= start < back for begin, back in down[node]):
-                yield f"attempt {index} starts at {start} on node {node}, which is down"
-            if any(start < begin < end for begin, _ in down[node]):
-                yield f"attempt {index} is on node {node} while it goes down"
+def _say(where: NDArray[np.bool_], sentence: Callable[[int], str]) -> Iterator[str]:
+    return (sentence(int(index)) for index in np.flatnonzero(where)[:_SHOWN])
 
 
-def _jobs(work: Workload, attempts: Attempts, of_job: dict[int, list[int]]) -> Iterable[str]:
-    for job, indices in of_job.items():
-        interval = float(work.checkpoint[job])
-        kept = 0.0
-        for index, following in zip(indices, [*indices[1:], None], strict=True):
-            elapsed = float(attempts.end[index] - attempts.start[index])
-            last = following is None
-            if not attempts.killed[index]:
-                if not last:
-                    yield f"job {job} is started again, and was not killed"
-                if not math.isclose(kept + elapsed, float(work.run[job]), rel_tol=1e-9, abs_tol=1e-6):
-                    yield f"job {job} ran {kept + elapsed} s in all, and needs {float(work.run[job])}"
-            elif not math.isinf(interval):
-                kept += elapsed // interval * interval
-            if not last and attempts.start[following] < attempts.end[index]:
-                yield f"job {job} is started while it runs"
+def _events(work: Workload, attempts: Attempts) -> Iterator[str]:
+    later = np.diff(attempts.start, prepend=-np.inf) < 0
+    yield from _say(later, lambda i: f"attempt {i} starts before the one ahead of it")
+    early = attempts.start < work.submit[attempts.job]
+    yield from _say(early, lambda i: f"job {attempts.job[i]} starts before it is submitted")
+
+
+def _sizes(work: Workload, nodes: int, attempts: Attempts) -> Iterator[str]:
+    first, length = attempts.first.astype(np.int64), attempts.length.astype(np.int64)
+    total = np.concatenate([[0], np.cumsum(length)])
+    sizes = total[attempts.offsets[1:]] - total[attempts.offsets[:-1]]
+
+    def asked(index: int) -> str:
+        job = attempts.job[index]
+        return f"job {job} has nodes {attempts.nodes(index).tolist()}, and asks for {int(work.size[job])}"
+
+    yield from _say(sizes != work.size[attempts.job], asked)
+    owner = np.repeat(np.arange(len(attempts.job)), np.diff(attempts.offsets))
+    absent = (first < 0) | (first + length > nodes)
+    yield from _say(absent, lambda run: f"job {attempts.job[owner[run]]} is on a node that there is not")
+    order = np.lexsort((first, owner))
+    same = owner[order][1:] == owner[order][:-1]
+    twice = same & (first[order][1:] < (first + length)[order][:-1])
+    yield from _say(twice, lambda run: asked(int(owner[order][run])))
+
+
+def _held(attempts: Attempts, low: int, high: int) -> _Held:
+    """Return who holds the nodes from ``low`` to ``high - 1``."""
+    owner = np.repeat(np.arange(len(attempts.job)), np.diff(attempts.offsets))
+    first = np.maximum(attempts.first.astype(np.int64), low)
+    length = np.minimum(attempts.first.astype(np.int64) + attempts.length, high) - first
+    some = length > 0
+    owner, first, length = owner[some], first[some], length[some]
+    attempt = np.repeat(owner, length)
+    within = np.arange(len(attempt)) - np.repeat(np.cumsum(length) - length, length)
+    node = np.repeat(first, length) + within
+    order = np.lexsort((attempts.start[attempt], node))
+    return _Held(node[order], attempt[order])
+
+
+def _shared(attempts: Attempts, held: _Held) -> Iterator[str]:
+    node, attempt = held
+    start, end = attempts.start[attempt], attempts.end[attempt]
+    shared = (node[1:] == node[:-1]) & (start[1:] < end[:-1])
+    yield from _say(
+        shared, lambda i: f"node {node[i]} holds attempts {attempt[i]} and {attempt[i + 1]} at {start[i + 1]}"
+    )
+
+
+def _failures(
+    attempts: Attempts, held: _Held, history: History, explained: NDArray[np.bool_]
+) -> Iterator[str]:
+    """Yield what is wrong about failures of these nodes; note the attempts whose end they explain."""
+    if not len(held.node):
+        return
+    start, end = attempts.start[held.attempt], attempts.end[held.attempt]
+    here = (history.node >= held.node[0]) & (history.node <= held.node[-1])
+    down = zip(
+        history.node[here].tolist(), history.start[here].tolist(), history.end[here].tolist(), strict=True
+    )
+    for node, begin, back in down:
+        low, high = np.searchsorted(held.node, (node, node + 1))
+        before = low + int(np.searchsorted(start[low:high], begin))
+        until = low + int(np.searchsorted(start[low:high], back))
+        for row in range(before, until):
+            yield f"attempt {held.attempt[row]} starts at {start[row]} on node {node}, which is down"
+        if before > low and begin <= end[before - 1]:
+            index = int(held.attempt[before - 1])
+            if begin == end[before - 1]:
+                explained[index] = True
+            else:
+                yield f"attempt {index} outlives the failure of node {node} at {begin}"
+
+
+def _jobs(work: Workload, attempts: Attempts) -> Iterator[str]:
+    order = np.lexsort((np.arange(len(attempts.job)), attempts.job))
+    job, killed = attempts.job[order], attempts.killed[order]
+    start, end = attempts.start[order], attempts.end[order]
+    interval = work.checkpoint[job]
+    written = killed & np.isfinite(interval)
+    elapsed = np.where(np.isfinite(end), end - start, 0.0)
+    kept = np.zeros(len(job))
+    kept[written] = elapsed[written] // interval[written] * interval[written]
+    again = np.append(job[1:] == job[:-1], False) if len(job) else np.zeros(0, dtype=bool)
+    yield from _say(again & ~killed, lambda i: f"job {job[i]} is started again, and was not killed")
+    following = np.append(start[1:], np.inf)
+    yield from _say(again & (following < end), lambda i: f"job {job[i]} is started while it runs")
+    ran = np.bincount(job, weights=kept, minlength=len(work.run))[job] + elapsed
+    close = np.abs(ran - work.run[job]) <= np.maximum(1e-9 * np.maximum(ran, work.run[job]), 1e-6)
+    yield from _say(
+        ~killed & np.isfinite(end) & ~close,
+        lambda i: f"job {job[i]} ran {ran[i]} s in all, and needs {float(work.run[job[i]])}",
+    )
