@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -17,8 +19,11 @@ import pytest
 
 from tests.rjms.local.conftest import Bed, MakeBed, alive, wait_until
 from tests.waiting import written
-from whesl.model.errors import RefusedError
-from whesl.rjms.local import daemons
+from whesl.model import retry
+from whesl.model.errors import CouldNotObserveError, RefusedError
+from whesl.rjms.local import daemons, processes
+from whesl.rjms.local.cluster import Cluster
+from whesl.testing.nfsbed import NfsBed
 
 
 def processes_of(bed: Bed, node: str) -> list[psutil.Process]:
@@ -358,6 +363,28 @@ def test_a_deleted_cluster_ends_by_itself(make_bed: MakeBed, tmp_path: Path) -> 
     # For the fixture, which stops every cluster.
     Path(bed.cluster.path).mkdir()
     Path(bed.cluster.join("settings.json")).write_text(settings)
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+def test_a_node_that_cannot_be_seen_is_not_gone(
+    nfs_bed: Callable[..., NfsBed], monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """It was started a second time, beside itself, and a stop of the cluster let it live."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    place = bed.at("login") / "cluster"
+    (place / "nodes" / "n01").mkdir(parents=True)
+    me = processes.look(os.getpid())
+    assert me is not None
+    (place / "nodes" / "n01" / "pid").write_text(f"{me.pid} {me.started}\n")
+    cluster = Cluster(str(place))
+    assert daemons.node_pid(cluster, "n01") == os.getpid()
+    content = retry.content
+    monkeypatch.setattr(retry, "content", lambda path: content(path, 0.2))
+    bed.change("login", error=error, error_rate=1.0, operations=("open", "read"))
+    with pytest.raises(CouldNotObserveError, match=r"whether node n01 lives could not be seen: .*pid"):
+        daemons.node_pid(cluster, "n01")
+    bed.change("login", error_rate=0.0)
+    assert daemons.node_pid(cluster, "n01") == os.getpid()
 
 
 def test_a_stopped_server_blames_no_node(make_bed: MakeBed, tmp_path: Path) -> None:

@@ -167,13 +167,22 @@ def wake_node(cluster: Cluster, name: str) -> None:
 
 
 def node_pid(cluster: Cluster, name: str) -> int | None:
-    """Return the process id of a node's daemon, None when it does not live."""
+    """Return the process id of a node's daemon, None when it does not live.
+
+    Raises CouldNotObserveError when that could not be seen.
+    """
+    path = cluster.join("nodes", name, "pid")
     try:
-        content = retry.content(cluster.join("nodes", name, "pid"))
+        content = retry.content(path)
         pid, started = map(int, (content or b"").split())
-    except (OSError, ValueError):
+        process = processes.look(pid)
+    except OSError as error:
+        raise CouldNotObserveError(
+            f"whether node {name} lives could not be seen: {path}: {error.strerror}",
+            hint="the same command again, when its file system answers",
+        ) from None
+    except ValueError:
         return None
-    process = processes.look(pid)
     alive = process is not None and process.started == started and process.state not in "ZX"
     return pid if alive else None
 
