@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from whesl.isolator.launch.runner import with_shims
 from whesl.rjms import shims
 from whesl.testing.nfsbed import NfsBed
 
@@ -40,3 +41,31 @@ def test_a_shim_that_cannot_be_read_has_not_succeeded(
     bed.change("login", error=error, error_rate=0.15, operations=("getattr", "open", "read"))
     found = {run() for _ in range(100)}
     assert 0 not in found and found > {7}
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_search_that_fails_on_the_shims_directory_finds_no_real_launcher(
+    nfs_bed: Callable[..., NfsBed], tmp_path: Path, error: int, shell: str
+) -> None:
+    """The shell went on to the launcher behind it, which ran on all nodes, a lost one among them."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    place = bed.at("login") / "bin"
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "srun").write_text('#!/bin/sh\necho "$@"\n')
+    (real / "srun").chmod(0o700)
+    shims.install(place)
+    environment = {"WHESL_NODELIST": "n1", "SLURM_JOB_ID": "1", "SLURM_NNODES": "2", "WHESL_SWAPPED": "{}"}
+    environment |= with_shims(f"{real}:/usr/bin:/bin", str(place))
+
+    def run() -> str:
+        command = [shell, "-c", "srun true; exit 0"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+
+    wanted = run()
+    assert "--nodelist=n1" in wanted
+    bed.change("login", error=error, error_rate=1.0)
+    assert run() == wanted
+    bed.change("login", error=error, error_rate=0.15, operations=("getattr", "open", "read", "lookup"))
+    assert {run() for _ in range(60)} <= {wanted, ""}

@@ -108,7 +108,7 @@ def compose(
         workdir=workdir,
     )
     if places.shims:
-        environment["PATH"] = runner.with_shims(environment.get("PATH"), places.shims)
+        environment |= runner.with_shims(environment.get("PATH"), places.shims)
     return Launch(command=tuple(command), environment=environment, workdir=workdir, script=script)
 
 

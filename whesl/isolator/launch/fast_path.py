@@ -240,7 +240,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         workdir=job["workdir"],
     )
     if task.given.rjms != "host":
-        environment["PATH"] = runner.with_shims(environment.get("PATH"), f"{path}/bin")
+        environment |= runner.with_shims(environment.get("PATH"), f"{path}/bin")
     files.replace(f"{place}/claim", setup["claim"].encode())
     files.replace(f"{place}/status", runner.STATUS_PENDING)
     command = job["command"]

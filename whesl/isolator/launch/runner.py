@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 
 from whesl.model import marks, retry
 
@@ -97,6 +98,8 @@ def told(
     }
 
 
+_GUARD = f"{__file__.rpartition('/isolator/')[0]}/rjms/shims/guard"
+
 # Both unset what they needed; bash has a name for what it runs (BASH_SOURCE), and closes the descriptor.
 _SH_WHOLE = 'whesl_text=$(command -p cat "$0") || exit 126; eval "unset whesl_text; $whesl_text"'
 _BASH_WHOLE = (
@@ -122,14 +125,18 @@ def whole(interpreter: Sequence[str]) -> tuple[str, ...]:
     return words
 
 
-def with_shims(path: str | None, shims: str) -> str:
-    """Return PATH with the directory of our launchers in front.
+def with_shims(path: str | None, shims: str) -> dict[str, str]:
+    """Return PATH with the directory of our launchers in front, and what they start with.
+
+    A shell that cannot look a shim up goes on to the next directory on PATH: the real launcher's, which runs
+    on all nodes of the job. So a directory with the same shims on another file system comes in between.
 
     Args:
         path: the caller's, None for none.
         shims: the directory.
     """
-    return f"{shims}:{'/usr/local/bin:/usr/bin:/bin' if path is None else path}"
+    rest = "/usr/local/bin:/usr/bin:/bin" if path is None else path
+    return {"PATH": f"{shims}:{_GUARD}:{rest}", "WHESL_PYTHON": sys.executable}
 
 
 def start(
