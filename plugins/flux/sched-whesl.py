@@ -23,6 +23,7 @@ import importlib.util
 import os
 import site
 import sys
+import syslog
 import time
 import traceback
 from pathlib import Path
@@ -41,6 +42,7 @@ _OPTIONS = {
     "horizon": "86400",
     "refresh": "1",
 }
+_WITHOUT = f"Flux's own order; path= names packages for {sys.executable}, Python {sys.version.split()[0]}"
 _CHOICES = {"mode": ("observe", "act"), "queue": ("fifo", "backfill")}
 
 
@@ -244,8 +246,10 @@ def mod_main(h, *args):
         for name in ("advice", "source"):
             importlib.import_module(f"whesl.site.flux.{name}")
     except ImportError as error:
-        raise ValueError(
-            f"WHESL with its extra `predict` cannot be imported by Python {sys.version.split()[0]} at "
-            f"{sys.executable}: {error}; give path=DIRECTORY with packages for this version"
-        ) from None
-    scheduler(options["queue"])(h, options, *others).run()
+        # With a scheduler that cannot be loaded, an instance would not start at all.
+        h.log(
+            syslog.LOG_ERR, f"placement: WHESL with its extra `predict` is missing here: {error}: {_WITHOUT}"
+        )
+        base(options["queue"])(h, *others).run()
+    else:
+        scheduler(options["queue"])(h, options, *others).run()

@@ -89,12 +89,12 @@ def load(options: Options, environ: Mapping[str, str] | None = None) -> Loaded:
         )
     queue = options.queue or QUEUES.get(instead, "fifo")
     if before:
-        _flux(environ, "module", "remove", before)
+        ask(environ, "module", "remove", before)
     try:
-        _flux(environ, "module", "load", str(file), *arguments(options, queue, instead))
+        ask(environ, "module", "load", str(file), *arguments(options, queue, instead))
     except WheslError:
         if before:
-            _flux(environ, "module", "load", instead or _USUAL)
+            ask(environ, "module", "load", instead or _USUAL)
         raise
     return Loaded(instead=instead, queue=queue)
 
@@ -108,9 +108,9 @@ def remove(environ: Mapping[str, str] | None = None) -> str:
     if scheduler(environ) != MODULE:
         return ""
     instead = str(stats(environ).get("instead") or _USUAL)
-    _flux(environ, "module", "remove", MODULE)
+    ask(environ, "module", "remove", MODULE)
     try:
-        _flux(environ, "module", "load", instead)
+        ask(environ, "module", "load", instead)
     except WheslError as error:
         raise WheslError(
             f"the instance has no scheduler, jobs wait: {error.message}", hint=f"flux module load {instead}"
@@ -141,7 +141,7 @@ def check(options: Options, environ: Mapping[str, str] | None = None) -> None:
 
 def scheduler(environ: Mapping[str, str] | None = None) -> str:
     """Return the name of the instance's scheduler module, "" for none. Raises WheslError."""
-    for line in _flux(environ, "module", "list").splitlines()[1:]:
+    for line in ask(environ, "module", "list").splitlines()[1:]:
         words = line.split()
         if len(words) > 1 and "sched" in words[-1].split(","):
             return words[0]
@@ -150,11 +150,12 @@ def scheduler(environ: Mapping[str, str] | None = None) -> str:
 
 def stats(environ: Mapping[str, str] | None = None) -> dict[str, object]:
     """Return what the loaded module says of itself. Raises WheslError."""
-    found = json.loads(_flux(environ, "module", "stats", MODULE)).get("placement")
+    found = json.loads(ask(environ, "module", "stats", MODULE)).get("placement")
     return found if isinstance(found, dict) else {}
 
 
-def _flux(environ: Mapping[str, str] | None, *words: str) -> str:
+def ask(environ: Mapping[str, str] | None, *words: str) -> str:
+    """Return what a command of Flux prints. Raises WheslError."""
     done = _run(environ, ["flux", *words])
     if done.returncode == 0:
         return done.stdout
