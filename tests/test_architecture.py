@@ -43,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
         "records",
         "report",
         "rjms",
+        "site",
         "wire",
         "journal",
     },

@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -16,11 +17,14 @@ from whesl.isolator.launch.composition import written
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import retry
 from whesl.model.configuration import Configuration
+from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
 from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, PlanStep, RecoveryError
+from whesl.site import spares
 
 LOG = logging.getLogger(__name__)
+_DAY = 86400.0  # seconds that a job is taken to have left where nobody says how many
 
 
 class Steps:
@@ -94,8 +98,23 @@ class Steps:
             command=job.command,
             script=job.script or "",
             environment=self._environment,
+            predicted=self._predicted(state.nodes.spares),
             set_ahead=time.time() - self._clock(),
         )
+
+    def _predicted(self, nodes: tuple[str, ...]) -> dict[str, float]:
+        """Return how likely each spare fails in the time left, nothing where that cannot be known."""
+        path = self._environment.get(spares.VARIABLE, "")
+        if not path or len(nodes) < 2:  # a choice needs two
+            return {}
+        now = time.time()
+        ends = self._environment.get("SLURM_JOB_END_TIME", "")
+        left = max(float(ends) - now, 0.0) if ends.isascii() and ends.isdigit() else _DAY
+        try:
+            return spares.risks(Path(path), nodes, now, left)
+        except CouldNotObserveError as error:
+            LOG.warning("spares are taken in their order: %s", error.message)
+            return {}
 
 
 def task_paths(job: Job, configuration: Configuration, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
         )
     took = nodes.swapped[node]
     stays = "; the script itself stays on it" if node == context.batch_host else ""
-    return _changed(context, nodes, bad, f"{node} replaced by {took}{_although(context, [took], now)}{stays}")
+    why = f"{_predicted(context, took)}{_although(context, [took], now)}{stays}"
+    return _changed(context, nodes, bad, f"{node} replaced by {took}{why}")
 
 
 def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResult:
@@ -101,12 +102,17 @@ def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
 def in_order(context: Context, now: float) -> tuple[str, ...]:
     """Return the spares, the best first: those that are avoided after all others, silent ones last.
 
+    Among equal ones those least likely to fail come first.
+
     Args:
         context: the task.
         now: seconds since the epoch; what the memory of bad nodes has forgotten by then is as good as any.
     """
     gone, worse = silent(context), _avoided(context, now)
-    return tuple(sorted(context.nodes.spares, key=lambda node: (node in gone, node in worse)))
+    risk = context.predicted
+    return tuple(
+        sorted(context.nodes.spares, key=lambda node: (node in gone, node in worse, risk.get(node, 0.0)))
+    )
 
 
 def silent(context: Context) -> frozenset[str]:
@@ -134,6 +140,15 @@ def _although(context: Context, took: Sequence[str], now: float) -> str:
         elif node in _avoided(context, now):
             said.append(f"{node} (excluded by an earlier recovery)")
     return f", as no other spare is left: {', '.join(said)}" if said else ""
+
+
+def _predicted(context: Context, took: str) -> str:
+    """Return how likely a spare fails in the time that is left, beside the others; "" where nobody knows."""
+    if took not in context.predicted:
+        return ""
+    others = [node for node in context.nodes.spares if node != took and node in context.predicted]
+    beside = "".join(f", {node} {context.predicted[node]:.2g}" for node in others[:3])
+    return f" (fails in the time left with probability {context.predicted[took]:.2g}{beside})"
 
 
 def _suspect(step: PlanStep, arguments: NodeReplace, context: Context) -> str:

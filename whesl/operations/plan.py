@@ -40,12 +40,14 @@ class RecoveryError(WheslError):
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the task when its recovery is planned and carried out.
 
-    ``command``, ``script`` (the text of the script it runs, if any), ``environment`` and ``workspace`` are
-    as the user wrote them, before ``configuration``. ``silent`` are nodes that the runtime's own agents or
-    the resource manager call lost. ``rank_hosts[r]`` is the node of rank r, where known. ``open_files`` are
-    those that the failed attempt had open for writing (bytes, as the file system spells them). Times are
-    seconds since the epoch, 0 when not known; ``first_started`` is the start of the first attempt. They are
-    the isolator's own clock's; the host's is ``set_ahead`` s ahead of that where it was set meanwhile.
+    ``command``, ``script`` (the text of the script it runs, if any), ``environment`` and ``workspace``
+    are as the user wrote them, before ``configuration``. ``predicted`` is the probability that a node
+    fails in the time that the job has left, for spares of which that is known. ``silent`` are nodes that
+    the runtime's own agents or the resource manager call lost. ``rank_hosts[r]`` is the node of rank r,
+    where known. ``open_files`` are those that the failed attempt had open for writing (bytes, as the file
+    system spells them). Times are seconds since the epoch, 0 when not known; ``first_started`` is the
+    start of the first attempt. They are the isolator's own clock's; the host's is ``set_ahead`` s ahead
+    of that where it was set meanwhile.
     """
 
     task: Task
@@ -53,6 +55,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     script: str = ""
     environment: dict[str, str] = {}
+    predicted: dict[str, float] = {}
     nodes: NodeSet = NodeSet(active=())
     heterogeneous: bool = False  # components of a job, whose nodes do not stand for each other
     batch_host: str = ""
