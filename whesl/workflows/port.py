@@ -41,6 +41,7 @@ class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
     inner: str = "auto"
     own_node: bool = True
     heartbeat_limit: float | None = None
+    placement: str = ""
     out: str = ""
 
 

@@ -78,6 +78,7 @@ def prepare(
     inner: str,
     own_node: bool,
     heartbeat_limit: float | None,
+    placement: str,
     spares: int,
     poll: float,
     arguments: Sequence[str],
@@ -97,6 +98,7 @@ def prepare(
         inner: what runs the tasks' steps, as ``whesl exec --inner`` takes it.
         own_node: the isolator's node serves its task too; else each job gets one node more.
         heartbeat_limit: silence after which a node is lost, seconds; None for the usual limit.
+        placement: the table of nodes' risks that spares are chosen by, "" for none.
         spares: spare nodes for each job that a recovery may need one for.
         poll: seconds between two looks of the manager at its jobs.
         arguments: the user's arguments for the manager.
@@ -118,6 +120,7 @@ def prepare(
         inner=inner,
         own_node=own_node,
         heartbeat_limit=heartbeat_limit,
+        placement=placement,
         out=str(directory),
     )
     files: list[str] = []

@@ -54,6 +54,7 @@ class TaskCall(msgspec.Struct, frozen=True, kw_only=True):
     inner: str = "auto"
     own_node: bool = True
     heartbeat_limit: float | None = None
+    placement: str = ""
     arguments: bool = False
     tasks: str = ""
     gpus: str = ""
@@ -227,6 +228,8 @@ def _command(call: TaskCall) -> str:
         if "\n" in value:
             raise UsageError(f"the {what} {value!r} contains a line break and cannot name a task")
     words = [f"WHESL_HOME={shlex.quote(call.home)}"] if call.home else []
+    if call.placement:
+        words.append(f"WHESL_PLACEMENT={shlex.quote(call.placement)}")
     if call.spares and call.tasks:
         words += [f"{name}={shlex.quote(call.tasks)}" for name in ("SLURM_NTASKS", "SLURM_NPROCS")]
     if call.spares and call.gpus:

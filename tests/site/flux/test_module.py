@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,3 +190,22 @@ def test_a_scheduler_of_the_site_s_own_is_left_alone(bed: FluxBed, tmp_path: Pat
     finally:
         bed.run("flux", "module", "remove", "sched-of-the-site")
         bed.run("flux", "module", "load", "sched-simple")
+
+
+def test_the_command_loads_says_how_it_goes_and_removes(bed: FluxBed, tmp_path: Path) -> None:
+    table = publish(tmp_path / "t.json", BAD)
+
+    def whesl(*words: str) -> str:
+        command = [sys.executable, "-m", "whesl", "placement", "load", "--flux", *words]
+        done = subprocess.run(command, env=bed.outside, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "sched-whesl loaded in the place of sched-simple, queue fifo: it observes" in whesl(str(table))
+    assert "jobs get the policy's ranks" in whesl(str(table), "--act")
+    assert started(bed, "-N1", "-x", "-t", "1h", "true")[0] == "1"
+    status = whesl("--status")
+    assert "the instance's scheduler is sched-whesl" in status
+    assert "differently: 1" in status
+    assert whesl("--remove") == "sched-whesl removed, sched-simple is back\n"
+    assert whesl("--remove") == "sched-whesl was not loaded\n"

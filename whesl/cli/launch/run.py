@@ -20,6 +20,7 @@ from rich.live import Live
 
 from whesl import esl, workflows
 from whesl.cli import display
+from whesl.cli.launch import predictions
 from whesl.coordinator.client import unregistered
 from whesl.coordinator.client.lost_starts import LostStarts
 from whesl.coordinator.client.start import begin, ensure_running
@@ -100,6 +101,13 @@ _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard o
     metavar="SECONDS",
     help="Silence after which a node of a job is lost; without it 3.",
 )
+@click.option(
+    "--placement",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Predictions of `whesl placement learn` or `serve`: Flux instances of your own place by them, and "
+    "spares are chosen by predicted life.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Overwrite the directory of an older run without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON; progress goes to stderr.")
 def run(
@@ -114,6 +122,7 @@ def run(
     nodes: int | None,
     poll: float | None,
     heartbeat_limit: float | None,
+    placement: str | None,
     yes: bool,
     as_json: bool,
 ) -> int:
@@ -144,6 +153,7 @@ def run(
             environment |= stack.enter_context(
                 local_cluster(environment, directory / "cluster", size, prepare.program())
             )
+        table = predictions.table(placement, directory) if placement else ""
         with _environment(environment):
             _scheduler_answers(name)
         # An embedded cluster's has to know that; any other starts while the files are written.
@@ -161,6 +171,7 @@ def run(
             inner=inner,
             own_node=own_node,
             heartbeat_limit=heartbeat_limit,
+            placement=table,
             spares=spares,
             poll=poll or _POLLS.get(name, _POLL),
             arguments=arguments,
@@ -175,6 +186,9 @@ def run(
         with _environment(ready.plan.environment):
             ensure_running(home, child=child)
             _register(home, ready.workflow, spec, name, observe)
+            if placement and name == "flux":
+                say = partial(_plain, notices)
+                stack.enter_context(predictions.placed(placement, say, act=not observe))
             if not observe:
                 every = max(_LEAST_LOOK, ready.plan.poll)
                 say = partial(_plain, notices)

@@ -11,6 +11,7 @@ from whesl.cli.group import LazyGroup
 # name: (module below whesl.cli.placement, one line of help).
 COMMANDS = {
     "chains": ("chains", "Log chains: messages after which a node fails."),
+    "load": ("load", "Let a live Flux instance place jobs by predictions, or end it."),
 }
 
 

@@ -12,6 +12,7 @@ import logging
 import os
 import select
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -44,6 +45,8 @@ MODES = ("auto", "flux", "slurm")
 ENDED = "instance"
 # Seconds for cancelling the jobs of an attempt.
 CANCEL_LIMIT = 5.0
+# Seconds for loading the scheduler module, which takes two.
+PLACE_LIMIT = 60.0
 _ALIVE = "depend,priority,sched,run"
 # A program that speaks to Flux by itself may come before the instance has started (about 8 s of tries).
 _PATIENCE = {"FLUX_LOCAL_CONNECTOR_RETRY_COUNT": "10"}
@@ -131,6 +134,7 @@ class InnerFlux:
             self._witness = witness
         except (WheslError, OSError) as error:
             LOG.warning("Flux inside this job does not tell its news: %s", error)
+        self._place()
         self._instance.wait_end()
         if self._closing:
             return
@@ -141,6 +145,30 @@ class InnerFlux:
         job = self._outer.describe().job_id
         self._said.append(JobException(job_id=job, type=ENDED, severity=0, note=reason, time=time.time()))
         os.eventfd_write(self._wake, 1)
+
+    def _place(self) -> None:
+        """Let the instance place the task's steps by predictions, where the job has some."""
+        predictions = self._environ.get("WHESL_PLACEMENT", "")
+        if not predictions:
+            return
+        # A process of its own: what it loads would stay in the isolator.
+        command = [sys.executable, "-m", "whesl", "placement", "load", "--flux", "--act", predictions]
+        try:
+            done = subprocess.run(
+                command,
+                env={**self._environ, "FLUX_URI": self._instance.uri},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PLACE_LIMIT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            LOG.warning("Flux inside this job places steps alone: %s", error)
+            return
+        said = (done.stderr if done.returncode else done.stdout).strip().splitlines() or [""]
+        LOG.log(logging.WARNING if done.returncode else logging.INFO, "Flux inside this job: %s", said[0])
 
     def end_jobs(self) -> bool:
         """Cancel all jobs of the instance, those that wait first of all; return whether there were any."""

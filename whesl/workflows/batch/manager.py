@@ -75,6 +75,7 @@ class Batch:
             inner=options.inner,
             own_node=options.own_node,
             heartbeat_limit=options.heartbeat_limit,
+            placement=options.placement,
             arguments=True,
             tasks=script.tasks,
             gpus=script.gpus,

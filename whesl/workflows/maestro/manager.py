@@ -147,6 +147,7 @@ def _call(
         inner=options.inner,
         own_node=options.own_node,
         heartbeat_limit=options.heartbeat_limit,
+        placement=options.placement,
         tasks=_tasks(step, found),
     )
 

@@ -1,0 +1,69 @@
+"""whesl placement load: the scheduler module in a live Flux instance."""
+
+from __future__ import annotations
+
+import click
+
+from whesl.site.flux import live
+from whesl.site.flux.live import Options
+
+
+@click.command()
+@click.argument("predictions", required=False, type=click.Path(dir_okay=False), metavar="[PREDICTIONS]")
+@click.option(
+    "--flux", "flux_", is_flag=True, help="Into the Flux instance of FLUX_URI (the only kind there is)."
+)
+@click.option(
+    "--act", is_flag=True, help="Give jobs the policy's ranks; without it, only say what it would do."
+)
+@click.option(
+    "--queue",
+    type=click.Choice(["fifo", "backfill"]),
+    help="Order of the queue; without it, that of the scheduler which is replaced.",
+)
+@click.option("--packages", default="", metavar="DIR", help="Where Flux's Python finds WHESL, if not here.")
+@click.option("--remove", "remove_", is_flag=True, help="Put Flux's own scheduler back.")
+@click.option("--status", is_flag=True, help="Say what is loaded, and how many jobs it placed.")
+def load(
+    predictions: str | None,
+    flux_: bool,
+    act: bool,
+    queue: str | None,
+    packages: str,
+    remove_: bool,
+    status: bool,
+) -> int:
+    """Let a running Flux instance place jobs by PREDICTIONS: a model of `learn`, or the table of `serve`.
+
+    Running jobs go on and keep their nodes. It takes the instance's owner, so no administrator in an instance
+    of one's own.
+    """
+    if status or (remove_ and predictions) or not (remove_ or predictions):
+        return _status() if status else _usage()
+    if remove_:
+        instead = live.remove()
+        click.echo(
+            f"{live.MODULE} removed, {instead} is back" if instead else f"{live.MODULE} was not loaded"
+        )
+        return 0
+    done = live.load(Options(predictions=str(predictions), acts=act, queue=queue or "", packages=packages))
+    where = f"in the place of {done.instead}" if done.instead else "where there was no scheduler"
+    click.echo(
+        f"{live.MODULE} loaded {where}, queue {done.queue}: "
+        + ("jobs get the policy's ranks" if act else "it observes; jobs get Flux's own ranks")
+    )
+    click.echo("why a job has its ranks: flux jobs -a -o '{id.f58} {ranks} {annotations.sched.placement}'")
+    return 0
+
+
+def _usage() -> int:
+    raise click.UsageError("give PREDICTIONS, or --remove, or --status")
+
+
+def _status() -> int:
+    scheduler = live.scheduler()
+    click.echo(f"the instance's scheduler is {scheduler or 'missing: jobs wait'}")
+    if scheduler == live.MODULE:
+        for name, value in live.stats().items():
+            click.echo(f"  {name}: {value}")
+    return 0
