@@ -57,9 +57,9 @@ def told(bed: FluxBed, job: str, field: str) -> str:
 
 
 def started(bed: FluxBed, *words: str) -> tuple[str, str]:
-    """Submit a job, wait for its start, and return its ranks and why it has them."""
+    """Submit a job, wait for its start, or a short one's end, and return its ranks and the reason."""
     job = submit(bed, *words)
-    bed.run("flux", "job", "wait-event", "--timeout=30", job, "start")
+    bed.run("flux", "job", "wait-event", "--timeout=30", job, "clean" if words[-1] == "true" else "start")
     until(lambda: told(bed, job, "annotations.sched.placement"), "the job has an annotation", 20)
     return told(bed, job, "ranks"), told(bed, job, "annotations.sched.placement")
 
