@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "site": {"model", "placement", "predict"},
     "ckpt": {"model", "wire"},
     "cloud": {"model", "rjms", "scheduling"},
-    "lab": {"model", "placement", "predict", "report", "rjms"},
+    "lab": {"model", "placement", "predict", "report", "rjms", "workflows"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},
     "records": {"esl", "model"},

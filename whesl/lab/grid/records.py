@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.grid.loop import Outages
-from whesl.lab.readers.compressed import text
 from whesl.model.errors import UsageError
 from whesl.predict.history import merged
+from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

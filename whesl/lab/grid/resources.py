@@ -17,8 +17,8 @@ import numpy as np
 
 from whesl.lab import toml
 from whesl.lab.grid.loop import Grid
-from whesl.lab.readers.compressed import text
 from whesl.model.errors import UsageError
+from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

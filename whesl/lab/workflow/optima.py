@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.lab.readers import stg
-from whesl.lab.readers.compressed import text
 from whesl.lab.reproduce.registry import Finding, Report, experiment, needed
 from whesl.lab.results.records import Cell, Table
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
 from whesl.placement.ranked import FIFO, RANK_HYBD
+from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
     from whesl.lab.progress import Progress
