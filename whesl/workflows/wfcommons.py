@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HINT = "WfCommons JSON (WfFormat 1.3 to 1.5) is accepted, for example from wfcommons/WfInstances"
 _SPECIFIED = "workflow.specification.tasks"
 # What makes a task's name of its program's: "_ID0000012", "_00000012", "-12".
+_WORD = re.compile(r"[\w.+-]+")
 _NUMBER = re.compile(r"[-_.]?(ID)?\d+$")
 
 
@@ -44,6 +45,11 @@ class InstanceTask(msgspec.Struct, frozen=True, kw_only=True):
     parents: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """Return what tasks of one kind share: the program, or the name without its number for a script."""
+        return self.program if _WORD.fullmatch(self.program) else _NUMBER.sub("", self.name) or self.name
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,9 @@ import msgspec
 from whesl.cloud.core.records import Domain, Platform, PriceList, Processor, Profile, Stage, Workflow
 from whesl.model.errors import UsageError
 
+# A task takes no less, whatever was measured.
+SHORTEST = 0.1
+
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """A stage's speed.
@@ -60,13 +63,14 @@ def paces(
         hpc = None
         if cluster is not None and cluster.takes(stage.processor):
             entry = profile.of(stage.name, cluster.name)
-            hpc = entry.seconds if entry else None
+            hpc = max(SHORTEST, entry.seconds) if entry else None
         cheapest: tuple[float, float, Platform] | None = None
         for platform in prices.platforms:
             entry = profile.of(stage.name, platform.name)
             if entry is None or not platform.takes(stage.processor):
                 continue
-            offer = (platform.price * entry.seconds, entry.seconds, platform)
+            seconds = max(SHORTEST, entry.seconds)
+            offer = (platform.price * seconds, seconds, platform)
             if cheapest is None or offer[:2] < cheapest[:2]:
                 cheapest = offer
         if hpc is None and cheapest is None:

@@ -28,6 +28,9 @@ from whesl.cloud.core.events import (
 from whesl.cloud.core.pace import Pace
 from whesl.cloud.core.records import Domain, Plan, Purpose
 
+# A stage that is behind its end is to be done within so many short intervals (chosen).
+LATE = 3.0
+
 
 def begin(plan: Plan, paces: tuple[Pace, ...]) -> ScalerState:
     """Return the scaler's first state.
@@ -137,9 +140,8 @@ def _long(
     memories = []
     wanted = needs(state, observation, hour)
     until = now + state.settings.long
-    # What is left of the hour when the schedule ends within it.
-    room = max(60.0, min(state.settings.long, state.deadline - now))
     for table, count, need in zip(state.tables, observation.stages, wanted, strict=True):
+        room = _room(state, table, now)
         planned = table.nodes[hour] if hour < len(table.nodes) else 0
         asked = min(planned, max(0, table.tasks - count.done))
         if table.cloud is None and table.hpc:
@@ -159,6 +161,16 @@ def _long(
             _backup(commands, table, count, backup, until)
         memories.append(StageMemory(asked=asked, backup=backup))
     return msgspec.structs.replace(state, hour=hour, stages=tuple(memories)), tuple(commands)
+
+
+def _room(state: ScalerState, table: StageTable, now: float) -> float:
+    """Return the seconds in which an hour's tasks are to be done.
+
+    It is the whole hour, or what is left of it where the stage or the schedule ends within it. A stage that
+    is behind its end catches up as fast as instances by the second allow: more of them for a shorter time.
+    """
+    room = min(state.settings.long, max(table.end - now, LATE * state.settings.short))
+    return max(60.0, min(room, state.deadline - now))
 
 
 def _instances(state: ScalerState, table: StageTable, need: float, asked: int, hour: int, room: float) -> int:

@@ -1,0 +1,1 @@
+"""Workflows in: Maestro studies, WfCommons executions, tables of stages."""

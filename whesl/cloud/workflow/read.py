@@ -1,0 +1,97 @@
+"""Workflows by the names and contents of their files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.cloud.core.records import DataFile, Processor, Task, Workflow
+from whesl.cloud.tables import read_text
+from whesl.cloud.workflow import stages, table
+from whesl.model.errors import UsageError
+from whesl.workflows import wfcommons
+from whesl.workflows.maestro import expand, study
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HINT = "accepted are Maestro studies (.yaml), WfCommons executions (.json), tables of stages (.toml, .csv)"
+
+
+def read(path: Path) -> Workflow:
+    """Read a workflow: ``.json`` as WfCommons, ``.yaml`` as Maestro study, ``.toml`` and ``.csv`` as stages.
+
+    Args:
+        path: the file; a WfCommons one also with ``.xz`` or ``.gz``.
+
+    Raises:
+        UsageError: it is none of these, or something is wrong in it; the message says where.
+    """
+    name = path.with_suffix("") if path.suffix in {".xz", ".gz"} else path
+    if name.suffix == ".json":
+        return from_wfcommons(wfcommons.read(path), str(path))
+    if path.suffix in {".yaml", ".yml"}:
+        return from_maestro(study.load(path))
+    if path.suffix == ".toml":
+        return table.from_toml(read_text(path), str(path))
+    if path.suffix == ".csv":
+        return table.from_csv(read_text(path), str(path))
+    if not path.exists():
+        raise UsageError(f"cannot read {path}: there is no such file", hint=_HINT)
+    raise UsageError(f"{path}: no workflow that is known by its name", hint=_HINT)
+
+
+def from_wfcommons(instance: wfcommons.Instance, place: str) -> Workflow:
+    """Return an execution as a workflow: a stage for each program.
+
+    Args:
+        instance: as read.
+        place: the file, for messages.
+
+    Raises:
+        UsageError: its tasks wait for each other in a cycle.
+    """
+
+    def files(names: tuple[str, ...]) -> tuple[DataFile, ...]:
+        return tuple(DataFile(name=name, size=instance.sizes[name]) for name in names)
+
+    tasks = [
+        Task(
+            name=task.name,
+            stage=task.kind,
+            parents=task.parents,
+            command=(task.program, *task.arguments),
+            inputs=files(task.reads),
+            outputs=files(task.writes),
+            seconds=task.seconds,
+        )
+        for task in instance.tasks
+    ]
+    return stages.workflow(instance.name, tasks, place)
+
+
+def from_maestro(found: study.Study) -> Workflow:
+    """Return a Maestro study as a workflow: a stage for each step, a task for each combination of parameters.
+
+    A step that asks for GPUs (``gpus``) needs a GPU platform. Run times and sizes are not in a study: they
+    come from the profile.
+
+    Args:
+        found: the study.
+
+    Raises:
+        UsageError: what Maestro would refuse.
+    """
+    expansion = expand.expand(found, found.output_root("run"))
+    tasks = [
+        Task(
+            name=task.name,
+            stage=task.step,
+            parents=task.parents,
+            directory=task.workspace.removeprefix(expansion.root).strip("/"),
+        )
+        for task in expansion.tasks
+    ]
+    gpus = {
+        step.name: Processor.GPU for step in found.steps if str(step.run.get("gpus") or "0") not in ("0", "")
+    }
+    return stages.workflow(found.name, tasks, found.path, gpus)

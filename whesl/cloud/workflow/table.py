@@ -1,0 +1,177 @@
+"""A plain table of stages, as TOML or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from whesl.cloud.core.records import Dependency, Processor, Stage, Task, Workflow
+from whesl.cloud.tables import Document, size
+from whesl.cloud.workflow.stages import order
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_COLUMNS = ("name", "tasks", "after", "after_all", "processor", "seconds", "input", "output", "command")
+_HINT = f"accepted are [[stage]] tables, or a CSV file, with {', '.join(_COLUMNS)}; name and tasks are needed"
+
+
+class _Row(msgspec.Struct, kw_only=True):
+    name: str
+    tasks: int
+    after: tuple[str, ...] = ()
+    after_all: tuple[str, ...] = ()
+    processor: Processor = Processor.CPU
+    seconds: float | None = None
+    input: float | str = 0.0
+    output: float | str = 0.0
+    command: tuple[str, ...] = ()
+
+
+def from_toml(text: str, path: str) -> Workflow:
+    """Read ``[[stage]]`` tables.
+
+    Args:
+        text: TOML.
+        path: for messages.
+
+    Raises:
+        UsageError: anything is wrong in it; all errors are named with their lines.
+    """
+    document = Document(path, text, _HINT)
+    for key in document.values:
+        if key not in ("name", "stage"):
+            document.wrong(f"{key!r} is not known here; known are name, stage", key=key)
+    name = document.values.get("name", path)
+    if not isinstance(name, str):
+        document.wrong("name: a text is needed", key="name")
+    rows = document.rows(_Row, "stage")
+    if not rows:
+        document.wrong("there is no [[stage]]")
+    numbered = {number: row for number, row in enumerate(rows) if row is not None}
+    _check(numbered, lambda number, key, said: document.wrong(said, "stage", number, key), whole=len(rows))
+    document.check()
+    return _workflow(str(name), list(numbered.values()), path)
+
+
+def from_csv(text: str, path: str) -> Workflow:
+    """Read a table with a line of names; ``after`` and ``after_all`` name stages separated by blanks.
+
+    Args:
+        text: CSV.
+        path: for messages.
+
+    Raises:
+        UsageError: anything is wrong in it; all errors are named with their lines.
+    """
+    reader = csv.DictReader(io.StringIO(text))
+    columns = [name.strip() for name in reader.fieldnames or ()]
+    reader.fieldnames = columns
+    errors: list[tuple[int, str]] = []
+    unknown = [name for name in columns if name not in _COLUMNS]
+    missing = [name for name in ("name", "tasks") if name not in columns]
+    if unknown or missing:
+        said = [f"column {name!r} is not known" for name in unknown]
+        said += [f"column {name!r} is missing" for name in missing]
+        raise UsageError(f"{path}:1: {'; '.join(said)}", hint=_HINT)
+    rows: dict[int, _Row] = {}
+    try:
+        for given in reader:
+            values: dict[str, Any] = {
+                key: value.strip() for key, value in given.items() if key and value and value.strip()
+            }
+            for key in ("after", "after_all", "command"):
+                if key in values:
+                    values[key] = values[key].split()
+            try:
+                rows[reader.line_num] = msgspec.convert(values, _Row, strict=False)
+            except msgspec.ValidationError as error:
+                errors.append((reader.line_num, str(error)))
+    except csv.Error as error:
+        raise UsageError(f"{path}:{reader.line_num}: no CSV: {error}", hint=_HINT) from None
+    if not rows and not errors:
+        errors.append((1, "there is no stage"))
+    _check(rows, lambda line, _, said: errors.append((line, said)), whole=len(rows) + len(errors))
+    if errors:
+        raise UsageError("\n".join(f"{path}:{line}: {said}" for line, said in sorted(errors)), hint=_HINT)
+    return _workflow(path, list(rows.values()), path)
+
+
+def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, whole: int) -> None:
+    """Note what is wrong in rows that each have the right form."""
+    names: set[str] = set()
+    for number, row in rows.items():
+        if row.name in names:
+            wrong(number, "name", f"stage {row.name!r} is there twice")
+        names.add(row.name)
+        if row.tasks < 1:
+            wrong(number, "tasks", f"tasks of {row.name} is {row.tasks}; at least 1 is accepted")
+        if row.seconds is not None and not 0 <= row.seconds < float("inf"):
+            wrong(number, "seconds", f"seconds of {row.name} is {row.seconds:g}; a number from 0 is accepted")
+        for key in ("input", "output"):
+            try:
+                size(getattr(row, key))
+            except ValueError as error:
+                wrong(number, key, f"{key} of {row.name}: {error}")
+    if len(rows) < whole:
+        return  # rows with errors of their own may be those that are named
+    for number, row in rows.items():
+        for key in ("after", "after_all"):
+            for parent in getattr(row, key):
+                if parent not in names:
+                    wrong(number, key, f"stage {row.name} comes after {parent!r}, which is no stage")
+
+
+def _workflow(name: str, rows: list[_Row], path: str) -> Workflow:
+    by_name = {row.name: row for row in rows}
+    sequence = order({row.name: (*row.after, *row.after_all) for row in rows}, "stage", path)
+    stages = tuple(
+        Stage(
+            name=row.name,
+            tasks=row.tasks,
+            parents=tuple(
+                Dependency(parent=parent, barrier=parent in row.after_all)
+                for parent in dict.fromkeys((*row.after, *row.after_all))
+            ),
+            processor=row.processor,
+            input_bytes=size(row.input),
+            output_bytes=size(row.output),
+            seconds=row.seconds,
+        )
+        for row in map(by_name.__getitem__, sequence)
+    )
+    if not all(row.command for row in rows):
+        return Workflow(name=name, stages=stages)
+    return Workflow(name=name, stages=stages, tasks=_tasks(stages, by_name))
+
+
+def _tasks(stages: tuple[Stage, ...], rows: dict[str, _Row]) -> tuple[Task, ...]:
+    """Return the tasks of stages with commands: ``{index}`` in one is the task's number, from 0."""
+    count = {stage.name: stage.tasks for stage in stages}
+    found = []
+    for stage in stages:
+        for index in range(stage.tasks):
+            parents: list[str] = []
+            for edge in stage.parents:
+                there = count[edge.parent]
+                if edge.barrier:
+                    own = range(there)
+                elif there >= stage.tasks:
+                    own = range(index * there // stage.tasks, (index + 1) * there // stage.tasks)
+                else:
+                    own = range(index * there // stage.tasks, index * there // stage.tasks + 1)
+                parents += [f"{edge.parent}-{number}" for number in own]
+            found.append(
+                Task(
+                    name=f"{stage.name}-{index}",
+                    stage=stage.name,
+                    parents=tuple(parents),
+                    command=tuple(part.replace("{index}", str(index)) for part in rows[stage.name].command),
+                    seconds=stage.seconds,
+                )
+            )
+    return tuple(found)
