@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "placement": {"model", "predict"},
     "site": {"model", "placement", "predict"},
     "ckpt": {"model", "wire"},
-    "cloud": {"model", "rjms", "scheduling"},
+    "cloud": {"model", "report", "rjms", "scheduling", "workflows"},
     "lab": {"model", "placement", "predict", "report", "rjms", "workflows"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},

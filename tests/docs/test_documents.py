@@ -14,7 +14,8 @@ from whesl.esl.diagnostics import render_all
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = sorted((ROOT / "docs" / "design").glob("*.md"))
 LAB = sorted((ROOT / "docs" / "lab").glob("*.md"))
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE, *LAB]
+CLOUD = sorted((ROOT / "docs" / "cloud").glob("*.md"))
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE, *LAB, *CLOUD]
 # What a reader takes in at one go: lines of a page.
 LONGEST = {
     "CHANGELOG.md": 40,

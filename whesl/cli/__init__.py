@@ -33,6 +33,7 @@ COMMANDS = {
     "local": ("site.local", "The embedded resource manager."),
     "ckpt": ("ckpt", "Checkpoints in which the node about to fail writes first."),
     "placement": ("placement", "Keep jobs off nodes that are about to fail: learn, score, switch on."),
+    "cloud": ("cloud", "A workflow on free nodes and a cloud: choose a deadline and a price."),
     "lab": ("lab", "Replay logs with other policies and predictors; reproduce results."),
     "completion": ("completion", "Print a shell's completion script."),
     "doctor": ("site.doctor", "Find out what this machine has and what is wrong with it."),

@@ -10,7 +10,10 @@ from whesl.cli.group import LazyGroup
 from whesl.cloud.extra import missing
 
 # name: (module below whesl.cli.cloud, one line of help).
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS = {
+    "plan": ("plan", "Offer plans: deadline, cost, and the probability of meeting it."),
+    "prices": ("plan", "Print the prices that plans are made with, as a file to edit."),
+}
 
 
 class CloudGroup(LazyGroup):

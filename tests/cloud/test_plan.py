@@ -1,0 +1,312 @@
+"""``whesl cloud plan``: workflows in, a menu out, and everything wrong said before anything starts."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from tests.cloud.samples import PRICES
+from whesl.cli.cloud.plan import plan
+from whesl.cloud import prices
+from whesl.cloud.core.records import HOUR, Domain, FreeForecast, Measurement, Profile
+from whesl.cloud.plan import moments
+from whesl.cloud.workflow.read import read
+from whesl.model.errors import UsageError
+
+TABLE = """\
+name = "maps"
+[[stage]]
+name = "map"
+tasks = 600
+seconds = 60
+input = "1 GB"
+output = "10 MB"
+command = ["./map", "{index}"]
+[[stage]]
+name = "reduce"
+tasks = 1
+after_all = ["map"]
+seconds = 120
+command = ["./reduce"]
+"""
+STUDY = """\
+description: {name: sweep, description: a sweep}
+study:
+  - {name: simulate, description: s, run: {cmd: "./sim $(SIZE)", nodes: 1, procs: 1}}
+  - {name: analyse, description: a, run: {cmd: "cat $(simulate.workspace)/x", depends: [simulate]}}
+  - {name: report, description: r, run: {cmd: "echo", depends: ["analyse_*"], gpus: 1}}
+global.parameters:
+  SIZE: {values: [1, 2, 3, 4], label: "SIZE.%%"}
+"""
+
+
+def asked(*words: str | Path) -> Any:
+    return CliRunner().invoke(plan, [str(word) for word in words])
+
+
+def refused(tmp_path: Path, text: str, name: str, *words: str) -> str:
+    path = tmp_path / name
+    path.write_text(text)
+    result = asked(path, *words)
+    assert isinstance(result.exception, UsageError), result.output
+    assert result.output == ""
+    return f"{result.exception.message}\n{result.exception.hint}"
+
+
+# -- the menu --
+
+
+def test_a_menu_as_table_json_and_page(tmp_path: Path) -> None:
+    path = tmp_path / "maps.toml"
+    path.write_text(TABLE)
+    words: list[str | Path] = [path, "--deadlines", "2h,6h", "--free", "1,2,4", "--courses", "40"]
+    shown = asked(*words, "--budget", "0.5", "--out", tmp_path / "out")
+    assert shown.exit_code == 0, shown.output
+    lines = shown.output.splitlines()
+    assert lines[0].split()[:3] == ["deadline", "cost", "probability"]
+    assert lines[1].startswith("2 h ")
+    assert "note: prices of 2026-01-01" in shown.output
+    values = json.loads((tmp_path / "out" / "menu.json").read_text())
+    assert values["tasks"] == 601
+    assert [offer["plan"]["schedule"]["deadline"] - values["start"] for offer in values["offers"]] == [
+        2 * HOUR,
+        6 * HOUR,
+    ]
+    assert all(offer["reached"] for offer in values["offers"])
+    dear, cheap = (offer["plan"]["expected_cost"] for offer in values["offers"])
+    assert cheap <= dear
+    assert "<svg" in (tmp_path / "out" / "menu.html").read_text()
+
+
+def test_a_hundred_thousand_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "big.csv"
+    path.write_text("name,tasks,after,seconds\na,50000,,30\nb,50000,a,60\n")
+    result = asked(path, "--deadlines", "12h", "--free", "40", "--courses", "20", "--json")
+    assert result.exit_code == 0
+    values = json.loads(result.output)
+    assert values["tasks"] == 100_000
+
+
+def test_a_profile_and_a_forecast_are_what_the_plan_rests_on(tmp_path: Path) -> None:
+    path = tmp_path / "maps.toml"
+    path.write_text(TABLE)
+    entry = Measurement(stage="map", platform="cluster", seconds=600, deviation=5, count=9)
+    profile = tmp_path / "profile.json"
+    profile.write_bytes(msgspec.json.encode(Profile(workflow="maps", measurements=(entry,), cost=1.5)))
+    forecast = tmp_path / "free.json"
+    foreseen = FreeForecast(
+        made=0, start=0, capacity=9, levels=(0.1, 0.5, 0.9), nodes=((1, 2, 3),), source="tests"
+    )
+    forecast.write_bytes(msgspec.json.encode(foreseen))
+    words: list[str | Path] = [
+        "--profile",
+        profile,
+        "--forecast",
+        forecast,
+        "--courses",
+        "20",
+        "--deadlines",
+        "6h",
+        "--json",
+    ]
+    values = json.loads(asked(path, *words).output)
+    assert "free nodes: tests" in values["notes"]
+    assert any("as on cluster" in note for note in values["notes"])
+    assert any("the forecast begins" in note for note in values["notes"])
+    assert values["offers"][0]["plan"]["cost"]["benchmark"] == 1.5
+
+
+# -- workflows in --
+
+
+def test_a_table_has_tasks_where_it_has_commands(tmp_path: Path) -> None:
+    path = tmp_path / "maps.toml"
+    path.write_text(TABLE)
+    flow = read(path)
+    assert len(flow.tasks) == 601
+    assert flow.tasks[7].command == ("./map", "7")
+    assert flow.tasks[-1].parents == tuple(f"map-{number}" for number in range(600))
+    assert flow.stages[0].input_bytes == 1e9
+    assert flow.stages[1].parents[0].barrier
+
+
+def test_a_maestro_study_has_a_stage_for_each_step(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY)
+    flow = read(path)
+    found = {stage.name: stage for stage in flow.stages}
+    assert {name: stage.tasks for name, stage in found.items()} == {"simulate": 4, "analyse": 4, "report": 1}
+    assert not found["analyse"].parents[0].barrier
+    assert found["report"].parents[0].barrier
+    assert found["report"].processor.value == "gpu"
+
+
+def wfcommons(tasks: dict[str, list[str]]) -> str:
+    names = list(tasks)
+    return json.dumps(
+        {
+            "name": "w",
+            "workflow": {
+                "specification": {
+                    "tasks": [
+                        {"name": name, "id": name, "parents": parents, "outputFiles": [f"{name}.out"]}
+                        for name, parents in tasks.items()
+                    ],
+                    "files": [{"id": f"{name}.out", "sizeInBytes": 10} for name in names],
+                },
+                "execution": {
+                    "tasks": [
+                        {"id": name, "runtimeInSeconds": 5, "command": {"program": name.partition("_")[0]}}
+                        for name in names
+                    ]
+                },
+            },
+        }
+    )
+
+
+def test_a_wfcommons_execution_has_a_stage_for_each_program(tmp_path: Path) -> None:
+    path = tmp_path / "w.json.xz"
+    path.write_bytes(
+        lzma.compress(wfcommons({"a_1": [], "a_2": [], "b_1": ["a_1"], "b_2": ["a_2"]}).encode())
+    )
+    flow = read(path)
+    assert [(stage.name, stage.tasks, stage.seconds) for stage in flow.stages] == [("a", 2, 5), ("b", 2, 5)]
+    assert flow.stages[1].output_bytes == 10
+    assert flow.tasks[0].command == ("a",)
+
+
+def test_kinds_that_wait_for_each_other_are_a_stage_for_each_depth(tmp_path: Path) -> None:
+    path = tmp_path / "w.json"
+    path.write_text(wfcommons({"a_1": [], "b_1": ["a_1"], "a_2": ["b_1"], "c_1": ["a_2"]}))
+    assert [stage.name for stage in read(path).stages] == ["a@0", "b@1", "a@2", "c"]
+
+
+@pytest.mark.skipif(
+    not (Path(__file__).resolve().parents[3] / "shared/data/workflows/wfinstances").is_dir(),
+    reason="the shared WfCommons instances are not here",
+)
+def test_every_shared_wfcommons_instance_is_read() -> None:
+    folder = Path(__file__).resolve().parents[3] / "shared/data/workflows/wfinstances"
+    for path in sorted(folder.glob("*.json.xz")):
+        flow = read(path)
+        assert len(flow.tasks) == sum(stage.tasks for stage in flow.stages)
+        assert len(flow.stages) <= 100, path.name
+
+
+# -- prices --
+
+
+def test_the_shipped_prices_are_table_3_1_and_say_what_is_assumed() -> None:
+    listed = prices.load()
+    assert {one.name: one.price for one in listed.platforms} == {
+        "c5a.4xlarge": 0.616,
+        "c4.4xlarge": 0.796,
+        "c5n.4xlarge": 0.864,
+        "g4ad.4xlarge": 0.867,
+        "g3.4xlarge": 1.14,
+        "g5.xlarge": 1.006,
+    }
+    assert all(one.domain is Domain.CLOUD for one in listed.platforms)
+    assert listed.dated == "2026-01-01"
+    assert any("files, storage and transfer" in text for text in listed.assumptions)
+    assert PRICES.leaving == listed.leaving
+
+
+def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
+    text = (
+        'dated = "soon"\ncurrency = "USD"\nread = -1\n[[platform]]\nname = "a"\nprice = -0.5\n'
+        '[[platform]]\nname = "b"\n[[platform]]\nname = "a"\nprice = 1\nsort = 3\n'
+    )
+    with pytest.raises(UsageError) as caught:
+        prices.parse(text, "p.toml")
+    said = caught.value.message.splitlines()
+    assert said[0].startswith("p.toml:1: dated: ")
+    assert said[1] == "p.toml:6: price of a is -0.5; a number from 0 is accepted"
+    assert said[2] == "p.toml:7: price is missing"
+    assert said[3].startswith("p.toml:12: 'sort' is not known here")
+
+
+# -- bad input --
+
+
+@pytest.mark.parametrize(
+    ("deadlines", "said"),
+    [
+        ("5m", "shorter than the critical path of 3 min"),
+        ("2001-01-01T00:00", "a deadline is in the past"),
+        ("soon,1h,later", "'soon' is no deadline; 'later' is no deadline"),
+        ("-3h", "'-3h' is no deadline"),
+    ],
+)
+def test_deadlines_that_nothing_can_meet_are_refused(tmp_path: Path, deadlines: str, said: str) -> None:
+    text = TABLE if deadlines != "5m" else TABLE.replace("seconds = 60", "seconds = 400")
+    said = said if deadlines != "5m" else "shorter than the critical path of 9 min: map -> reduce"
+    assert said in refused(tmp_path, text, "w.toml", "--deadlines", deadlines)
+
+
+def test_a_cycle_is_named(tmp_path: Path) -> None:
+    text = 'stage = [{name="a", tasks=1, after=["b"]}, {name="b", tasks=1, after=["a"]}]'
+    assert "wait for each other" in refused(tmp_path, text, "w.toml")
+    assert (
+        "a_1 -> b_1 -> a_1"
+        in (said := refused(tmp_path, wfcommons({"a_1": ["b_1"], "b_1": ["a_1"]}), "w.json"))
+        or "b_1 -> a_1 -> b_1" in said
+    )
+
+
+def test_all_that_is_wrong_with_a_table_is_said_with_its_line(tmp_path: Path) -> None:
+    text = (
+        '[[stage]]\nname = "a"\ntasks = 0\n[[stage]]\nname = "a"\ntasks = 5\noutput = "much"\n'
+        '[[stage]]\nname = "b"\ntasks = 1\nafter = ["c"]\nseconds = -1\n'
+    )
+    lines = refused(tmp_path, text, "w.toml").splitlines()
+    place = tmp_path / "w.toml"
+    assert lines[0] == f"{place}:3: tasks of a is 0; at least 1 is accepted"
+    assert lines[1] == f"{place}:5: stage 'a' is there twice"
+    assert lines[2].startswith(f"{place}:7: output of a: 'much' is no size")
+    assert lines[3] == f"{place}:11: stage b comes after 'c', which is no stage"
+    assert lines[4] == f"{place}:12: seconds of b is -1; a number from 0 is accepted"
+    csv = refused(tmp_path, "name,tasks,after\na,x,\nb,0,c\n", "w.csv").splitlines()
+    assert csv[0].startswith(f"{tmp_path / 'w.csv'}:2: ")
+    assert csv[1] == f"{tmp_path / 'w.csv'}:3: tasks of b is 0; at least 1 is accepted"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("w.toml", "x = ", "no TOML"),
+        ("w.toml", "", "there is no [[stage]]"),
+        ("w.csv", "", "column 'name' is missing"),
+        ("w.txt", "x", "accepted are Maestro studies"),
+        ("w.json", "[]", "workflow"),
+        ("w.yaml", "a: 1", "is not a Maestro study"),
+    ],
+)
+def test_what_is_no_workflow_is_refused(tmp_path: Path, name: str, text: str, said: str) -> None:
+    assert said in refused(tmp_path, text, name)
+
+
+def test_options_that_fit_nothing_are_refused(tmp_path: Path) -> None:
+    assert "one number, or three rising" in refused(tmp_path, TABLE, "w.toml", "--free", "3,2,1")
+    assert "no numbers" in refused(tmp_path, TABLE, "w.toml", "--free", "many")
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"workflow": 3}')
+    assert "no profile" in refused(tmp_path, TABLE, "w.toml", "--profile", str(bad))
+    assert "no forecast" in refused(tmp_path, TABLE, "w.toml", "--forecast", str(bad))
+    assert "cannot read" in refused(tmp_path, TABLE, "w.toml", "--prices", str(tmp_path / "none.toml"))
+    gpu = TABLE.replace("seconds = 120", 'processor = "gpu"\nseconds = 120')
+    cpus = tmp_path / "cpus.toml"
+    cpus.write_text('dated = 2026-01-01\ncurrency = "USD"\n[[platform]]\nname = "a"\nprice = 1\n')
+    assert "no platform for reduce (gpu)" in refused(tmp_path, gpu, "w.toml", "--prices", str(cpus))
+
+
+def test_deadlines_from_now_and_by_the_clock() -> None:
+    assert moments("90m, 2d", 100.0) == (100 + 5400, 100 + 2 * 86400)
+    assert moments("2026-05-01T18:00", 0.0)[0] > 1.7e9

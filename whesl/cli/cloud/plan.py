@@ -1,0 +1,146 @@
+"""``whesl cloud plan`` and ``whesl cloud prices``: the menu, and the prices behind it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.model.errors import UsageError, WheslError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whesl.cloud.core.menu import Case, Offer
+    from whesl.cloud.core.records import FreeForecast
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("workflow", type=_FILE)
+@click.option(
+    "--deadlines", default="6h,12h,24h", metavar="T,...", help="6h, 90m, 2d, or local times [6h,12h,24h]."
+)
+@click.option(
+    "--probability", type=click.FloatRange(0.01, 0.99), default=0.9, help="Of meeting a deadline [0.9]."
+)
+@click.option("--budget", type=click.FloatRange(0), metavar="PRICE", help="Say which plans cost more.")
+@click.option(
+    "--profile", type=_FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes them."
+)
+@click.option("--prices", type=_FILE, metavar="TOML", help="Prices; `whesl cloud prices` prints an example.")
+@click.option(
+    "--forecast", type=_FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes them."
+)
+@click.option("--free", metavar="N[,N,N]", help="Free nodes instead: one number, or quantiles 10, 50, 90 %.")
+@click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs.")
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
+@click.option("--courses", type=click.IntRange(20, 20000), default=200, help="Simulated for each plan [200].")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
+@click.option("--json", "in_json", is_flag=True, help="Print the menu as JSON.")
+def plan(
+    workflow: Path,
+    deadlines: str,
+    probability: float,
+    budget: float | None,
+    profile: Path | None,
+    prices: Path | None,
+    forecast: Path | None,
+    free: str | None,
+    gpu_nodes: bool,
+    seed: int,
+    courses: int,
+    out: Path | None,
+    in_json: bool,
+) -> None:
+    """Offer plans for a workflow: deadline, cost, probability, hours on the cluster and in the cloud.
+
+    WORKFLOW is a Maestro study (.yaml), a WfCommons execution (.json) or a table of stages (.toml, .csv).
+    Nothing is started and nothing is paid for. With --out DIR: DIR/menu.html and DIR/menu.json.
+    """
+    from whesl.cloud import plan as planning
+    from whesl.cloud.core import menu
+
+    now = time.time()
+    moments = planning.moments(deadlines, now)
+    if free is not None and forecast is not None:
+        raise UsageError("--free and --forecast both say which nodes are free", hint="give one of them")
+    foreseen: FreeForecast | None = None
+    if forecast is not None:
+        foreseen = planning.load_forecast(forecast)
+    elif free is not None:
+        foreseen = menu.constant(_numbers(free), now)
+    case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
+    offers = menu.menu(case, moments, probability, courses=courses, seed=seed)
+    values = _values(case, offers, probability)
+    if out is not None:
+        _write(out, case, offers, probability, values)
+    if in_json:
+        click.echo(values)
+        return
+    _show(case, offers, budget)
+
+
+@click.command()
+def prices() -> None:
+    """Print the prices that are used without --prices, as a file to copy and edit."""
+    from whesl.cloud.prices import default_text
+
+    click.echo(default_text(), nl=False)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--free {text}: no numbers", hint="accepted are 40 or 20,40,60: the quantiles 10, 50 and 90 %"
+        ) from None
+
+
+def _values(case: Case, offers: Sequence[Offer], probability: float) -> str:
+    import msgspec
+
+    plain: dict[str, Any] = {
+        "workflow": case.workflow.name,
+        "tasks": sum(stage.tasks for stage in case.workflow.stages),
+        "start": case.start,
+        "currency": case.prices.currency,
+        "prices": case.prices.dated,
+        "probability": probability,
+        "notes": case.notes,
+        "offers": msgspec.to_builtins(list(offers)),
+    }
+    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
+
+
+def _write(out: Path, case: Case, offers: Sequence[Offer], probability: float, values: str) -> None:
+    from whesl.cloud.page import html
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "menu.html").write_text(html(case, offers, probability), encoding="utf-8")
+        (out / "menu.json").write_text(values + "\n", encoding="utf-8")
+    except OSError as error:
+        raise WheslError(f"cannot write to {out}: {error.strerror or error}") from error
+
+
+def _show(case: Case, offers: Sequence[Offer], budget: float | None) -> None:
+    from whesl.cloud.page import COLUMNS, cells
+
+    rows = [cells(case, offer) for offer in offers]
+    columns = list(COLUMNS)
+    if budget is not None:
+        columns.append("within budget")
+        rows = [
+            (*row, "yes" if offer.plan.expected_cost <= budget else "no")
+            for row, offer in zip(rows, offers, strict=True)
+        ]
+    wide = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
+    for row in (columns, *rows):
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip())
+    for note in case.notes:
+        click.echo(f"note: {note}", err=True)

@@ -1,0 +1,286 @@
+"""The menu: for each deadline the cheapest plan that meets it with a given probability.
+
+Plans differ in the quantile of the free nodes that they count on, in the share of the cluster's nodes that
+the cloud backs up, and in how long before the deadline they end. Each is judged over the same drawn courses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from whesl.cloud.core import cost, outlook, scaler, schedule
+from whesl.cloud.core.pace import Pace, critical_path
+from whesl.cloud.core.records import HOUR, FreeForecast, Plan, PriceList, Profile, Settings, Workflow
+from whesl.cloud.core.slots import hours as hours_text
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from whesl.cloud.core.outlook import Draws
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75)
+BACKUPS = (0.0, 0.5, 1.0)
+# Shares of the time to the deadline that a plan keeps in reserve at its end.
+RESERVES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.11, 0.15, 0.2, 0.28, 0.38, 0.5)
+COURSES = 200
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the menu.
+
+    Attributes:
+        plan: what is offered.
+        reached: whether it has the probability that was asked for.
+        cloud_only: what the same deadline costs without the cluster; None where a stage needs the cluster.
+        reserve: seconds between the plan's end and the deadline.
+    """
+
+    plan: Plan
+    reached: bool
+    cloud_only: float | None
+    reserve: float
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not depend on the deadline.
+
+    Attributes:
+        workflow, profile, prices, forecast: as their records say; the profile is complete.
+        paces: of the stages.
+        start: seconds since the epoch.
+        cluster: the name of the cluster's platform.
+        notes: assumptions, for people.
+    """
+
+    workflow: Workflow
+    profile: Profile
+    prices: PriceList
+    forecast: FreeForecast
+    paces: tuple[Pace, ...]
+    start: float
+    cluster: str = "cluster"
+    notes: tuple[str, ...] = ()
+
+
+def menu(
+    case: Case,
+    deadlines: Sequence[float],
+    probability: float = 0.9,
+    *,
+    courses: int = COURSES,
+    seed: int = 0,
+    advance: Callable[[float], None] = lambda steps: None,
+) -> tuple[Offer, ...]:
+    """Return an offer for each deadline.
+
+    Args:
+        case: the workflow, prices, profile and forecast.
+        deadlines: seconds since the epoch.
+        probability: that each plan is to have.
+        courses: how many each plan is judged by.
+        seed: of all draws.
+        advance: told one step for each deadline.
+
+    Raises:
+        UsageError: a deadline is in the past or shorter than the critical path; all of them are named.
+    """
+    check(case, deadlines)
+    hours = math.ceil((max(deadlines) - case.start) / HOUR)
+    drawn = outlook.draws(case.paces, case.profile, hours, courses, seed)
+    offers = []
+    for deadline in deadlines:
+        offers.append(cheapest(case, deadline, probability, drawn))
+        advance(1)
+    return tuple(offers)
+
+
+def check(case: Case, deadlines: Sequence[float]) -> None:
+    """Refuse deadlines that nothing can meet. Raises UsageError that names each."""
+    shortest, path = critical_path(case.paces)
+    wrong = []
+    for deadline in deadlines:
+        length = deadline - case.start
+        if length <= 0:
+            wrong.append(f"a deadline is in the past, by {hours_text(-length)}")
+        elif length < shortest:
+            wrong.append(
+                f"a deadline of {hours_text(length)} is shorter than the critical path of"
+                f" {hours_text(shortest)}: {' -> '.join(path)}"
+            )
+    if wrong:
+        raise UsageError(
+            "\n".join(wrong),
+            hint=f"deadlines of more than {hours_text(shortest)} from now are accepted",
+        )
+
+
+def judged(
+    case: Case, deadline: float, quantile: float, reserve: float, settings: Settings, drawn: Draws
+) -> Plan:
+    """Return one plan with its probability and costs.
+
+    Args:
+        case: the workflow, prices, profile and forecast.
+        deadline: seconds since the epoch.
+        quantile: of the free nodes that it counts on.
+        reserve: seconds before the deadline at which it is to end.
+        settings: how it is carried out.
+        drawn: the courses.
+
+    Raises:
+        UsageError: there is no such plan.
+    """
+    hours = math.ceil((deadline - case.start) / HOUR)
+    made = schedule.build(
+        case.paces,
+        case.prices,
+        outlook.at_quantile(case.forecast, quantile, hours),
+        case.start,
+        deadline,
+        cluster=case.cluster,
+        quantile=quantile,
+        end=deadline - reserve,
+    )
+    estimate = cost.estimate(case.workflow, made, case.prices, case.profile.cost)
+    bare = Plan(
+        schedule=made,
+        cost=estimate,
+        expected_cost=0.0,
+        probability=None,
+        cluster_hours=0.0,
+        cloud_hours=0.0,
+        settings=settings,
+    )
+    free = outlook.free_nodes(case.forecast, drawn.ranks[:, :hours])
+    found = outlook.courses(scaler.begin(bare, case.paces), case.paces, free, drawn.factors)
+    met = float(np.count_nonzero(found.finished <= deadline - case.start))
+    rest = estimate.total - estimate.instances
+    return msgspec.structs.replace(
+        bare,
+        cost=msgspec.structs.replace(estimate, backup=float(found.backup.mean())),
+        expected_cost=float(found.cost.mean()) + rest,
+        # The mean of what is known of the share after so many courses, all shares being alike before them.
+        probability=(met + 1) / (len(free) + 2),
+        cluster_hours=float(found.cluster_hours.mean()),
+        cloud_hours=float(found.cloud_hours.mean()),
+        notes=case.notes,
+    )
+
+
+def cheapest(case: Case, deadline: float, probability: float, drawn: Draws) -> Offer:
+    """Return the cheapest plan that meets a deadline with a probability, or the likeliest one.
+
+    Args:
+        case: the workflow, prices, profile and forecast.
+        deadline: seconds since the epoch.
+        probability: that it is to have.
+        drawn: the courses.
+
+    Raises:
+        UsageError: there is no plan at all.
+    """
+    length = deadline - case.start
+    best: tuple[Plan, float] | None = None
+    likeliest: tuple[Plan, float] | None = None
+    refused: UsageError | None = None
+    no_cluster = max(max(row) for row in case.forecast.nodes) < 1
+    for quantile in QUANTILES[:1] if no_cluster else QUANTILES:
+        for backup in BACKUPS[:1] if no_cluster else BACKUPS:
+            settings = Settings(backup=backup)
+
+            def at(
+                number: int, quantile: float = quantile, settings: Settings = settings
+            ) -> tuple[Plan, float] | None:
+                nonlocal refused
+                reserve = RESERVES[number] * length
+                try:
+                    return judged(case, deadline, quantile, reserve, settings, drawn), reserve
+                except UsageError as error:
+                    refused = error
+                    return None
+
+            low, high = 0, len(RESERVES)
+            while low < high:
+                middle = (low + high) // 2
+                found = at(middle)
+                if found is None:  # no time for so long a reserve
+                    high = middle
+                    continue
+                plan = found[0]
+                if likeliest is None or _rank(plan) > _rank(likeliest[0]):
+                    likeliest = found
+                if (plan.probability or 0.0) >= probability:
+                    if best is None or plan.expected_cost < best[0].expected_cost:
+                        best = found
+                    high = middle
+                else:
+                    low = middle + 1
+    chosen = best or likeliest
+    if chosen is None:
+        raise refused or UsageError("no plan can be made")
+    return Offer(
+        plan=chosen[0],
+        reached=best is not None,
+        cloud_only=cloud_only(case, deadline, chosen[1]),
+        reserve=chosen[1],
+    )
+
+
+def _rank(plan: Plan) -> tuple[float, float]:
+    return plan.probability or 0.0, -plan.expected_cost
+
+
+def cloud_only(case: Case, deadline: float, reserve: float) -> float | None:
+    """Return what a deadline costs in the cloud alone, None where a stage needs the cluster.
+
+    Args:
+        case: the workflow and prices.
+        deadline: seconds since the epoch.
+        reserve: seconds before the deadline at which the plan is to end.
+    """
+    if any(pace.cloud is None for pace in case.paces):
+        return None
+    alone = tuple(msgspec.structs.replace(pace, hpc=None) for pace in case.paces)
+    try:
+        made = schedule.build(alone, case.prices, [0.0], case.start, deadline, end=deadline - reserve)
+    except UsageError:
+        return None
+    estimate = cost.estimate(case.workflow, made, case.prices, case.profile.cost)
+    return estimate.total - estimate.instances + worked(alone)
+
+
+def worked(paces: tuple[Pace, ...]) -> float:
+    """Return what all tasks cost in the cloud by the second, without idle time."""
+    return sum(pace.task_price * pace.stage.tasks for pace in paces)
+
+
+def constant(nodes: Sequence[float], made: float) -> FreeForecast:
+    """Return a forecast of the same free nodes in each hour.
+
+    Args:
+        nodes: one number, or the quantiles 10, 50 and 90 %.
+        made: seconds since the epoch.
+
+    Raises:
+        UsageError: the numbers are neither one nor three rising ones from 0.
+    """
+    row = tuple(float(number) for number in nodes)
+    row = row * 3 if len(row) == 1 else row
+    if len(row) != 3 or list(row) != sorted(row) or row[0] < 0 or not math.isfinite(row[-1]):
+        raise UsageError(
+            f"free nodes: {', '.join(f'{number:g}' for number in nodes)}",
+            hint="accepted is one number, or three rising ones: the quantiles 10, 50 and 90 %",
+        )
+    return FreeForecast(
+        made=made,
+        start=made,
+        capacity=math.ceil(row[-1] + (row[-1] - row[1])),
+        levels=(0.1, 0.5, 0.9),
+        nodes=(row,) * 24,
+        source="stated by the user",
+    )

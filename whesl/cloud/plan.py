@@ -1,0 +1,155 @@
+"""From files and options to a menu of plans."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from whesl.cloud import prices as price_files
+from whesl.cloud.core import menu, profile
+from whesl.cloud.core.pace import cluster_nodes, paces
+from whesl.cloud.core.records import HOUR, FreeForecast, Profile
+from whesl.cloud.tables import read_text
+from whesl.cloud.workflow.read import read
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whesl.cloud.core.menu import Case
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": HOUR, "d": 24 * HOUR, "w": 168 * HOUR}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_DEADLINES = (
+    "accepted are times from now (90m, 6h, 2d) and local times (2026-05-01T18:00), with commas between"
+)
+
+Form = TypeVar("Form", bound=msgspec.Struct)
+
+
+def moment(text: str, now: float) -> float:
+    """Return a deadline in seconds since the epoch.
+
+    Args:
+        text: a time from now (``6h``) or a local time (``2026-05-01T18:00``).
+        now: seconds since the epoch.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if match := _DURATION.fullmatch(text.strip()):
+        return now + float(match.group(1)) * _UNITS[match.group(2)]
+    try:
+        return datetime.datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"{text!r} is no deadline", hint=_DEADLINES) from None
+
+
+def moments(text: str, now: float) -> tuple[float, ...]:
+    """Return deadlines separated by commas. Raises UsageError as ``moment``, naming each that is none."""
+    found, wrong = [], []
+    for part in text.split(","):
+        try:
+            found.append(moment(part, now))
+        except UsageError as error:
+            wrong.append(error.message)
+    if wrong:
+        raise UsageError("; ".join(wrong), hint=_DEADLINES)
+    return tuple(found)
+
+
+def load(path: Path, form: type[Form], what: str) -> Form:
+    """Read a record from JSON.
+
+    Args:
+        path: the file.
+        form: Profile or FreeForecast.
+        what: its name and the command that writes it, for the message.
+
+    Raises:
+        UsageError: it cannot be read, or is none.
+    """
+    try:
+        return msgspec.json.decode(read_text(path).encode(), type=form)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path}: no {what.partition(',')[0]}: {error}", hint=what) from None
+
+
+def load_profile(path: Path) -> Profile:
+    """Read a profile. Raises UsageError, also for run times that are not above 0."""
+    found = load(path, Profile, "profile, as `whesl cloud measure` writes it")
+    wrong = [
+        f"{one.stage} on {one.platform}: {one.seconds:g} s"
+        for one in found.measurements
+        if not 0 < one.seconds < float("inf") or not 0 <= one.deviation < float("inf")
+    ]
+    if wrong:
+        raise UsageError(f"{path}: run times: {', '.join(wrong)}", hint="seconds above 0 are accepted")
+    return found
+
+
+def load_forecast(path: Path) -> FreeForecast:
+    """Read a forecast. Raises UsageError, also for quantiles that do not rise."""
+    found = load(path, FreeForecast, "forecast, as `whesl cloud forecast --json` writes it")
+    levels = found.levels
+    rising = list(levels) == sorted(set(levels)) and all(0 < level < 1 for level in levels)
+    if not levels or not rising or not found.nodes or found.capacity < 0:
+        raise UsageError(f"{path}: levels {levels}, {len(found.nodes)} hours", hint="quantiles have to rise")
+    for hour, row in enumerate(found.nodes, start=1):
+        if len(row) != len(levels) or list(row) != sorted(row) or row[0] < 0:
+            raise UsageError(
+                f"{path}: hour {hour}: {row}", hint=f"{len(levels)} rising numbers from 0 are accepted"
+            )
+    return found
+
+
+def case(
+    workflow: Path,
+    now: float,
+    *,
+    prices: Path | None = None,
+    measured: Path | None = None,
+    forecast: FreeForecast | None = None,
+    gpu: bool = False,
+) -> Case:
+    """Return what a menu is made of.
+
+    Args:
+        workflow: the file of the workflow.
+        now: seconds since the epoch; plans start then.
+        prices: a file of prices; None for the one that comes with the project.
+        measured: a file with a profile; None where nothing was measured.
+        forecast: of free nodes; None for the cloud alone.
+        gpu: whether the cluster's nodes have GPUs.
+
+    Raises:
+        UsageError: a file cannot be read or is wrong, or no platform can run a stage.
+    """
+    flow = read(workflow)
+    listed = price_files.load(prices)
+    known = load_profile(measured) if measured else Profile(workflow=flow.name)
+    cluster = cluster_nodes(gpu=gpu) if forecast is not None else None
+    whole = profile.complete(flow, known, (*listed.platforms, *((cluster,) if cluster else ())))
+    found = paces(flow, whole, listed, cluster)
+    notes = [f"prices of {listed.dated}: {listed.source}" if listed.source else f"prices of {listed.dated}"]
+    notes += [f"assumed: {text}" for text in listed.assumptions]
+    notes += profile.estimates(whole)
+    if forecast is None:
+        forecast = menu.constant([0.0], now)
+        notes.append("no node of the cluster is counted on")
+    else:
+        notes.append(f"free nodes: {forecast.source or 'a forecast'}")
+        if abs(now - forecast.start) > 2 * HOUR:
+            notes.append(f"the forecast begins {abs(now - forecast.start) / HOUR:.1f} h from now")
+    return menu.Case(
+        workflow=flow,
+        profile=whole,
+        prices=listed,
+        forecast=forecast,
+        paces=found,
+        start=now,
+        notes=tuple(notes),
+    )
