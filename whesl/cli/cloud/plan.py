@@ -25,7 +25,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--deadlines", default="6h,12h,24h", metavar="T,...", help="6h, 90m, 2d, or local times [6h,12h,24h]."
 )
 @click.option(
-    "--probability", type=click.FloatRange(0.01, 0.99), default=0.9, help="Of meeting a deadline [0.9]."
+    "--probability",
+    type=click.FloatRange(0.01, 0.99),
+    metavar="P",
+    default=0.9,
+    help="Of meeting a deadline [0.9].",
 )
 @click.option("--budget", type=click.FloatRange(0), metavar="PRICE", help="Say which plans cost more.")
 @click.option(
@@ -38,7 +42,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--free", metavar="N[,N,N]", help="Free nodes instead: one number, or quantiles 10, 50, 90 %.")
 @click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs.")
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
-@click.option("--courses", type=click.IntRange(20, 20000), default=200, help="Simulated for each plan [200].")
+@click.option(
+    "--courses",
+    type=click.IntRange(20, 20000),
+    metavar="N",
+    default=200,
+    help="Simulated for each plan [200].",
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
 @click.option("--json", "in_json", is_flag=True, help="Print the menu as JSON.")
 def plan(
