@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,3 +43,23 @@ def test_the_output_of_a_plainly_submitted_job_is_kept(slurm_bed: Make, tmp_path
     bed.wait_job(made.job, "COMPLETED", timeout=100)
     assert "status 0" in made.text()
     made.close()
+
+
+def test_once_a_summary_says_that_slurm_truncates_what_it_runs_again(slurm_bed: Make, tmp_path: Path) -> None:
+    """Nobody told before a preempted job's first output was gone."""
+    bed = slurm_bed(nodes=1)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+
+    def summary(name: str, option: str, header: str = "") -> str:
+        command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", "--task-dir", tmp_path / name]
+        run = f"export WHESL_HOME={home}\n{shlex.join(map(str, command))} true\n"
+        job = bed.submit(f"#!/bin/bash\n{header}\n{run}", f"--output={tmp_path}/out", option)
+        bed.wait_job(job, "COMPLETED")
+        return (tmp_path / name / "summary").read_text()
+
+    assert "--open-mode" not in summary("appended", "--requeue", "#SBATCH --open-mode=append")
+    assert "--open-mode" not in summary("never again", "--no-requeue")
+    told = f"{tmp_path}/out begins anew, unless it was submitted with --open-mode=append"
+    assert told in summary("plain", "--requeue")
+    assert "--open-mode" not in summary("told", "--requeue")

@@ -458,7 +458,7 @@ class Daemon:
         letting_go.start()
         told = partial(resume.understood, self._journal)
         notes = output_links.leave(self._job, self._state, told, os.environ, self._clock)
-        remark = shutdown.summarise(self._directory, self._job, self._state, told, notes)
+        remark = shutdown.summarise(self._directory, self._job, self._allocation, self._state, told, notes)
         self._journal.close()
         self._news.finish()
         self._nodes.close()

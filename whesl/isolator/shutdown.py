@@ -13,13 +13,14 @@ import msgspec
 from whesl.isolator.core.escalation import EXIT_TEMPORARY
 from whesl.isolator.core.events import Finish
 from whesl.isolator.core.state import State
-from whesl.isolator.task import disk_reserve, summary, taskdir
+from whesl.isolator.task import disk_reserve, output_hint, summary, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import JournalError
 from whesl.model.errors import WheslError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
 from whesl.records.isolator import AnyRecord
+from whesl.rjms.port import Allocation
 
 if TYPE_CHECKING:
     from whesl.wire.client import CoordinatorClient
@@ -39,6 +40,7 @@ def may_give_back(finish: Finish, *, observe: bool) -> bool:
 def summarise(
     directory: TaskDir,
     job: Job,
+    allocation: Allocation,
     state: State,
     told: Callable[[], Sequence[tuple[AnyRecord, float]]],
     notes: tuple[str, ...],
@@ -49,12 +51,14 @@ def summarise(
 
     Args:
         directory, job: the task's.
+        allocation: the resource manager's inside face.
         state: in which it has ended.
         told: returns its journal's records with their times. Raises JournalError.
         notes: sentences for its user.
     """
     assert state.ended is not None
     try:
+        notes += output_hint.once(allocation)
         said = summary.summarise(job.setup, list(told()), state.ended, notes)
         taskdir.replace(directory.summary, summary.text(said).encode())
         if job.json_summary:

@@ -278,6 +278,18 @@ class TakesRemarks(Protocol):
         ...
 
 
+@runtime_checkable
+class TruncatesOutput(Protocol):
+    """What an allocation also offers when its resource manager may empty a job's output to run it again."""
+
+    def truncated_output(self) -> tuple[str, ...]:
+        """Return the job's output files that would be emptied, which its owner could have chosen otherwise.
+
+        May wait for an answer. Raises as the scheduler's calls do.
+        """
+        ...
+
+
 class Allocation(Protocol):
     """The inside face."""
 

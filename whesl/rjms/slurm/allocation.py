@@ -16,7 +16,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest, Suspended
-from whesl.rjms.slurm import records
+from whesl.rjms.slurm import kept_output, records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, job_of, nodes_of
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
@@ -195,6 +195,15 @@ class SlurmAllocation:
         comment = records.remarked("" if told == "(null)" else told, task, text)
         if comment:
             self._commands.run("scontrol", "update", f"JobId={self._job}", f"Comment={comment}")
+
+    def truncated_output(self) -> tuple[str, ...]:
+        """Return the output files that Slurm truncates should it run the job again by itself."""
+        shown = self._commands.run("scontrol", "-o", "show", "job", self._job)
+        words = dict(word.partition("=")[::2] for word in shown.split())
+        # What was submitted by ``whesl run`` has a token in its comment, and is appended to.
+        if words.get("Requeue") != "1" or records.token_of(words.get("Comment", "")):
+            return ()
+        return kept_output.truncated(self._commands, self._job)
 
     def _kept(self) -> tuple[str, ...]:
         """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""

@@ -40,11 +40,7 @@ def keep(commands: SlurmCommands, record: JobRecord) -> dict[str, str]:
     if record.token:
         return {}
     try:
-        if records.settings(commands.run("scontrol", "show", "config")).get("JobFileAppend") == "1":
-            return {}
-        if _CHOSEN.search(commands.run("scontrol", "write", "batch_script", record.id, "-")):
-            return {}
-        names = records.output_files(commands.run("scontrol", "show", "job", record.id), record.id)
+        names = truncated(commands, record.id)
     except WheslError as error:
         LOG.warning("job %s: Slurm may truncate its output: %s", record.id, error)
         return {}
@@ -61,6 +57,22 @@ def keep(commands: SlurmCommands, record: JobRecord) -> dict[str, str]:
                 "job %s: Slurm may truncate %s, and it cannot be copied: %s", record.id, name, error.strerror
             )
     return kept
+
+
+def truncated(commands: SlurmCommands, job_id: str) -> tuple[str, ...]:
+    """Return a job's output files that Slurm may truncate when it runs the job again.
+
+    Args:
+        commands: the cluster's.
+        job_id: the job, which has not been submitted by ``whesl run``.
+
+    Raises as the commands do.
+    """
+    if records.settings(commands.run("scontrol", "show", "config")).get("JobFileAppend") == "1":
+        return ()
+    if _CHOSEN.search(commands.run("scontrol", "write", "batch_script", job_id, "-")):
+        return ()
+    return records.output_files(commands.run("scontrol", "show", "job", job_id), job_id)
 
 
 def forget(kept: dict[str, str]) -> None:
