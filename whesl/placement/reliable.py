@@ -66,6 +66,20 @@ def worth_waiting(loss: float, later: float, wait: float, nodes: int) -> bool:
 
 
 @jit
+def least_risk(during: NDArray[np.float64], afterwards: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the order of nodes in which jobs take them, the best first.
+
+    Args:
+        during: the probability that each fails while the job runs.
+        afterwards: the probability that each fails as long after it.
+    """
+    key = np.empty(len(during))
+    for at in range(len(during)):
+        key[at] = -np.log(max(1.0 - during[at], CERTAIN)) - AFTERWARDS * afterwards[at]
+    return np.argsort(key, kind="mergesort")
+
+
+@jit
 def select(
     compiled: Compiled,
     pool: NDArray[np.int64],
@@ -91,20 +105,18 @@ def select(
     Returns:
         The probability that one of them fails while the job runs.
     """
-    hazard = np.empty(count)
-    key = np.empty(count)
+    during = np.empty(count)
+    afterwards = np.empty(count)
     for at in range(count):
         node = pool[at]
-        during = probability(compiled, node, start, duration, known)
-        afterwards = probability(compiled, node, start + duration, duration, known)
-        hazard[at] = -np.log(max(1.0 - during, CERTAIN))
-        key[at] = hazard[at] - AFTERWARDS * afterwards
-    order = np.argsort(key, kind="mergesort")[:size]
+        during[at] = probability(compiled, node, start, duration, known)
+        afterwards[at] = probability(compiled, node, start + duration, duration, known)
+    order = least_risk(during, afterwards)[:size]
     order.sort()
     total = 0.0
     for at in range(size):
         chosen[at] = pool[order[at]]
-        total += hazard[order[at]]
+        total -= np.log(max(1.0 - during[order[at]], CERTAIN))
     return float(1.0 - np.exp(-total))
 
 
