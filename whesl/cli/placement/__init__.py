@@ -12,6 +12,12 @@ from whesl.cli.group import LazyGroup
 COMMANDS = {
     "chains": ("chains", "Log chains: messages after which a node fails."),
     "load": ("load", "Let a live Flux instance place jobs by predictions, or end it."),
+    "serve": ("serve", "Publish the table; observe, or act on Slurm's nodes and jobs."),
+    "undo": ("serve", "Take everything back that a service has left behind."),
+    "table": ("show", "Show the published table."),
+    "status": ("show", "Show what the service does, or would do."),
+    "install": ("install", "Put the plugin into Slurm's configuration."),
+    "remove": ("install", "Take the plugin out of Slurm's configuration."),
 }
 
 

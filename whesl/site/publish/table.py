@@ -118,7 +118,7 @@ def make(
         worst = next((h for h, value in enumerate(probability) if value >= threshold), len(horizons) - 1)
         if probability and probability[worst] >= threshold * _WORTH_A_REASON > 0:
             said = predictor.explain(int(index[at]), now, float(horizons[worst])).evidence
-            reason = _short(said)
+            reason = short(said)
         rows.append(
             Outlook(
                 node=name, probability=probability, expected=expected(probability, horizons), reason=reason
@@ -297,6 +297,7 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o640) -> None:
         raise
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a reason as a table may hold it: printable, one line, not too long."""
     line = " ".join(visible(text).split())
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"

@@ -1,0 +1,227 @@
+"""The plugin's lookup: the same decision in Python and in Lua, and never one that a job cannot run with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from whesl.placement.reliable import choose
+from whesl.predict.accuracy import Given
+from whesl.rjms.hostlist import compress, expand
+from whesl.site.publish import lookup, table
+from whesl.site.publish.lookup import Decision, Lookup, Request
+from whesl.site.publish.machine import Node
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LUA = next((found for name in ("lua5.1", "lua5.3", "lua") if (found := shutil.which(name))), None)
+NOW = 1_700_000_000.0
+HORIZONS = (3600.0, 86400.0)
+
+_ASK = """
+package.path, package.cpath = "", ""
+local M = dofile("PLUGIN")
+M.path, M.now = "TABLE", function() return NOW end
+for line in io.lines() do
+   local job = load and load("return " .. line)() or loadstring("return " .. line)()
+   local found = M.decide(job)
+   print((found and found.nodes or "") .. ";" .. (found and found.said or ""))
+end
+"""
+
+
+def cluster(nodes: int = 16, **changes: dict[str, object]) -> list[Node]:
+    base = [
+        Node(
+            name=f"n{at:02d}",
+            flags=frozenset({"idle"}),
+            partitions=("main",) if at % 2 else ("main", "even"),
+            cpus=4 if at <= nodes // 2 else 8,
+            memory=1000,
+            features=("big",) if at > nodes // 2 else (),
+        )
+        for at in range(1, nodes + 1)
+    ]
+    return [msgspec.structs.replace(node, **changes.get(node.name, {})) for node in base]
+
+
+def looked(
+    machine: list[Node], failing: dict[str, float], *, share: float = 0.25, held: frozenset[str] = frozenset()
+) -> Lookup:
+    names = [node.name for node in machine]
+    at = [names.index(name) for name in failing]
+    predictor = Given("given", len(names), at, [NOW + 60.0] * len(at), list(failing.values()))
+    made = table.make(predictor, names, NOW, valid_for=600.0, horizons=HORIZONS, active=True)
+    return lookup.make(made, machine, share=share, held=held, default="main")
+
+
+def ask_lua(content: bytes, jobs: list[Request], directory: Path, now: float = NOW) -> list[str]:
+    """Return what the plugin's Lua says of jobs, one line each."""
+    if LUA is None:
+        pytest.skip("no lua")
+    path = directory / "slurm.table"
+    path.write_bytes(content)
+    script = _ASK.replace("PLUGIN", str(ROOT / "plugins/slurm/whesl_placement.lua"))
+    script = script.replace("TABLE", str(path)).replace("NOW", f"{now:.0f}")
+    (directory / "ask.lua").write_text(script)
+    lines = []
+    for job in jobs:
+        fields = {
+            "partitions": "{" + ",".join(map(json.dumps, job.partitions)) + "}",
+            "features": "{" + ",".join(map(json.dumps, job.features)) + "}",
+            "nodes": job.nodes,
+            "cpus": job.cpus,
+            "node_cpus": job.node_cpus,
+            "memory": job.memory,
+            "own": str(job.own).lower(),
+            "seconds": "nil" if job.seconds is None else job.seconds,
+            "special": json.dumps(job.special) if job.special else "nil",
+        }
+        lines.append("{" + ",".join(f"{key}={value}" for key, value in fields.items()) + "}\n")
+    result = subprocess.run(
+        [LUA, str(directory / "ask.lua")], input="".join(lines), capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+def line(decision: Decision) -> str:
+    return f"{compress(decision.nodes)};{decision.said}"
+
+
+def test_what_is_left_is_what_the_reliable_policy_would_choose() -> None:
+    machine = cluster(20)
+    chance = np.random.default_rng(3).random(20)
+    failing = {node.name: float(p) for node, p in zip(machine, chance, strict=True)}
+    found = looked(machine, failing, share=0.4)
+    kept_off = lookup.decide(found, Request(partitions=("main",), seconds=3600.0))
+    predictor = Given("given", 20, range(20), [NOW + 60.0] * 20, chance.tolist())
+    count = len(kept_off.nodes)
+    chosen = choose(predictor, np.arange(20), 20 - count, NOW, 3600.0, np.inf).nodes
+    assert count == 8
+    assert {machine[at].name for at in chosen} == {node.name for node in machine} - set(kept_off.nodes)
+
+
+def test_the_share_and_the_jobs_need_bound_the_list() -> None:
+    found = looked(cluster(), {"n01": 0.9, "n02": 0.8, "n03": 0.7, "n04": 0.95, "n05": 0.6})
+    whole = lookup.decide(found, Request(partitions=("main",)))
+    assert whole.nodes == ("n01", "n02", "n03", "n04")
+    assert whole.said == "4 of 5 nodes at risk are excluded, others are needed"
+    large = lookup.decide(found, Request(partitions=("main",), nodes=14))
+    assert large.nodes == ("n01", "n04")
+    assert lookup.decide(found, Request(partitions=("main",), nodes=16)).nodes == ()
+    both = lookup.decide(found, Request(partitions=("main", "even")))
+    assert both.nodes == ("n01", "n02", "n03", "n04")
+    assert lookup.decide(found, Request(partitions=("main",), cpus=4 * 15)).nodes == ("n04",)
+    assert lookup.decide(found, Request(partitions=("main",), features=("big",))) == Decision()
+    assert lookup.decide(found, Request(partitions=("other",))) == Decision()
+    assert lookup.decide(found, Request(partitions=("main",), own=True)) == Decision()
+    told = lookup.decide(found, Request(partitions=("main",), special="local disk"))
+    assert told == Decision((), "no node is excluded: the job asks for local disk")
+
+
+def test_drained_nodes_count_towards_the_share() -> None:
+    machine = cluster(n08={"flags": frozenset({"idle", "drain"})})
+    found = looked(machine, {"n01": 0.9, "n02": 0.8, "n03": 0.7, "n04": 0.95}, held=frozenset({"n08"}))
+    assert len(lookup.decide(found, Request(partitions=("main",))).nodes) == 3
+
+
+jobs = st.builds(
+    Request,
+    partitions=st.sampled_from([("main",), ("even",), ("main", "even"), ("even", "main"), ("none",), ()]),
+    nodes=st.integers(1, 20),
+    seconds=st.one_of(st.none(), st.sampled_from([60.0, 3600.0, 3601.0, 1e6])),
+    cpus=st.integers(1, 130),
+    node_cpus=st.integers(1, 9),
+    memory=st.sampled_from([0, 1000, 1001]),
+    features=st.sampled_from([(), ("big",), ("big", "gpu")]),
+    own=st.booleans(),
+    special=st.sampled_from(["", "generic resources"]),
+)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    asked=st.lists(jobs, min_size=20, max_size=40),
+    failing=st.dictionaries(st.integers(1, 16), st.floats(0.4, 1.0), max_size=16),
+    down=st.sets(st.integers(1, 16), max_size=6),
+    share=st.floats(0.0, 1.0),
+)
+def test_lua_and_python_decide_alike(
+    asked: list[Request], failing: dict[int, float], down: set[int], share: float, tmp_path: Path
+) -> None:
+    gone = {f"n{at:02d}": {"flags": frozenset({"down"})} for at in down}
+    machine = cluster(16, **gone)  # type: ignore[arg-type]  # fields of a node
+    found = looked(machine, {f"n{at:02d}": p for at, p in failing.items()}, share=round(share, 6))
+    decisions = [lookup.decide(found, job) for job in asked]
+    assert ask_lua(lookup.encode(found), asked, tmp_path) == [line(one) for one in decisions]
+    for job, decision in zip(asked, decisions, strict=True):
+        usable = [node.name for node in machine if node.usable and node.features >= job.features]
+        for part in job.partitions:
+            mine = {node.name for node in machine if part in node.partitions} & set(usable)
+            taken = mine & set(decision.nodes)
+            assert not taken or len(mine - taken) >= job.nodes
+            assert len(taken) <= share * 16
+
+
+def test_the_largest_cluster_fits_and_its_list_is_short() -> None:
+    machine = [
+        Node(name=f"c{at:05d}", flags=frozenset({"idle"}), partitions=("main",)) for at in range(10_000)
+    ]
+    rng = np.random.default_rng(1)
+    failing = {f"c{at:05d}": 0.9 for at in rng.choice(10_000, 3000, replace=False)}
+    content = lookup.encode(looked(machine, failing, share=0.1))
+    assert len(content) < 1 << 20
+
+
+HOSTILE = {
+    "empty": b"",
+    "binary": bytes(range(256)) * 50,
+    "another": b"whesl-placement 2 1 1 1 active\nend 1\n",
+    "no end": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\nhorizon 1\n",
+    "wrong end": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\nhorizon 1\nend 6\n",
+    "code": b"whesl-placement 1 5 1699999990 1800000000 active\nos.execute('x')\nend 5\n",
+    "node": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\npartition 0 main default\n"
+    b"class 0 4 1000 - 16/0\nnode 0 n01;reboot 0 0\nhorizon 3600 0\nend 5\n",
+    "order": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\npartition 0 main default\n"
+    b"class 0 4 1000 - 16/0\nnode 0 n01 0 0\nhorizon 3600 0 7\nend 5\n",
+    "huge numbers": b"whesl-placement 1 5 1699999990 99999999999999999999 active\nshare 1\nend 5\n",
+    "long line": b"whesl-placement 1 " + b"9" * 100_000 + b" 1 1 active\n",
+    "huge": b"whesl-placement 1 5 1699999990 1800000000 active\n" + b"share 1\n" * 700_000 + b"end 5\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_table_excludes_nothing(name: str, tmp_path: Path) -> None:
+    assert ask_lua(HOSTILE[name], [Request(partitions=("main",))], tmp_path) == [";"]
+
+
+def test_torn_stale_and_observing_tables_exclude_nothing(tmp_path: Path) -> None:
+    found = looked(cluster(), {"n01": 0.9})
+    job = Request(partitions=("main",))
+    content = lookup.encode(found)
+    assert ask_lua(content, [job], tmp_path) == ["n01;1 of 1 nodes at risk are excluded"]
+    for cut in range(0, len(content), 23):
+        assert ask_lua(content[:cut], [job], tmp_path) == [";"]
+    assert ask_lua(content, [job], tmp_path, NOW + 600) == [";"]
+    assert ask_lua(content, [job], tmp_path, NOW - 301) == [";"]
+    observing = msgspec.structs.replace(found, active=False)
+    assert ask_lua(lookup.encode(observing), [job], tmp_path) == [";"]
+
+
+@given(st.lists(st.sampled_from([f"n{at}" for at in range(30)] + ["a", "b-1", "n01", "x9999999999999"])))
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_jobs_mark_is_read_back(names: list[str]) -> None:
+    decision = Decision(tuple(names), "said")
+    text = lookup.mark(decision)
+    found = lookup.marked(f"the site's own | {text}")
+    assert found is not None
+    assert expand(found) == tuple(names)
+    assert lookup.marked("a comment") is None

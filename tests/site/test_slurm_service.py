@@ -1,0 +1,89 @@
+"""The placement service on a real Slurm: what it does is seen, and is gone when it leaves or was killed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.site.slurmsite import Site
+from whesl.testing.slurmbed import SlurmBed
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture
+def site(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> Site:
+    """A cluster of six nodes whose service may take a third of them."""
+    return Site(slurm_bed(nodes=6, mode="host"), tmp_path / "placement")
+
+
+def test_it_acts_is_killed_goes_on_and_leaves_nothing(site: Site) -> None:
+    site.predict("n02")
+    nodes = site.bed.nodes
+    site.bed.run("scontrol", "update", "nodename=n05", "state=drain", "reason=disk")
+    share = ("--active", "--share", "0.34")
+    with site.service(*share) as first:
+        site.wait("n02", state="drain", weight="3001", features="whesl_at_risk", reason="whesl: predicted")
+        site.predict("n02", "n05", "n01", "n03")
+        site.wait("n03", features="whesl_at_risk")
+        first.kill()
+        first.wait()
+        # slurmctld forgets weights and features when it starts again; drains stay.
+        site.bed.end_controller()
+        site.bed.restart_controller()
+        site.bed.wait_for(lambda: "idle" in site.node("n06")["state"], "slurmctld answers")
+        assert site.node("n03")["weight"] == "1"
+        with site.service(*share):
+            site.wait("n03", weight="3001", features="whesl_at_risk")
+            drained = [node for node in nodes if "drain" in site.node(node)["state"]]
+            assert "n02" in drained
+            assert len(set(drained) - {"n05"}) == 1  # a third of the five that are usable or held
+            assert site.node("n05") == {"state": "idle+drain", "weight": "1", "features": "(null)",
+                                        "reason": "disk"}  # fmt: skip
+    assert site.untouched("n01", "n02", "n03", "n04", "n06")
+    assert site.node("n05")["reason"] == "disk"
+
+
+def test_what_a_killed_service_left_is_undone_by_hand(site: Site) -> None:
+    site.predict("n02")
+    with site.service("--active", "--share", "0.34") as service:
+        site.wait("n02", state="drain", features="whesl_at_risk")
+        refused = site.whesl("undo", "--dir", str(site.directory))
+        assert refused.returncode == 75, refused.stderr
+        service.kill()
+        service.wait()
+        result = site.whesl("undo", "--dir", str(site.directory))
+        assert result.returncode == 0, result.stderr
+        assert site.untouched("n02")
+        assert site.status().leaving
+
+
+def test_observing_changes_nothing_and_says_what_it_would(site: Site) -> None:
+    site.predict("n02")
+    with site.service("--share", "0.34"):
+        site.until(site.would, "it says what it would do")
+        assert site.untouched(*site.bed.nodes)
+        assert site.whesl("status", "--dir", str(site.directory)).returncode == 0
+        shown = site.whesl("table", "--dir", str(site.directory))
+        assert "n02" in shown.stdout
+        assert shown.returncode == 0
+    kinds = sqlite3.connect(site.directory / "journal.db").execute("SELECT kind FROM journal").fetchall()
+    assert {kind for (kind,) in kinds} == {"would", "would-not"}
+    assert "it has ended" in site.whesl("status", "--dir", str(site.directory)).stdout
+
+
+def test_an_administrator_has_the_last_say(site: Site) -> None:
+    site.predict("n02", "n03")
+    with site.service("--active", "--share", "0.5"):
+        site.wait("n02", state="drain", features="whesl_at_risk")
+        site.wait("n03", state="drain")
+        site.until(lambda: site.log().count("drain is in force") == 2, "both drains are in force")
+        site.bed.run("scontrol", "update", "nodename=n02", "state=resume")
+        site.bed.run("scontrol", "update", "nodename=n03", "state=drain", "reason=mine now")
+        site.until(lambda: all(one[1] != "drain" for one in site.status().held), "no drain is held")
+        assert "drain" not in site.node("n02")["state"]
+    assert site.node("n03")["reason"] == "mine now"
+    assert site.node("n02")["state"] == "idle"

@@ -1,0 +1,164 @@
+"""``whesl placement serve`` and ``undo``: the site's service, and what it would have taken back itself."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whesl.model.errors import CouldNotObserveError, UsageError
+from whesl.site.publish import table
+from whesl.site.publish.core import Settings
+from whesl.site.slurm.cluster import Cluster
+from whesl.site.slurm.figures import serve_metrics
+from whesl.site.slurm.service import Service
+from whesl.site.slurm.sources import Sources
+
+DIRECTORY = Path("/var/lib/whesl/placement")
+_PATIENCE = 60.0  # seconds for taking everything back at the end
+_RETRY = 1.0
+
+directory = click.option(
+    "--dir",
+    "where",
+    type=click.Path(path_type=Path),
+    default=DIRECTORY,
+    show_default=True,
+    metavar="DIR",
+    help="Where the tables, the journal and the lock are; only this account may write there.",
+)
+_usual = Settings()
+
+
+def _horizons(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...]:
+    if text is None:
+        return table.HORIZONS
+    try:
+        found = tuple(float(one) for one in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or list(found) != sorted(set(found)) or found[0] <= 0 or len(found) > table.MOST_HORIZONS:
+        raise UsageError(f"not horizons: {text}", hint="seconds, ascending, such as 3600,14400,86400")
+    return found
+
+
+@click.command()
+@click.option("--observe", "mode", flag_value="observe", default="observe", help="Do nothing but publish and "
+              "say what would be done [default].")  # fmt: skip
+@click.option("--active", "mode", flag_value="active", help="Weights, feature, drains, exclude lists.")
+@click.option("--model", "model_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="A model of `whesl placement learn`, read again when it changes.")  # fmt: skip
+@click.option("--predictions", type=click.Path(path_type=Path), metavar="FILE",
+              help="Predictions as JSON lines, as `whesl placement chains` writes them.")  # fmt: skip
+@directory
+@click.option("--period", type=click.FloatRange(0.1), default=60.0, show_default=True, metavar="SECONDS",
+              help="Between two looks at Slurm.")  # fmt: skip
+@click.option("--share", type=click.FloatRange(0.0, 0.5), default=_usual.share, show_default=True,
+              help="Of a partition's nodes, the most that are drained or left out for a job.")  # fmt: skip
+@click.option("--within", type=click.FloatRange(1.0), default=_usual.within, show_default=True,
+              metavar="SECONDS", help="The horizon of weights and the feature.")  # fmt: skip
+@click.option("--drain-above", type=click.FloatRange(0.01), default=_usual.drain_above, show_default=True,
+              metavar="P", help="Drain nodes this likely to fail; above 1 for never.")  # fmt: skip
+@click.option("--drain-within", type=click.FloatRange(1.0), default=_usual.drain_within, show_default=True,
+              metavar="SECONDS", help="... within this time, and for as long.")  # fmt: skip
+@click.option("--settle", type=click.FloatRange(0.0), default=_usual.settle, show_default=True,
+              metavar="SECONDS", help="A change is not taken back sooner.")  # fmt: skip
+@click.option("--weight-step", type=click.IntRange(0, 10**6), default=_usual.weight_step, show_default=True,
+              metavar="N", help="What each level of risk adds to a node's weight; 0 for none.")  # fmt: skip
+@click.option("--feature", default=_usual.feature, show_default=True, metavar="NAME",
+              help="The feature of nodes at risk.")  # fmt: skip
+@click.option("--horizons", callback=_horizons, metavar="SECONDS,...",
+              help="Of the table [half an hour to a week].")  # fmt: skip
+@click.option("--readable", is_flag=True, help="All users may read the tables, as cli_filter.lua needs.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus.")
+@click.option("--metrics-open", is_flag=True, help="... on an address that other machines reach.")
+@click.option("--once", is_flag=True, help="Look once, take nothing back, and end.")
+@click.option("--cluster", default="", metavar="NAME", help="The cluster's name, for the table.")
+def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **given: Any) -> int:
+    """Look at Slurm, publish the table of nodes at risk, and say or do what follows.
+
+    Runs in the foreground until SIGTERM or SIGINT, and then takes back everything that it did. Slurm lets
+    administrators alone change nodes: with --active the account needs AdminLevel=Administrator.
+    """
+    _logging()
+    if given["model_file"] is None and given["predictions"] is None:
+        raise UsageError(
+            "there is nothing to predict with",
+            hint="--model FILE of `whesl placement learn`, or --predictions",
+        )
+    if not table.is_name(given["feature"]):
+        raise UsageError(f"{given['feature']!r} is no feature's name", hint="letters, digits, _ . and -")
+    settings = Settings(
+        active=mode == "active",
+        **{name: given[name] for name in Settings.__struct_fields__ if name != "active"},
+    )
+    over = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: over.set())
+    service = Service(
+        given["where"],
+        Cluster(os.environ),
+        Sources(given["model_file"], given["predictions"]),
+        settings,
+        period=given["period"],
+        horizons=given["horizons"],
+        readable=given["readable"],
+        name=given["cluster"],
+        clock=time.time,
+    )
+    with service:
+        if metrics:
+            from whesl.coordinator.metrics import address
+
+            serve_metrics(service.figures, *address(metrics, open_to_others=metrics_open))
+        if once:
+            return 0 if service.look() else 1
+        logging.getLogger("whesl").info("%s, a look every %g s", mode, given["period"])
+        while not over.is_set():
+            service.look()
+            over.wait(given["period"])
+        return _leave(service)
+
+
+@click.command()
+@directory
+@click.option("--feature", default=_usual.feature, show_default=True, metavar="NAME",
+              help="The feature that the service gave nodes at risk.")  # fmt: skip
+def undo(where: Path, feature: str) -> int:
+    """Take back what a service did that is no more: weights, features, drains, exclude lists.
+
+    What administrators have done since stays. Refused while a service runs.
+    """
+    _logging()
+    if not (where / "journal.db").exists():
+        raise CouldNotObserveError(f"no service has written a journal in {where}", hint="--dir DIR")
+    settings = Settings(feature=feature)
+    with Service(
+        where, Cluster(os.environ), Sources(None, None), settings, period=60.0, clock=time.time
+    ) as service:
+        return _leave(service)
+
+
+def _leave(service: Service) -> int:
+    until = time.monotonic() + _PATIENCE
+    while not service.leave():
+        if time.monotonic() > until:
+            click.echo(
+                "whesl: not everything could be taken back; the journal knows it\n"
+                "  hint: whesl placement undo, when Slurm answers again",
+                err=True,
+            )
+            return 1
+        time.sleep(_RETRY)
+    return 0
+
+
+def _logging() -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")

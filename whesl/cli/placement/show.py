@@ -1,0 +1,84 @@
+"""``whesl placement table`` and ``status``: what is published, and what the service does."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+import msgspec
+
+from whesl.cli.placement.serve import directory
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.errors import CouldNotObserveError
+from whesl.predict.arrays import span
+from whesl.site.publish import table as published
+from whesl.site.slurm.service import STATUS, TABLE, Status
+
+_LATE = 3.0  # periods after which a service counts as silent
+
+as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
+
+
+@click.command()
+@directory
+@click.option("--all", "every", is_flag=True, help="All nodes, not only those at risk.")
+@as_json
+def table(where: Path, every: bool, in_json: bool) -> int:
+    """Show the nodes at risk, those first that are the likeliest to fail. Exit status 1: it has expired."""
+    data = published.read_bytes(where / TABLE)
+    found = published.decode(data)
+    holds = published.fresh(found, time.time())
+    if in_json:
+        click.echo(data)
+        return 0 if holds else 1
+    rows = sorted(found.nodes, key=lambda row: row.probability, reverse=True)
+    shown = [row for row in rows if every or row.probability[-1] >= found.threshold]
+    ends = ["node", *(span(one) for one in found.horizons), "mean", "why"]
+    lines = [ends]
+    for row in shown:
+        mean = span(row.expected) if row.expected is not None else "-"
+        lines.append([row.node, *(f"{p:.2f}" for p in row.probability), mean, row.reason])
+    widths = [max(len(line[at]) for line in lines) for at in range(len(ends) - 1)]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
+        click.echo("  ".join([*cells, line[-1]]).rstrip())
+    age = span(max(0.0, time.time() - found.written))
+    mode = "active" if found.active else "observing"
+    click.echo(f"{len(shown)} of {len(found.nodes)} nodes; {found.source}, {mode}, written {age} ago")
+    if not holds:
+        click.echo("it has expired: nobody uses it", err=True)
+    return 0 if holds else 1
+
+
+@click.command()
+@directory
+@as_json
+def status(where: Path, in_json: bool) -> int:
+    """Show what the service does, or would do. Exit status 0: it looks at Slurm, 1: it does not."""
+    data = published.read_bytes(where / STATUS)
+    try:
+        found = msgspec.json.decode(data, type=Status)
+    except UNDECODABLE as error:
+        raise CouldNotObserveError(f"{where / STATUS} is no status: {error}") from None
+    late = time.time() - found.time > max(_LATE * found.period, 10.0)
+    if in_json:
+        click.echo(data)
+        return 1 if late or found.leaving else 0
+    mode = "acts" if found.active else "observes"
+    click.echo(f"{mode}: process {found.pid}, {found.source or 'no predictions'}")
+    click.echo(
+        f"latest look: {span(max(0.0, time.time() - found.time))} ago" + (", it is late" if late else "")
+    )
+    click.echo(f"nodes: {found.nodes}, at risk: {found.at_risk}")
+    for title, rows in (("changed", found.held), ("would change", found.would)):
+        for node, what, after in rows:
+            click.echo(f"{title}: {node} {what} {after}")
+    for name, count in found.figures.items():
+        if count:
+            click.echo(f"{name}: {count}")
+    if found.leaving:
+        click.echo("it has ended, and taken back what it did" if not found.held else "it has ended")
+    if found.problem:
+        click.echo(f"trouble: {found.problem}")
+    return 1 if late or found.leaving else 0

@@ -1,0 +1,69 @@
+"""What the placement service does with waiting jobs: exclude lists follow the table, and never hold a job.
+
+The plugin decides when a job is submitted; days may pass until it starts. A list that the plugin or the
+service made is replaced when the table says otherwise, and removed when too few nodes are left, when the job
+has waited for as long as it may run, and when the service ends. A list of the user's own stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.site.publish.lookup import NOTHING, Decision, Request, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whesl.site.publish.lookup import Lookup
+
+MOST = 200  # changes at a look: each is a call to the scheduler
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as the scheduler shows it. ``submitted``: seconds since the epoch."""
+
+    name: str
+    waiting: bool
+    request: Request
+    excluded: tuple[str, ...]
+    submitted: float
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A waiting job's list is to be another one."""
+
+    job: str
+    decision: Decision
+
+
+def review(
+    jobs: Iterable[Job], lookup: Lookup | None, ours: Mapping[str, frozenset[str]], now: float
+) -> list[Change]:
+    """Return the lists that have to change, those first that get shorter.
+
+    Args:
+        jobs: as the scheduler shows them.
+        lookup: what is published; None where nothing is known, or the service ends: lists are removed.
+        ours: for jobs with a list that the plugin or the service made, that list.
+        now: seconds since the epoch.
+    """
+    changes: list[tuple[bool, Change]] = []
+    for job in jobs:
+        excluded = frozenset(job.excluded)
+        if not job.waiting or (excluded and ours.get(job.name) != excluded):
+            continue
+        decision = decision_of(job, lookup, now)
+        if frozenset(decision.nodes) != excluded:
+            changes.append((not excluded - set(decision.nodes), Change(job.name, decision)))
+    changes.sort(key=lambda one: one[0])
+    return [change for _, change in changes[:MOST]]
+
+
+def decision_of(job: Job, lookup: Lookup | None, now: float) -> Decision:
+    """Return what a job is kept off now. Arguments as of ``review``."""
+    patience = job.request.seconds
+    if lookup is None or (patience is not None and now - job.submitted > patience):
+        return NOTHING
+    return decide(lookup, job.request)

@@ -1,0 +1,361 @@
+"""The placement service: looks at Slurm, publishes, writes down what it does, and does it.
+
+The shell around ``whesl.site.publish``: one look every period, in one thread. What cannot be seen or done is
+tried again at the next look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import stat
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.journal.store import Journal
+from whesl.locking import locks
+from whesl.model.errors import WheslError
+from whesl.model.printable import visible
+from whesl.site.publish import core, jobs, lookup, table
+from whesl.site.publish.core import Done, Leave, Observed, SetWeight, State
+from whesl.site.publish.records import (
+    RECORDS,
+    Changing,
+    Failed,
+    JobReleased,
+    JobSeen,
+    Released,
+    What,
+    Would,
+    WouldNot,
+)
+from whesl.site.slurm.figures import Figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from whesl.model.record import Record
+    from whesl.site.publish.core import Command, Settings
+    from whesl.site.publish.jobs import Job
+    from whesl.site.publish.lookup import Lookup
+    from whesl.site.slurm.cluster import Cluster, Seen
+    from whesl.site.slurm.sources import Sources
+
+LOG = logging.getLogger(__name__)
+TABLE, LOOKUP, JOURNAL, STATUS, LOCK = "table.json", "slurm.table", "journal.db", "status.json", "lock"
+_STALE = 3  # periods after which nobody may use a table any more
+_STEADY = 120.0  # and seconds that it holds at least
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``whesl placement status`` shows. Times are seconds since the epoch."""
+
+    pid: int
+    time: float
+    active: bool
+    period: float
+    source: str = ""
+    problem: str = ""
+    cluster: str = ""
+    nodes: int = 0
+    at_risk: int = 0
+    held: tuple[tuple[str, str, str], ...] = ()
+    would: tuple[tuple[str, str, str], ...] = ()
+    figures: dict[str, int] = {}
+    leaving: bool = False
+
+
+class Service:
+    """One cluster's placement service; a context manager that holds the directory's lock.
+
+    Args:
+        directory: where its files are; other accounts must not be able to write there.
+        cluster: Slurm.
+        sources: what is predicted.
+        settings: how it is decided.
+        period: seconds between two looks.
+        horizons: of the table, in seconds, ascending.
+        readable: whether all users may read the tables, as the client's plugin needs.
+        name: of the cluster, for the table.
+        clock: seconds since the epoch.
+
+    Raises:
+        WheslError: another service runs there, or the directory is open to others.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        cluster: Cluster,
+        sources: Sources,
+        settings: Settings,
+        *,
+        period: float,
+        horizons: Sequence[float] = table.HORIZONS,
+        readable: bool = False,
+        name: str = "",
+        clock: Callable[[], float],
+    ) -> None:
+        self._directory, self._cluster, self._sources = directory, cluster, sources
+        self._settings, self._period, self._horizons = settings, period, horizons
+        self._mode = 0o644 if readable else 0o640
+        self._name, self._clock = name, clock
+        self.figures = Figures()
+        self._state = State()
+        self._ours: dict[str, frozenset[str]] = {}
+        self._foreign: dict[str, frozenset[str]] = {}
+        self._comments: dict[str, str] = {}
+        self._said: dict[str, tuple[str, ...]] = {}
+        self._problem = ""
+
+    def __enter__(self) -> Service:
+        private(self._directory)
+        self._lock = locks.take(str(self._directory / LOCK), locks.owned(claim="whesl placement"))
+        self._journal = Journal(self._directory / JOURNAL, begin_anew=True)
+        for record in self._journal.read():
+            try:
+                found = msgspec.convert(record.data, type=RECORDS)
+            except msgspec.ValidationError as error:
+                LOG.error("record %d of the journal cannot be read: %s", record.seq, error)
+                continue
+            self._state = core.apply(self._state, found, record.time)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+        locks.release(self._lock)
+
+    def look(self) -> bool:
+        """Look once, publish, and do what is decided. Returns whether nothing of it failed."""
+        self._problem = ""
+        try:
+            seen = self._cluster.nodes()
+        except WheslError as error:
+            self._failed("look at the nodes", error)
+            self._report(None, None)
+            return False
+        now = self._clock()
+        made = None
+        if not self._state.leaving:
+            names = [node.name for node in seen.nodes if table.is_name(node.name)]
+            try:
+                made = self._sources.table(
+                    names,
+                    now,
+                    valid_for=max(_STALE * self._period, _STEADY),
+                    horizons=self._horizons,
+                    active=self._settings.active,
+                    cluster=self._name,
+                )
+            except WheslError as error:
+                self._failed("make the table", error)
+            self._problem = self._problem or self._sources.problem
+        self._decide(Observed(seen.nodes, made))
+        published = self._publish(made, seen) if made is not None else None
+        self._look_at_jobs(published)
+        self._report(made, seen)
+        return not self._problem
+
+    def leave(self) -> bool:
+        """Withdraw the tables and take everything back. Returns whether nothing is left to be taken back."""
+        self._state, _, _ = core.step(self._state, Leave(), self._clock(), self._settings)
+        for name in (LOOKUP, TABLE):
+            with contextlib.suppress(FileNotFoundError):
+                (self._directory / name).unlink()
+        self.look()
+        # What was taken back is seen to be gone at the next look, unless it was said so already.
+        return not self._state.held and not self._problem
+
+    def _decide(self, event: core.Event) -> None:
+        now = self._clock()
+        state, records, commands = core.step(self._state, event, now, self._settings)
+        self._write(records)
+        self._state = state
+        for command, done in self._performed(commands):
+            if done and (undo := undoes(command)) is not None:
+                event = Done(command.node, what_of(command), undo)
+                self._state, more, _ = core.step(self._state, event, now, self._settings)
+                self._write(more)
+
+    def _performed(self, commands: Sequence[Command]) -> list[tuple[Command, bool]]:
+        """Carry out commands, weights that are alike together; return what became of each."""
+        done: list[tuple[Command, bool]] = []
+        weights = [one for one in commands if isinstance(one, SetWeight)]
+        for (weight, undo), some in groupby(
+            sorted(weights, key=lambda one: (one.weight, one.undo)), key=lambda one: (one.weight, one.undo)
+        ):
+            group = list(some)
+            try:
+                self._cluster.weigh([one.node for one in group], weight)
+                done += [(one, True) for one in group]
+            except WheslError as error:
+                if len(group) == 1:
+                    self._failed(f"set the weight of {group[0].node}", error)
+                    continue
+                done += [(one, self._one(SetWeight(one.node, weight, undo))) for one in group]
+        done += [(one, self._one(one)) for one in commands if not isinstance(one, SetWeight)]
+        return done
+
+    def _one(self, command: Command) -> bool:
+        try:
+            return self._cluster.perform(command)
+        except WheslError as error:
+            self._failed(f"change {what_of(command).value} of {command.node}", error)
+            return False
+
+    def _publish(self, made: table.Table, seen: Seen) -> Lookup | None:
+        drained = frozenset(name for name, what in self._state.held if what is What.DRAIN)
+        found = lookup.make(made, seen.nodes, share=self._settings.share, held=drained, default=seen.default)
+        try:
+            table.write_bytes(self._directory / TABLE, table.encode(made), self._mode)
+            table.write_bytes(self._directory / LOOKUP, lookup.encode(found), self._mode)
+        except OSError as error:
+            self._failed("write the table", WheslError(error.strerror or str(error)))
+        return found
+
+    def _look_at_jobs(self, published: Lookup | None) -> None:
+        acting = self._settings.active and not self._state.leaving
+        if not acting and not self._state.leaving and published is None:
+            return
+        try:
+            found = self._cluster.jobs()
+        except WheslError as error:
+            self._failed("look at the jobs", error)
+            return
+        now = self._clock()
+        self._recognize(found)
+        if not acting and published is not None:
+            for job in found:
+                decision = jobs.decision_of(job, published, now) if not job.excluded else lookup.NOTHING
+                if decision.nodes and job.name not in self._said:
+                    self._tell(job.name, decision.nodes, decision.said, would=True)
+        for change in jobs.review(found, published if acting else None, self._ours, now):
+            if not acting and change.job not in self._ours:
+                continue
+            why = change.decision.said or ("the service ends" if self._state.leaving else "no node at risk")
+            try:
+                self._cluster.exclude(change, self._comments.get(change.job, ""))
+            except WheslError as error:
+                self._failed(f"change the exclude list of job {change.job}", error)
+                continue
+            self._ours[change.job] = frozenset(change.decision.nodes)
+            self._write([JobReleased(job=change.job, nodes=",".join(change.decision.nodes), why=why)])
+        living = {job.name for job in found}
+        for memory in (self._ours, self._foreign, self._comments, self._said):
+            for gone in [name for name in memory if name not in living]:
+                del memory[gone]
+
+    def _recognize(self, found: Sequence[Job]) -> None:
+        """Find out whose the exclude lists are that were not seen before."""
+        for job in found:
+            excluded = frozenset(job.excluded)
+            if not excluded or excluded in (self._ours.get(job.name), self._foreign.get(job.name)):
+                continue
+            try:
+                comment = self._cluster.admin_comment(job.name)
+            except WheslError:
+                continue  # ended meanwhile, or seen at the next look
+            listed = lookup.marked(comment)
+            mine = bool(listed) and lookup.same(listed or "", excluded)
+            (self._ours if mine else self._foreign)[job.name] = excluded
+            self._comments[job.name] = comment
+            if mine and job.name not in self._said:
+                self._tell(job.name, job.excluded, "by the plugin", would=False)
+
+    def _tell(self, job: str, nodes: tuple[str, ...], said: str, *, would: bool) -> None:
+        self._said[job] = nodes
+        self._write([JobSeen(job=job, nodes=",".join(nodes), said=said, would=would)])
+
+    def _write(self, records: Sequence[Record]) -> None:
+        if records:
+            self._journal.append_many([(record.kind, record) for record in records], self._clock())
+            for record in records:
+                self.figures.take(record)
+                LOG.info("%s", describe(record))
+
+    def _failed(self, what: str, error: WheslError) -> None:
+        said = visible(error.message)
+        if not self._problem:
+            self._problem = f"could not {what}: {said}"
+        LOG.warning("could not %s: %s", what, said)
+        self.figures.take(Failed(command=what, said=said))
+
+    def _report(self, made: table.Table | None, seen: Seen | None) -> None:
+        at_risk = 0
+        if made is not None:
+            at = made.horizon(self._settings.within)
+            at_risk = sum(row.probability[at] >= made.threshold for row in made.nodes)
+        status = Status(
+            pid=os.getpid(),
+            time=self._clock(),
+            active=self._settings.active,
+            period=self._period,
+            source=made.source if made is not None else "",
+            problem=self._problem,
+            cluster=self._name,
+            nodes=len(seen.nodes) if seen is not None else 0,
+            at_risk=at_risk,
+            held=tuple((one.node, one.what.value, one.after) for one in self._state.held.values()),
+            would=tuple((one.node, one.what.value, one.after) for one in self._state.would.values()),
+            figures=self.figures.totals(),
+            leaving=self._state.leaving,
+        )
+        self.figures.show(status)
+        with contextlib.suppress(OSError):  # the next look writes it again
+            table.write_bytes(self._directory / STATUS, msgspec.json.encode(status), self._mode)
+
+
+def what_of(command: Command) -> What:
+    """Return what of a node a command changes."""
+    if isinstance(command, SetWeight):
+        return What.WEIGHT
+    return What.FEATURE if isinstance(command, core.SetFeatures) else What.DRAIN
+
+
+def undoes(command: Command) -> bool | None:
+    """Return whether a command takes a change back; None where what became of it is seen at the next look."""
+    if isinstance(command, core.Drain | core.Undrain):
+        return isinstance(command, core.Undrain)
+    return True if command.undo else None
+
+
+def describe(record: Record) -> str:
+    """Return a record as a line of the log."""
+    match record:
+        case Changing(change=one):
+            return f"{one.node}: {one.what.value} becomes {one.after}"
+        case Seen(node=node, what=what, failed=failed):
+            return f"{node}: {what.value} is in force" + (", the node has failed" if failed else "")
+        case Would(change=one):
+            return f"{one.node}: {one.what.value} would become {one.after}"
+        case Released(node=node, what=what, why=why):
+            return f"{node}: {what.value} is let go: {why}"
+        case WouldNot(node=node, what=what, failed=failed):
+            return f"{node}: {what.value} would be let go" + (", the node failed" if failed else "")
+        case JobSeen(job=job, nodes=nodes, would=would):
+            return f"job {job} {'would be' if would else 'is'} kept off {nodes}"
+        case JobReleased(job=job, nodes=nodes, why=why):
+            return f"job {job} is now kept off {nodes or 'no node'}: {why}"
+    return visible(str(record))
+
+
+def private(directory: Path) -> None:
+    """Make a directory for the service, or check that no other account can write into it.
+
+    Raises:
+        WheslError: others can.
+    """
+    try:
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+        status = directory.lstat()
+    except OSError as error:
+        raise WheslError(f"{directory} cannot be used: {error.strerror or error}") from None
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise WheslError(
+            f"{directory} is not a directory that this account alone can write",
+            hint=f"chown it to uid {os.geteuid()} and take the right to write from group and others",
+        )
