@@ -13,7 +13,7 @@ from glob import glob
 from whesl.model.errors import WheslError
 
 PACKAGES: dict[str, tuple[str, ...]] = {
-    "slurm": ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2"),
+    "slurm": ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2", "lua5.1", "lua-posix"),
     "mpi": ("openmpi-bin", "libopenmpi-dev", "libpmix-dev", "gcc", "libc6-dev"),
     "lammps": ("lammps", "openmpi-bin", "libpmix-dev"),
     "dbd": ("slurmdbd", "mariadb-server"),
@@ -23,7 +23,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 # Commands, and files by pattern: srun --mpi=pmix loads what only the development package brings.
 _PMIX = "/usr/lib/*/pmix2/lib/libpmix.so"
 _PROOF = {
-    "slurm": ("slurmctld", "slurmd", "sbatch", "munged", "ip"),
+    "slurm": ("slurmctld", "slurmd", "sbatch", "munged", "ip", "lua5.1", "/usr/share/lua/5.1/posix/init.lua"),
     "mpi": ("mpirun", "gcc", "/usr/include/stdio.h", "/usr/lib/*/openmpi/include/mpi.h", _PMIX),
     "lammps": ("lmp", "mpirun", _PMIX),
     "dbd": ("slurmdbd", "mariadbd"),

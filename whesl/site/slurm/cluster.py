@@ -43,7 +43,7 @@ _ADMIN_COMMENT = re.compile(r"^   AdminComment=(.*)$", re.MULTILINE)
 OFF = "placement=off"  # in a job's comment: it is not to be touched
 
 
-class Seen(NamedTuple):
+class Machine(NamedTuple):
     """The cluster's nodes in Slurm's order, and its default partition."""
 
     nodes: tuple[Node, ...]
@@ -61,7 +61,7 @@ class Cluster:
     def __init__(self, environ: Mapping[str, str], *, timeout: float = 35.0) -> None:
         self._commands = SlurmCommands(environ, timeout=timeout)
 
-    def nodes(self) -> Seen:
+    def nodes(self) -> Machine:
         """Return the nodes. Raises CouldNotObserveError or what else Slurm's commands say."""
         return nodes_in(self._commands.run("sinfo", "-a", "-N", "-h", "-O", _NODE_FORMAT))
 
@@ -75,7 +75,7 @@ class Cluster:
     def admin_comment(self, job: str) -> str:
         """Return what administrators and plugins wrote on a job. Raises as ``nodes`` does."""
         found = _ADMIN_COMMENT.search(self._commands.run("scontrol", "show", "job", job))
-        return found[1] if found else ""
+        return found[1].strip() if found else ""
 
     def perform(self, command: Command) -> bool:
         """Change a node; return whether it was done. An administrator's drain is left as it is.
@@ -133,7 +133,7 @@ class Cluster:
         return found[0]
 
 
-def nodes_in(text: str) -> Seen:
+def nodes_in(text: str) -> Machine:
     """Return the nodes in what sinfo prints, one line for each node and partition.
 
     Args:
@@ -162,7 +162,7 @@ def nodes_in(text: str) -> Seen:
         nodes = tuple(_node(row, tuple(partitions.get(name, ()))) for name, row in rows.items())
     except ValueError as error:
         raise CouldNotObserveError(f"sinfo printed what is no node: {error}") from None
-    return Seen(nodes, default)
+    return Machine(nodes, default)
 
 
 def _node(row: list[str], partitions: tuple[str, ...]) -> Node:

@@ -28,6 +28,7 @@ from whesl.site.publish.records import (
     JobReleased,
     JobSeen,
     Released,
+    Seen,
     What,
     Would,
     WouldNot,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from whesl.site.publish.core import Command, Settings
     from whesl.site.publish.jobs import Job
     from whesl.site.publish.lookup import Lookup
-    from whesl.site.slurm.cluster import Cluster, Seen
+    from whesl.site.slurm.cluster import Cluster, Machine
     from whesl.site.slurm.sources import Sources
 
 LOG = logging.getLogger(__name__)
@@ -207,7 +208,7 @@ class Service:
             self._failed(f"change {what_of(command).value} of {command.node}", error)
             return False
 
-    def _publish(self, made: table.Table, seen: Seen) -> Lookup | None:
+    def _publish(self, made: table.Table, seen: Machine) -> Lookup | None:
         drained = frozenset(name for name, what in self._state.held if what is What.DRAIN)
         found = lookup.make(made, seen.nodes, share=self._settings.share, held=drained, default=seen.default)
         try:
@@ -284,7 +285,7 @@ class Service:
         LOG.warning("could not %s: %s", what, said)
         self.figures.take(Failed(command=what, said=said))
 
-    def _report(self, made: table.Table | None, seen: Seen | None) -> None:
+    def _report(self, made: table.Table | None, seen: Machine | None) -> None:
         at_risk = 0
         if made is not None:
             at = made.horizon(self._settings.within)
