@@ -30,7 +30,7 @@ package.path, package.cpath = "", ""
 local M = dofile("PLUGIN")
 M.path, M.now = "TABLE", function() return NOW end
 for line in io.lines() do
-   local job = load and load("return " .. line)() or loadstring("return " .. line)()
+   local job = (loadstring or load)("return " .. line)()
    local found = M.decide(job)
    print((found and found.nodes or "") .. ";" .. (found and found.said or ""))
 end

@@ -41,8 +41,12 @@ def test_it_acts_is_killed_goes_on_and_leaves_nothing(site: Site) -> None:
             drained = [node for node in nodes if "drain" in site.node(node)["state"]]
             assert "n02" in drained
             assert len(set(drained) - {"n05"}) == 1  # a third of the five that are usable or held
-            assert site.node("n05") == {"state": "idle+drain", "weight": "1", "features": "(null)",
-                                        "reason": "disk"}  # fmt: skip
+            assert site.node("n05") == {
+                "state": "idle+drain",
+                "weight": "1",
+                "features": "(null)",
+                "reason": "disk",
+            }
     assert site.untouched("n01", "n02", "n03", "n04", "n06")
     assert site.node("n05")["reason"] == "disk"
 

@@ -50,32 +50,94 @@ def _horizons(_context: click.Context, _option: click.Parameter, text: str | Non
 
 
 @click.command()
-@click.option("--observe", "mode", flag_value="observe", default="observe", help="Do nothing but publish and "
-              "say what would be done [default].")  # fmt: skip
+@click.option(
+    "--observe",
+    "mode",
+    flag_value="observe",
+    default="observe",
+    help="Do nothing but publish and say what would be done [default].",
+)
 @click.option("--active", "mode", flag_value="active", help="Weights, feature, drains, exclude lists.")
-@click.option("--model", "model_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="A model of `whesl placement learn`, read again when it changes.")  # fmt: skip
-@click.option("--predictions", type=click.Path(path_type=Path), metavar="FILE",
-              help="Predictions as JSON lines, as `whesl placement chains` writes them.")  # fmt: skip
+@click.option(
+    "--model",
+    "model_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A model of `whesl placement learn`, read again when it changes.",
+)
+@click.option(
+    "--predictions",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Predictions as JSON lines, as `whesl placement chains` writes them.",
+)
 @directory
-@click.option("--period", type=click.FloatRange(0.1), default=60.0, show_default=True, metavar="SECONDS",
-              help="Between two looks at Slurm.")  # fmt: skip
-@click.option("--share", type=click.FloatRange(0.0, 0.5), default=_usual.share, show_default=True,
-              help="Of a partition's nodes, the most that are drained or left out for a job.")  # fmt: skip
-@click.option("--within", type=click.FloatRange(1.0), default=_usual.within, show_default=True,
-              metavar="SECONDS", help="The horizon of weights and the feature.")  # fmt: skip
-@click.option("--drain-above", type=click.FloatRange(0.01), default=_usual.drain_above, show_default=True,
-              metavar="P", help="Drain nodes this likely to fail; above 1 for never.")  # fmt: skip
-@click.option("--drain-within", type=click.FloatRange(1.0), default=_usual.drain_within, show_default=True,
-              metavar="SECONDS", help="... within this time, and for as long.")  # fmt: skip
-@click.option("--settle", type=click.FloatRange(0.0), default=_usual.settle, show_default=True,
-              metavar="SECONDS", help="A change is not taken back sooner.")  # fmt: skip
-@click.option("--weight-step", type=click.IntRange(0, 10**6), default=_usual.weight_step, show_default=True,
-              metavar="N", help="What each level of risk adds to a node's weight; 0 for none.")  # fmt: skip
-@click.option("--feature", default=_usual.feature, show_default=True, metavar="NAME",
-              help="The feature of nodes at risk.")  # fmt: skip
-@click.option("--horizons", callback=_horizons, metavar="SECONDS,...",
-              help="Of the table [half an hour to a week].")  # fmt: skip
+@click.option(
+    "--period",
+    type=click.FloatRange(0.1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Between two looks at Slurm.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(0.0, 0.5),
+    default=_usual.share,
+    show_default=True,
+    metavar="PART",
+    help="Of a partition's nodes, the most that are drained or left out.",
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(1.0),
+    default=_usual.within,
+    show_default=True,
+    metavar="SECONDS",
+    help="The horizon of weights and the feature.",
+)
+@click.option(
+    "--drain-above",
+    type=click.FloatRange(0.01),
+    default=_usual.drain_above,
+    show_default=True,
+    metavar="P",
+    help="Drain nodes this likely to fail; above 1 for never.",
+)
+@click.option(
+    "--drain-within",
+    type=click.FloatRange(1.0),
+    default=_usual.drain_within,
+    show_default=True,
+    metavar="SECONDS",
+    help="... within this time, and for as long.",
+)
+@click.option(
+    "--settle",
+    type=click.FloatRange(0.0),
+    default=_usual.settle,
+    show_default=True,
+    metavar="SECONDS",
+    help="A change is not taken back sooner.",
+)
+@click.option(
+    "--weight-step",
+    type=click.IntRange(0, 10**6),
+    default=_usual.weight_step,
+    show_default=True,
+    metavar="N",
+    help="What each level of risk adds to a node's weight; 0 for none.",
+)
+@click.option(
+    "--feature",
+    default=_usual.feature,
+    show_default=True,
+    metavar="NAME",
+    help="The feature of nodes at risk.",
+)
+@click.option(
+    "--horizons", callback=_horizons, metavar="SECONDS,...", help="Of the table [half an hour to a week]."
+)
 @click.option("--readable", is_flag=True, help="All users may read the tables, as cli_filter.lua needs.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus.")
 @click.option("--metrics-open", is_flag=True, help="... on an address that other machines reach.")
@@ -129,8 +191,13 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
 
 @click.command()
 @directory
-@click.option("--feature", default=_usual.feature, show_default=True, metavar="NAME",
-              help="The feature that the service gave nodes at risk.")  # fmt: skip
+@click.option(
+    "--feature",
+    default=_usual.feature,
+    show_default=True,
+    metavar="NAME",
+    help="The feature that the service gave nodes at risk.",
+)
 def undo(where: Path, feature: str) -> int:
     """Take back what a service did that is no more: weights, features, drains, exclude lists.
 
