@@ -117,6 +117,12 @@ class ProviderContract:
         until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended by itself")
         assert time.time() >= asked.ends
 
+    def test_it_ends_with_its_command(self, provider: Provider) -> None:
+        """An instance whose work is over, or has died, is not paid for any longer."""
+        asked = request(command="kill -9 $$")
+        provider.start(asked)
+        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended with its command")
+
     def test_spot(self, provider: Provider) -> None:
         """A spot instance says that it is one."""
         asked = request(market=Market.SPOT)

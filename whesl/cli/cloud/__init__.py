@@ -13,6 +13,7 @@ from whesl.cloud.extra import missing
 COMMANDS = {
     "plan": ("plan", "Offer plans: deadline, cost, and the probability of meeting it."),
     "prices": ("plan", "Print the prices that plans are made with, as a file to edit."),
+    "worker": ("worker", "An executor of a run; jobs and instances start it."),
 }
 
 

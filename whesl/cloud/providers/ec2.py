@@ -151,6 +151,10 @@ class Ec2Provider:
             except _UnknownInstanceError:
                 continue
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def prices(self, kinds: Sequence[str]) -> list[Offer]:
         """Return the spot prices of today; EC2 itself does not tell the others."""
         if not kinds:
@@ -266,7 +270,9 @@ def client_of(service: str, region: str, endpoint: str = "") -> Any:
 
 def user_data(request: InstanceRequest) -> str:
     """Return what an instance does when it is up: the watchdog of its end time first, then its command."""
-    command = f"setsid /bin/sh -c {shlex.quote(request.command)} </dev/null &" if request.command else ""
+    command = ""
+    if request.command:
+        command = f"(/bin/sh -c {shlex.quote(request.command)}; shutdown -P now) </dev/null &"
     return _USER_DATA.format(ends=int(request.ends), command=command)
 
 

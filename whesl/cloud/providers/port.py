@@ -55,7 +55,8 @@ class InstanceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One instance to start.
 
     ``token`` identifies it for ever. ``ends``: when the instance ends itself, in seconds since the epoch,
-    whoever started it being there or not. ``command``: a shell command that the instance runs when it is up.
+    whoever started it being there or not. ``command``: a shell command
+    that the instance runs when it is up, and whose end is its end; '' for none.
     """
 
     token: str
@@ -121,6 +122,10 @@ class Provider(Protocol):
 
     def terminate(self, ids: Sequence[str]) -> None:
         """End instances. One that has ended, or that the cloud does not know any more, is no error."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what runs here for the sake of the port; instances go on."""
         ...
 
     def prices(self, kinds: Sequence[str]) -> list[Offer]:

@@ -12,6 +12,7 @@ import fcntl
 import os
 import random
 import select
+import shlex
 import signal
 import sys
 import time
@@ -133,7 +134,8 @@ class Guest:
         daemons.wait_for_nodes(self._cluster, [node], since)
         if request.command:
             script = self._directory / "command.sh"
-            script.write_text(f"#!/bin/sh\n{request.command}\n")
+            over = shlex.quote(str(self._directory / "terminate"))
+            script.write_text(f"#!/bin/sh\n/bin/sh -c {shlex.quote(request.command)}\ntouch {over}\n")
             console = str(self._directory / "console")
             LocalScheduler(self._cluster.path).submit(
                 JobRequest(

@@ -1,0 +1,192 @@
+"""Which executor gets which task, and which data have to be where: two queues for each stage, preloading.
+
+Section 3.3.3 of the document; ``whesl.cloud.core.preload`` has its rule.
+"""
+
+from __future__ import annotations
+
+from whesl.cloud.core import preload
+from whesl.cloud.core.records import Domain
+from whesl.cloud.runner import records as r
+from whesl.cloud.runner.context import Context
+from whesl.cloud.runner.events import Copy, Send
+from whesl.cloud.runner.messages import Assignment
+from whesl.cloud.runner.records import ExecutorState, Made
+from whesl.cloud.runner.state import Executor
+
+_EXPECTED = (ExecutorState.ASKED, ExecutorState.WAITING, ExecutorState.UP)
+# A task that takes a known time is not begun in an executor that ends before, unless nothing was begun there.
+_SLACK = 1.1
+
+
+class Queues:
+    """Tasks whose parents are done, by stage and domain.
+
+    Args:
+        context: of the run.
+        domains: those that there are.
+    """
+
+    def __init__(self, context: Context, domains: tuple[Domain, ...]) -> None:
+        self._context = context
+        self._domains = domains
+        self._queues: dict[str, dict[Domain, dict[str, None]]] = {
+            stage.name: {Domain.HPC: {}, Domain.CLOUD: {}} for stage in context.state.workflow.stages
+        }
+        self._processors = {stage.name: stage.processor for stage in context.state.workflow.stages}
+        self._copying: set[tuple[str, Domain]] = set()
+        self._copy_again: dict[tuple[str, Domain], float] = {}
+        state = context.state
+        read = {file.name for task in state.workflow.tasks for file in task.inputs}
+        self._final = [
+            file.name for task in state.workflow.tasks for file in task.outputs if file.name not in read
+        ]
+
+    def waiting(self, stage: str) -> int:
+        """Return how many tasks of a stage wait."""
+        return sum(len(queue) for queue in self._queues[stage].values())
+
+    def put(self, name: str, now: float) -> None:
+        """Map a task whose parents are done to a domain, and have its inputs copied there."""
+        task = self._context.state.tasks[name].task
+        queues = self._queues[task.stage]
+        domain = self._domains[0]
+        if len(self._domains) == 2:
+            hpc, cloud = (self._executors(task.stage, one) for one in (Domain.HPC, Domain.CLOUD))
+            domain = preload.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)
+        queues[domain][name] = None
+        if self._executors(task.stage, domain):
+            self._complete(name, domain, now)
+
+    def copied(self, name: str, domain: Domain, again: float | None) -> None:
+        """Note that a copy has ended; one that failed is tried again at a time."""
+        self._copying.discard((name, domain))
+        if again is not None:
+            self._copy_again[name, domain] = again
+
+    def dispatch(self, now: float) -> None:
+        """Give tasks to idle executors, the cheaper side first where both are idle."""
+        if not any(queue for queues in self._queues.values() for queue in queues.values()):
+            return
+        idle = [one for one in self._context.state.executors.values() if self._idle(one, now)]
+        for executor in sorted(idle, key=lambda one: one.asked.hourly):
+            if not self._give(executor, now):
+                self._move(executor, now)
+
+    def bring_home(self, now: float) -> bool:
+        """Have what no other task reads copied to the cluster's side; whether all of it is there."""
+        state, home = self._context.state, self._domains[0]
+        complete = True
+        for name in self._final:
+            places = state.files.get(name)
+            if places and home not in places:
+                complete = False
+                self._copy(name, home, now)
+        return complete
+
+    def send(self, executor: Executor) -> None:
+        """Ask for the message with an executor's task; it may be sent twice."""
+        state, limits = self._context.state, self._context.limits
+        progress = state.tasks[executor.task]
+        task = progress.task
+        inputs = tuple(
+            Made(name=file.name, digest=places[executor.domain])
+            for file in task.inputs
+            if (places := state.files.get(file.name)) is not None and executor.domain in places
+        )
+        assignment = Assignment(
+            number=executor.number,
+            task=task.name,
+            attempt=progress.attempt,
+            stage=task.stage,
+            workflow=state.workflow.name,
+            command=task.command,
+            directory=task.directory,
+            inputs=inputs,
+            outputs=tuple(file.name for file in task.outputs),
+            rules=limits.rules,
+        )
+        self._context.commands.append(Send(executor.id, executor.domain, assignment))
+
+    def _executors(self, stage: str, domain: Domain) -> int:
+        return sum(
+            executor.stage == stage and executor.domain is domain and executor.state in _EXPECTED
+            for executor in self._context.state.executors.values()
+        )
+
+    def _idle(self, executor: Executor, now: float) -> bool:
+        return executor.state is ExecutorState.UP and not executor.task and now < executor.ends
+
+    def _fits(self, executor: Executor, stage: str, now: float) -> bool:
+        """Whether a task of a stage ends before its executor does, as far as that is known."""
+        scaler = self._context.state.scaler
+        table = next((one for one in scaler.tables if one.stage == stage), None) if scaler else None
+        seconds = (table.hpc if executor.domain is Domain.HPC else table.cloud) if table else None
+        if executor.domain is Domain.CLOUD or seconds is None or not executor.number:
+            return True  # a cloud executor ends its task beyond its hour
+        return now + _SLACK * seconds < executor.ends
+
+    def _give(self, executor: Executor, now: float) -> bool:
+        """Give an executor a task of its stage; whether it has one, or one comes when its data are there."""
+        stage, domain = executor.stage, executor.domain
+        if not self._fits(executor, stage, now):
+            return True  # it ends, and the task waits for another one
+        own = self._queues[stage][domain]
+        for name in list(own)[:64]:
+            if self._complete(name, domain, now):
+                self._assign(executor, name, now)
+                return True
+        if own:
+            return True
+        other = Domain.CLOUD if domain is Domain.HPC else Domain.HPC
+        theirs = self._queues[stage][other]
+        if preload.may_take_over(len(theirs), self._executors(stage, other)):
+            name = next(reversed(theirs))
+            del theirs[name]
+            own[name] = None
+            if self._complete(name, domain, now):
+                self._assign(executor, name, now)
+            return True
+        return False
+
+    def _move(self, executor: Executor, now: float) -> None:
+        """Have an executor whose stage has nothing left work for the next stage that has too few of them."""
+        state = self._context.state
+        place = next(one for one in state.workflow.stages if one.name == executor.stage)
+        if self.waiting(executor.stage) or state.done[executor.stage] < place.tasks:
+            return
+        for stage in state.workflow.stages:
+            mine = [one for one in state.executors.values() if one.stage == stage.name and one.alive]
+            if self._processors[stage.name] != self._processors[executor.stage]:
+                continue
+            if self.waiting(stage.name) > sum(not one.task for one in mine if one.state in _EXPECTED):
+                self._context.write(r.ExecutorMoved(id=executor.id, stage=stage.name), now)
+                self._give(executor, now)
+                return
+
+    def _assign(self, executor: Executor, name: str, now: float) -> None:
+        progress = self._context.state.tasks[name]
+        del self._queues[progress.task.stage][executor.domain][name]
+        assigned = r.Assigned(
+            task=name, executor=executor.id, number=executor.number + 1, attempt=progress.attempt + 1
+        )
+        self._context.write(assigned, now)
+        self.send(executor)
+
+    def _complete(self, name: str, domain: Domain, now: float) -> bool:
+        """Whether all inputs of a task lie in a domain; what does not is copied there."""
+        state = self._context.state
+        complete = True
+        for file in state.tasks[name].task.inputs:
+            places = state.files.get(file.name)
+            if places is not None and domain not in places:
+                complete = False
+                self._copy(file.name, domain, now)
+        return complete
+
+    def _copy(self, name: str, domain: Domain, now: float) -> None:
+        if (name, domain) in self._copying or now < self._copy_again.get((name, domain), 0.0):
+            return
+        self._copying.add((name, domain))
+        expected = next(iter(self._context.state.files[name].values()))
+        self._context.commands.append(Copy(name, domain, expected))

@@ -1,0 +1,268 @@
+"""The runner's shell: it writes records, carries commands out, and tells the core what came of them.
+
+One thread decides and writes; what may take long is done by others, a few for each side. A call that failed
+for the moment is repeated until it succeeds or is not wanted any more.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event as Flag
+
+import msgspec
+
+from whesl.cloud.core.records import Domain
+from whesl.cloud.runner import messages
+from whesl.cloud.runner import records as r
+from whesl.cloud.runner.core import Core, Outcome
+from whesl.cloud.runner.events import (
+    Command,
+    Copied,
+    Copy,
+    End,
+    Event,
+    Forget,
+    Heard,
+    Looked,
+    Refused,
+    Seen,
+    Send,
+    Start,
+    Tick,
+)
+from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner.sides import Side, final
+from whesl.cloud.transfer.port import Digest
+from whesl.journal import Journal
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.errors import WheslError
+
+CALLS = 4  # of each kind at once, for each side
+_Told = tuple[str, str]  # what does not work, and why ('' for what works again)
+
+
+class Shell:
+    """One run.
+
+    Args:
+        core: its decisions.
+        journal: where its records go.
+        sides: by domain.
+        scratch: for copies between two storages neither of which is here.
+        poll: seconds between two looks at each side.
+        again: seconds until a call is repeated that failed for the moment.
+        notify: is told each record when it is written.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        journal: Journal,
+        sides: Mapping[Domain, Side],
+        *,
+        scratch: Path,
+        poll: float = 5.0,
+        again: float = 10.0,
+        notify: Callable[[r.Record], None] = lambda record: None,
+    ) -> None:
+        self._core, self._journal, self._sides = core, journal, dict(sides)
+        self._scratch, self._poll, self._again, self._notify = scratch, poll, again, notify
+        self._events: queue.Queue[Event | _Told] = queue.Queue()
+        self._over = Flag()
+        kinds = ("start", "end", "send", "copy", "watch", "listen")
+        self._pools = {
+            (domain, kind): ThreadPoolExecutor(1 if kind in ("watch", "listen", "send") else CALLS)
+            for domain in self._sides
+            for kind in kinds
+        }
+
+    def run(self) -> bool:
+        """Carry the run to its end; return whether all tasks are done.
+
+        Raises JournalError when nothing can be written down: what runs goes on, and a new call takes it up.
+        """
+        try:
+            self._take(self._core.resume(time.time()))
+            for domain in self._sides:
+                self._pools[domain, "watch"].submit(self._watch, domain)
+                self._pools[domain, "listen"].submit(self._listen, domain)
+            while not self._core.over:
+                try:
+                    event = self._events.get(timeout=self._poll)
+                except queue.Empty:
+                    event = Tick()
+                now = time.time()
+                if isinstance(event, tuple):
+                    self._take(self._core.trouble(*event, now))
+                else:
+                    self._take(self._core.step(event, now))
+        finally:
+            self._over.set()
+            for pool in self._pools.values():
+                pool.shutdown(wait=False, cancel_futures=True)
+        ended = self._core.state.ended
+        return ended is not None and ended.complete
+
+    def _take(self, outcome: Outcome) -> None:
+        records, commands = outcome
+        if records:
+            self._journal.append_many([(r.NAMES[type(one)], one) for one in records], time.time())
+        for record in records:
+            self._notify(record)
+        for command in commands:
+            self._carry_out(command)
+
+    def _carry_out(self, command: Command) -> None:
+        if isinstance(command, Start):
+            self._submit(command.asked.domain, "start", lambda: self._start(command))
+        elif isinstance(command, End):
+            side = self._sides[command.domain]
+            self._submit(command.domain, "end", lambda: side.end(command.id, command.handle))
+        elif isinstance(command, Send):
+            self._submit(command.domain, "send", lambda: self._send(command))
+        elif isinstance(command, Copy):
+            self._submit(command.domain, "copy", lambda: self._copy(command))
+        elif isinstance(command, Forget):
+            store = self._sides[command.domain].store
+            self._submit(command.domain, "send", lambda: store.remove(command.names))
+
+    def _submit(self, domain: Domain, kind: str, call: Callable[[], object]) -> None:
+        def guarded() -> None:
+            try:
+                call()
+                self._works(domain, kind)
+            except WheslError as error:
+                self._fails(domain, kind, error)
+
+        self._pools[domain, kind].submit(guarded)
+
+    def _works(self, domain: Domain, kind: str) -> None:
+        self._events.put((_what(domain, kind), ""))
+
+    def _fails(self, domain: Domain, kind: str, error: WheslError) -> None:
+        self._events.put((_what(domain, kind), error.message))
+
+    def _start(self, command: Start) -> None:
+        """Start an executor; repeat it until the side has said yes or no, or its time is over."""
+        asked = command.asked
+        side = self._sides[asked.domain]
+        while not self._over.is_set():
+            executor = self._core.state.executors[asked.id]
+            if asked.ends and time.time() >= executor.since + asked.seconds:
+                self._events.put(Refused(id=asked.id, why="its time was over before it was started"))
+                return
+            if executor.state is ExecutorState.GONE:
+                return
+            try:
+                handle = side.start(asked)
+            except WheslError as error:
+                if final(error):
+                    self._fails(asked.domain, "start", error)
+                    self._events.put(Refused(id=asked.id, why=error.message))
+                    return
+                self._fails(asked.domain, "start", error)
+                self._over.wait(self._again)
+                continue
+            seen = {asked.id: Seen(state=ExecutorState.WAITING, handle=handle)}
+            self._events.put(Looked(domain=asked.domain, began=time.time(), seen=seen))
+            return
+
+    def _send(self, command: Send) -> None:
+        name = messages.message(command.executor, command.assignment.number)
+        content = msgspec.json.encode(command.assignment)
+        while not self._over.is_set():
+            try:
+                self._sides[command.domain].store.write(name, content)
+                return
+            except WheslError as error:
+                self._fails(command.domain, "send", error)
+                self._over.wait(self._again)
+
+    def _copy(self, command: Copy) -> None:
+        began = time.time()
+        try:
+            digest = self._copied(command)
+        except (WheslError, OSError) as error:
+            self._events.put(Copied(name=command.name, domain=command.domain, why=str(error)))
+            return
+        seconds = max(1e-6, time.time() - began)
+        self._events.put(Copied(name=command.name, domain=command.domain, digest=digest, seconds=seconds))
+
+    def _copied(self, command: Copy) -> Digest:
+        """Copy by way of this machine; a side whose storage is a directory here needs no second copy."""
+        from whesl.cloud.transfer.directory import DirectoryStore
+
+        name = f"{messages.DATA}/{command.name}"
+        other = next(domain for domain in self._sides if domain is not command.domain)
+        source, target = self._sides[other].store, self._sides[command.domain].store
+        if isinstance(source, DirectoryStore):
+            found = target.put(source.path(name), name)
+            if found != command.expected:
+                raise WheslError(f"{command.name} has changed since it was written")
+            return found
+        if isinstance(target, DirectoryStore):
+            return source.get(name, target.path(name), command.expected)
+        here = self._scratch / command.name
+        source.get(name, here, command.expected)
+        try:
+            return target.put(here, name)
+        finally:
+            here.unlink(missing_ok=True)
+
+    def _watch(self, domain: Domain) -> None:
+        """Look at a side's executors, again and again."""
+        side = self._sides[domain]
+        while not self._over.wait(self._poll):
+            began = time.time()
+            executors = [
+                (one.id, one.handle, one.asked.ends)
+                for one in list(self._core.state.executors.values())
+                if one.domain is domain and one.alive
+            ]
+            try:
+                seen = side.look(executors, self._wanted)
+            except WheslError as error:
+                self._fails(domain, "watch", error)
+                continue
+            self._works(domain, "watch")
+            self._events.put(Looked(domain=domain, began=began, seen=seen))
+
+    def _wanted(self, known_as: str) -> bool:
+        """Whether an executor is written down and has not ended; asked after a look, it knows all of them."""
+        executor = self._core.state.executors.get(known_as)
+        return executor is not None and executor.alive
+
+    def _listen(self, domain: Domain) -> None:
+        """Read what a side's executors say, again and again."""
+        store = self._sides[domain].store
+        while not self._over.wait(self._poll):
+            began = time.time()
+            try:
+                found = store.read_all(messages.SAID)
+            except WheslError as error:
+                self._fails(domain, "listen", error)
+                continue
+            said = []
+            for content in found.values():
+                try:
+                    said.append(msgspec.json.decode(content, type=messages.Said))
+                except UNDECODABLE:
+                    continue  # not written whole yet
+            self._works(domain, "listen")
+            self._events.put(Heard(domain=domain, began=began, said=tuple(said)))
+
+
+def _what(domain: Domain, kind: str) -> str:
+    doing = {
+        "start": "starting executors",
+        "end": "ending executors",
+        "send": "sending messages",
+        "watch": "looking at executors",
+        "listen": "reading messages",
+        "copy": "copying",
+    }
+    return f"{doing[kind]}, {domain.value} side"

@@ -1,0 +1,225 @@
+"""The two sides of a run as the shell calls them: executors that are a scheduler's jobs or instances."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Protocol
+
+from whesl.cloud.core.records import Domain
+from whesl.cloud.providers.port import (
+    EndReason,
+    InstanceRequest,
+    InstanceState,
+    Market,
+    NoCapacityError,
+    Provider,
+)
+from whesl.cloud.runner.events import Seen
+from whesl.cloud.runner.records import ExecutorAsked, ExecutorState
+from whesl.cloud.transfer.port import Store
+from whesl.model.errors import RefusedError
+from whesl.model.states import JobState
+from whesl.rjms.port import JobRecord, JobRequest, Scheduler
+
+# Seconds after its end time from which on an instance that its cloud does not show is gone.
+UNSEEN = 120.0
+# Seconds before its end time at which the executor of an instance breaks its task off, to say so.
+BEFORE_END = 10.0
+
+
+class Side(Protocol):
+    """One domain. Calls may take long, and raise as the port behind them does."""
+
+    domain: Domain
+    store: Store
+
+    def start(self, asked: ExecutorAsked) -> str:
+        """Start an executor once; return its handle."""
+        ...
+
+    def look(
+        self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
+    ) -> dict[str, Seen]:
+        """Return what is seen of executors (id, handle, end time); who is not seen is left out.
+
+        What carries the run's tag and is not ``wanted`` is ended.
+        """
+        ...
+
+    def end(self, known_as: str, handle: str) -> None:
+        """End an executor, whether or not its start has told a handle."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what runs here for the run's sake, when it has ended."""
+        ...
+
+
+class SchedulerSide:
+    """Executors that are jobs of one node.
+
+    Args:
+        domain: whose nodes they are; a partition of CLOUD nodes is the cloud's.
+        scheduler: that is asked.
+        store: the domain's storage.
+        script: a batch script that is given the executor's name and its seconds.
+        partition: '' for the default one.
+        logs: a directory for the jobs' output.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        scheduler: Scheduler,
+        store: Store,
+        *,
+        script: Path,
+        partition: str = "",
+        logs: Path,
+    ) -> None:
+        self.domain, self.store = domain, store
+        self._scheduler, self._script, self._partition, self._logs = scheduler, script, partition, logs
+
+    def start(self, asked: ExecutorAsked) -> str:
+        """Submit a job for an executor, once for its id."""
+        seconds = asked.seconds if self.domain is Domain.HPC else max(60.0, asked.ends - time.time())
+        log = str(self._logs / f"{asked.id}.log")
+        return self._scheduler.submit(
+            JobRequest(
+                token=asked.id,
+                script=str(self._script),
+                arguments=(asked.id, str(int(asked.seconds))),
+                name=f"{asked.stage}-{asked.id[-6:]}",
+                nodes=1,
+                partition=self._partition,
+                time_limit=max(1.0, seconds / 60),
+                workdir=str(self._logs),
+                output=log,
+                error=log,
+            )
+        )
+
+    def look(
+        self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
+    ) -> dict[str, Seen]:
+        """Ask for the jobs; one that the scheduler surely does not have is gone."""
+        handles = [handle for _, handle, _ in executors if handle]
+        records = self._scheduler.jobs(handles)
+        found = {}
+        for known_as, handle, _ in executors:
+            record = records.get(handle) or self._scheduler.find(known_as)
+            if record is not None:
+                found[known_as] = _of_job(record)
+            elif handle:
+                found[known_as] = Seen(
+                    state=ExecutorState.GONE, handle=handle, why="the scheduler has no such job"
+                )
+        return found
+
+    def end(self, known_as: str, handle: str) -> None:
+        """Cancel the job."""
+        if not handle:
+            record = self._scheduler.find(known_as)
+            handle = record.id if record is not None else ""
+        if handle:
+            self._scheduler.cancel(handle)
+
+    def close(self) -> None:
+        """Nothing: the scheduler is the cluster's."""
+
+
+class ProviderSide:
+    """Executors that are instances.
+
+    Args:
+        provider: that is asked.
+        store: the domain's storage.
+        run: the tag of the run's instances.
+        command: what an instance runs, with ``{executor}`` and ``{ends}`` to be filled in.
+    """
+
+    domain = Domain.CLOUD
+
+    def __init__(self, provider: Provider, store: Store, *, run: str, command: str) -> None:
+        self.store = store
+        self._provider, self._run, self._command = provider, run, command
+
+    def start(self, asked: ExecutorAsked) -> str:
+        """Start an instance for an executor, once for its id."""
+        market = Market.SPOT if asked.spot else Market.ON_DEMAND
+        command = self._command.format(executor=asked.id, ends=int(asked.ends - BEFORE_END))
+        request = InstanceRequest(
+            token=asked.id,
+            workflow=self._run,
+            kind=asked.platform,
+            ends=asked.ends,
+            market=market,
+            command=command,
+        )
+        instance = self._provider.start(request)
+        if instance.gone:
+            raise RefusedError(
+                f"the instance has ended already: {instance.reason.value or 'nobody says why'}"
+            )
+        return instance.id
+
+    def look(
+        self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
+    ) -> dict[str, Seen]:
+        """Ask for the run's instances; one that is not shown is gone when its end time has long passed."""
+        shown = {instance.token: instance for instance in self._provider.instances(self._run)}
+        strays = [one.id for token, one in shown.items() if not one.gone and not wanted(token)]
+        stopped = [one.id for one in shown.values() if one.state is InstanceState.STOPPED]
+        if strays or stopped:
+            self._provider.terminate([*strays, *stopped])
+        found = {}
+        for known_as, handle, ends in executors:
+            instance = shown.get(known_as) or self._provider.find(known_as)
+            if instance is not None:
+                state = _STATES[instance.state]
+                why = instance.reason.value
+                if instance.state is InstanceState.ENDED and instance.reason is EndReason.UNKNOWN:
+                    why = "the cloud does not say why"
+                found[known_as] = Seen(
+                    state=state, handle=instance.id, why=why, revoked=bool(instance.revocation)
+                )
+            elif time.time() > ends + UNSEEN:
+                why = "the cloud does not show it, and its end time has passed"
+                found[known_as] = Seen(state=ExecutorState.GONE, handle=handle, why=why)
+        return found
+
+    def end(self, known_as: str, handle: str) -> None:
+        """Terminate the instance."""
+        if not handle:
+            instance = self._provider.find(known_as)
+            handle = instance.id if instance is not None else ""
+        if handle:
+            self._provider.terminate([handle])
+
+    def close(self) -> None:
+        """Let go of the provider."""
+        self._provider.close()
+
+
+_STATES = {
+    InstanceState.PENDING: ExecutorState.WAITING,
+    InstanceState.RUNNING: ExecutorState.UP,
+    InstanceState.ENDING: ExecutorState.ENDING,
+    InstanceState.STOPPED: ExecutorState.ENDING,
+    InstanceState.ENDED: ExecutorState.GONE,
+}
+
+
+def _of_job(record: JobRecord) -> Seen:
+    if record.state.ended:
+        why = f"its job has ended: {record.raw_state or record.state.value}"
+        return Seen(state=ExecutorState.GONE, handle=record.id, why=why)
+    up = record.state is JobState.RUNNING
+    return Seen(state=ExecutorState.UP if up else ExecutorState.WAITING, handle=record.id)
+
+
+def final(error: Exception) -> bool:
+    """Whether a start that failed is not to be repeated."""
+    return isinstance(error, RefusedError) and not isinstance(error, NoCapacityError)

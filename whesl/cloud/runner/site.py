@@ -1,0 +1,240 @@
+"""Where a run finds its cluster and its cloud: a file that users write, and the two sides made from it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from whesl.cloud.core.records import Domain, Platform
+from whesl.cloud.providers.port import Market, Offer
+from whesl.cloud.providers.processes.files import Settings as ProcessSettings
+from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
+from whesl.cloud.transfer.directory import DirectoryStore
+from whesl.cloud.transfer.opening import opened
+from whesl.cloud.transfer.port import Store
+from whesl.model import retry
+from whesl.model.errors import UsageError
+
+FILE = "cloud.toml"
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The base of all parts of the file."""
+
+
+class Cluster(_Settings, frozen=True, kw_only=True):
+    """The cluster's side.
+
+    ``scheduler``: slurm, flux, local, or a third party's; '' for no cluster. ``directory``: of a local
+    cluster. ``store``: a directory that its nodes share with this host; '' for one in the run's directory.
+    """
+
+    scheduler: str = "slurm"
+    partition: str = ""
+    directory: str = ""
+    store: str = ""
+
+
+class Ec2(_Settings, frozen=True, kw_only=True):
+    """An account of AWS (``whesl.cloud.providers.ec2.Ec2Settings``)."""
+
+    region: str
+    image: str
+    subnet: str = ""
+    security_groups: tuple[str, ...] = ()
+    key_name: str = ""
+    profile: str = ""
+    disk: int = 0
+    endpoint: str = ""
+
+
+class Processes(_Settings, frozen=True, kw_only=True):
+    """Instances that are processes here (``whesl.cloud.providers.processes``)."""
+
+    directory: str = ""
+    capacity: int = 8
+    start_delay: float = 1.0
+    mean_life: float = 0.0
+    spot_life: float = 0.0
+    notice: float = 120.0
+    seed: int = 0
+
+
+class Cloud(_Settings, frozen=True, kw_only=True):
+    """The cloud's side.
+
+    ``provider``: processes, ec2, slurm (a ``partition`` of CLOUD nodes), or '' for no cloud. ``store``: its
+    storage as it is reached from here, ``seen_as`` as its instances see it. ``whesl``: the command that
+    starts WHESL on an instance. ``ssh_options``: for a store behind ssh. ``spot``: whether spot instances are
+    asked for.
+    """
+
+    provider: Literal["processes", "ec2", "slurm", ""] = "processes"
+    store: str = ""
+    seen_as: str = ""
+    whesl: str = ""
+    ssh_options: tuple[str, ...] = ()
+    spot: bool = False
+    partition: str = ""
+    processes: Processes = Processes()
+    ec2: Ec2 | None = None
+
+
+class Site(_Settings, frozen=True, kw_only=True):
+    """All of the file. Seconds: ``poll`` between two looks, ``again`` until a call that failed is repeated.
+
+    ``retries``: times that a failed task is run again. ``rules``: files of ESL for every task.
+    """
+
+    cluster: Cluster = Cluster()
+    cloud: Cloud = Cloud()
+    poll: float = 5.0
+    again: float = 15.0
+    retries: int = 2
+    rules: tuple[str, ...] = ()
+
+
+def load(path: Path | None, **changes: Any) -> Site:
+    """Return the settings of a file, or the usual ones.
+
+    Args:
+        path: a TOML file; None for ``cloud.toml`` in WHESL_HOME, if there is one.
+        changes: ``scheduler`` and ``provider``, where a command's options say them.
+
+    Raises:
+        UsageError: there is no such file, or something in it is not accepted.
+    """
+    chosen = path or Path(os.environ.get("WHESL_HOME") or Path.home() / ".whesl") / FILE
+    content: dict[str, Any] = {}
+    if path is not None or chosen.exists():
+        content = _toml(chosen)
+    if changes.get("scheduler") is not None:
+        content.setdefault("cluster", {})["scheduler"] = changes["scheduler"]
+    if changes.get("provider") is not None:
+        content.setdefault("cloud", {})["provider"] = changes["provider"]
+    try:
+        site = msgspec.convert(content, type=Site)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{chosen}: {error}", hint="docs/cloud/run.md has the file with all its keys"
+        ) from None
+    if not site.cluster.scheduler and not site.cloud.provider:
+        raise UsageError("there is neither a cluster nor a cloud", hint=f"set one of them in {chosen}")
+    if site.cloud.provider == "ec2" and (site.cloud.ec2 is None or not site.cloud.store.startswith("s3://")):
+        raise UsageError(
+            f"{chosen}: EC2 needs [cloud.ec2] with region and image, and a store",
+            hint='store = "s3://bucket/prefix"',
+        )
+    if site.cloud.provider == "slurm" and not site.cloud.partition:
+        raise UsageError(f"{chosen}: the partition of CLOUD nodes is not named", hint='partition = "cloud"')
+    return site
+
+
+def sides(site: Site, directory: Path, run: str, platforms: tuple[Platform, ...]) -> dict[Domain, Side]:
+    """Return the sides of a run.
+
+    Args:
+        site: the settings.
+        directory: the run's, on a file system that the cluster's nodes share.
+        run: the tag of its instances.
+        platforms: of the cloud, with their prices.
+    """
+    made: dict[Domain, Side] = {}
+    private = directory / "private"
+    private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if site.cluster.scheduler:
+        store = DirectoryStore(Path(site.cluster.store or directory / "cluster"))
+        options = {"directory": site.cluster.directory} if site.cluster.directory else {}
+        made[Domain.HPC] = _jobs(
+            Domain.HPC,
+            site.cluster.scheduler,
+            options,
+            store,
+            store.name,
+            directory,
+            site.cluster.partition,
+            site,
+        )
+    if not site.cloud.provider:
+        return made
+    cloud = site.cloud
+    region, endpoint = (cloud.ec2.region, cloud.ec2.endpoint) if cloud.ec2 else ("us-east-1", "")
+    address = cloud.store or str(directory / "cloud")
+    reached = opened(
+        address, private=private, region=region, endpoint=endpoint, ssh_options=cloud.ssh_options
+    )
+    if cloud.provider == "slurm":
+        made[Domain.CLOUD] = _jobs(
+            Domain.CLOUD, "slurm", {}, reached, cloud.seen_as or address, directory, cloud.partition, site
+        )
+        return made
+    words = [cloud.whesl] if cloud.whesl else [shlex.quote(sys.executable), "-m whesl"]
+    seen = shlex.quote(cloud.seen_as or address).replace("{", "{{").replace("}", "}}")
+    words += [f"cloud worker --store {seen} --poll {max(0.05, site.poll / 5):g}"]
+    words += ["--executor {executor} --ends {ends}"]
+    if cloud.provider == "ec2" and cloud.ec2 is not None:
+        from whesl.cloud.providers.ec2 import Ec2Provider, Ec2Settings
+
+        words += [f"--region {shlex.quote(region)}"]
+        words += [f"--endpoint {shlex.quote(endpoint)}"] if endpoint else []
+        account = Ec2Settings(**{name: getattr(cloud.ec2, name) for name in Ec2Settings.__struct_fields__})
+        made[Domain.CLOUD] = ProviderSide(Ec2Provider(account), reached, run=run, command=" ".join(words))
+        return made
+    from whesl.cloud.providers.processes.provider import ProcessProvider
+
+    given = cloud.processes
+    settings = ProcessSettings(
+        capacity=given.capacity,
+        start_delay=given.start_delay,
+        mean_life=given.mean_life,
+        spot_life=given.spot_life,
+        notice=given.notice,
+        seed=given.seed,
+        prices=tuple(Offer(kind=one.name, market=Market.ON_DEMAND, hourly=one.price) for one in platforms),
+    )
+    provider = ProcessProvider(Path(given.directory or directory / "instances"), settings)
+    made[Domain.CLOUD] = ProviderSide(provider, reached, run=run, command=" ".join(words))
+    return made
+
+
+def _jobs(
+    domain: Domain,
+    name: str,
+    options: dict[str, str],
+    store: Store,
+    seen_as: str,
+    directory: Path,
+    partition: str,
+    site: Site,
+) -> SchedulerSide:
+    from whesl import rjms
+
+    logs = directory / "logs"
+    logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    script = directory / f"executor-{domain.value}.sh"
+    worker = shlex.join([sys.executable, "-m", "whesl", "cloud", "worker", "--store", seen_as])
+    given = f'--poll {max(0.05, site.poll / 5):g} --executor "$1" --seconds "$2"'
+    retry.write(script, f"#!/bin/sh\nexec {worker} {given}\n".encode(), 0o700)
+    scheduler = rjms.scheduler(name, **options)
+    return SchedulerSide(domain, scheduler, store, script=script, partition=partition, logs=logs)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"there is no {path}", hint="docs/cloud/run.md has an example") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return content

@@ -1,0 +1,208 @@
+"""A run as its records tell it: the fold of the journal, for the runner and for those who only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from whesl.cloud.core.events import ScalerState
+from whesl.cloud.core.records import HOUR, Domain, Task, Workflow
+from whesl.cloud.runner import records as r
+from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.transfer.port import Digest
+from whesl.journal import Record as Entry
+
+LEAST_BILLED = 60.0  # seconds of an instance that are paid at least
+
+
+@dataclass
+class Executor:
+    """One executor; ``number`` of tasks that it was given, ``task`` the one that it has.
+
+    ``told``: it was told to end; one that is gone without that was lost.
+    """
+
+    asked: r.ExecutorAsked
+    since: float
+    stage: str
+    state: ExecutorState = ExecutorState.ASKED
+    handle: str = ""
+    up: float = 0.0
+    gone: float = 0.0
+    ends: float = 0.0
+    number: int = 0
+    task: str = ""
+    why: str = ""
+    told: bool = False
+    replaced: bool = False
+
+    @property
+    def id(self) -> str:
+        return self.asked.id
+
+    @property
+    def domain(self) -> Domain:
+        return self.asked.domain
+
+    @property
+    def alive(self) -> bool:
+        return self.state is not ExecutorState.GONE
+
+    def cost(self, now: float) -> float:
+        """Return what it has cost, from the request to its end; 0 on the cluster."""
+        if not self.asked.hourly or (self.gone and not self.handle):
+            return 0.0
+        seconds = (self.gone or now) - self.since
+        return self.asked.hourly * max(LEAST_BILLED, seconds) / HOUR
+
+
+@dataclass
+class Progress:
+    """One task."""
+
+    task: Task
+    missing: int
+    attempt: int = 0
+    lost: int = 0
+    failed: int = 0
+    done: float = 0.0
+    final: bool = False
+    executor: str = ""
+    domain: Domain | None = None
+    seconds: float = 0.0
+
+
+@dataclass
+class RunState:
+    """All of a run. ``files``: where each file lies, as it was read there."""
+
+    workflow: Workflow
+    started: r.RunStarted | None = None
+    begun: float = 0.0
+    ended: r.RunEnded | None = None
+    ended_at: float = 0.0
+    scaler: ScalerState | None = None
+    interval: float = 0.0
+    executors: dict[str, Executor] = field(default_factory=dict)
+    tasks: dict[str, Progress] = field(default_factory=dict)
+    children: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, dict[Domain, Digest]] = field(default_factory=dict)
+    done: dict[str, int] = field(default_factory=dict)
+    risk: r.Risk | None = None
+    troubles: dict[str, str] = field(default_factory=dict)
+    refused: int = 0
+    copied: int = 0
+
+    def __post_init__(self) -> None:
+        for task in self.workflow.tasks:
+            self.tasks[task.name] = Progress(task=task, missing=len(set(task.parents)))
+            for parent in set(task.parents):
+                self.children.setdefault(parent, []).append(task.name)
+        self.done = {stage.name: 0 for stage in self.workflow.stages}
+
+    def cost(self, now: float) -> float:
+        """Return what the instances have cost so far."""
+        return sum(executor.cost(now) for executor in self.executors.values())
+
+    def take(self, record: r.Record, time: float) -> list[str]:
+        """Take one record in; return the tasks whose last parent is done by it."""
+        if isinstance(record, r.TaskDone):
+            return self._done(record, time)
+        if isinstance(record, r.ExecutorAsked):
+            self.executors[record.id] = Executor(
+                asked=record, since=time, stage=record.stage, ends=record.ends
+            )
+            if record.instead:
+                self.executors[record.instead].replaced = True
+        elif isinstance(record, r.ExecutorSeen):
+            self._seen(record, time)
+        elif isinstance(record, r.Assigned):
+            executor, progress = self.executors[record.executor], self.tasks[record.task]
+            executor.task, executor.number = record.task, record.number
+            progress.executor, progress.attempt, progress.domain = (
+                executor.id,
+                record.attempt,
+                executor.domain,
+            )
+        elif isinstance(record, r.TaskFailed | r.TaskLost):
+            self._not_done(record)
+        elif isinstance(record, r.FileCopied):
+            self.files.setdefault(record.name, {})[record.domain] = record.digest
+            self.copied += record.digest.size if record.seconds else 0
+        else:
+            self._about_the_run(record, time)
+        return []
+
+    def _about_the_run(self, record: r.Record, time: float) -> None:
+        if isinstance(record, r.RunStarted):
+            self.started, self.begun = record, time
+        elif isinstance(record, r.Scaled):
+            self.scaler, self.interval = record.state, time
+        elif isinstance(record, r.ExecutorRefused):
+            executor = self.executors[record.id]
+            executor.state, executor.gone, executor.why = ExecutorState.GONE, time, record.why
+            self.refused += 1
+        elif isinstance(record, r.ExecutorMoved):
+            self.executors[record.id].stage = record.stage
+        elif isinstance(record, r.Risk):
+            self.risk = record
+        elif isinstance(record, r.Trouble):
+            self.troubles.pop(record.what, None)
+            if not record.over:
+                self.troubles[record.what] = record.why
+        elif isinstance(record, r.RunEnded):
+            self.ended, self.ended_at = record, time
+
+    def _seen(self, record: r.ExecutorSeen, time: float) -> None:
+        executor = self.executors[record.id]
+        executor.state = record.state
+        executor.handle = record.handle or executor.handle
+        executor.why = record.why or executor.why
+        if record.state is ExecutorState.UP and not executor.up:
+            executor.up = time
+            if not executor.ends:
+                executor.ends = time + executor.asked.seconds
+        if record.state in (ExecutorState.STOPPING, ExecutorState.ENDING):
+            executor.told = True
+        if record.state is ExecutorState.GONE:
+            executor.gone = time
+
+    def _done(self, record: r.TaskDone, time: float) -> list[str]:
+        progress, executor = self.tasks[record.task], self.executors[record.executor]
+        if executor.task == record.task:
+            executor.task = ""
+        progress.done, progress.seconds, progress.executor = time, record.seconds, record.executor
+        self.done[progress.task.stage] += 1
+        for made in record.outputs:
+            # A newer content: copies of an older one are none any more.
+            self.files[made.name] = {executor.domain: made.digest}
+        ready = []
+        for child in self.children.get(record.task, ()):
+            self.tasks[child].missing -= 1
+            if not self.tasks[child].missing:
+                ready.append(child)
+        return ready
+
+    def _not_done(self, record: r.TaskFailed | r.TaskLost) -> None:
+        progress = self.tasks[record.task]
+        executor = self.executors.get(record.executor)
+        if executor is not None and executor.task == record.task:
+            executor.task = ""
+        progress.executor = ""
+        if isinstance(record, r.TaskFailed):
+            progress.failed += 1
+            progress.final = record.final
+        else:
+            progress.lost += 1
+
+
+def fold(workflow: Workflow, entries: Iterable[Entry]) -> RunState:
+    """Return the run that journal entries tell of; kinds of another version are left out."""
+    state = RunState(workflow)
+    for entry in entries:
+        kind = r.KINDS.get(entry.kind)
+        if kind is not None:
+            state.take(msgspec.json.decode(bytes(entry.content), type=kind), entry.time)
+    return state

@@ -1,0 +1,179 @@
+"""An executor: it takes one task at a time from its box in a storage; ``whesl exec`` runs it.
+
+It ends when its time is over, when its job or instance is ended, or when the box says so. In a storage that
+is a directory here tasks work in place; otherwise inputs are fetched and outputs sent, with their checksums.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import TypeVar
+
+import msgspec
+
+from whesl.cloud.runner import messages
+from whesl.cloud.runner.messages import Assignment, Said
+from whesl.cloud.runner.records import Made
+from whesl.cloud.transfer.directory import DirectoryStore
+from whesl.cloud.transfer.port import DamagedError, Store, checked, digest_of
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.errors import CouldNotObserveError, WheslError
+
+T = TypeVar("T")
+PAUSE = 2.0  # seconds until a storage that did not answer is asked again
+GRACE = 25.0  # seconds that a task has to end after SIGTERM
+
+
+class Worker:
+    """One executor.
+
+    Args:
+        store: the domain's storage as it is reached from here.
+        executor: its name.
+        ends: when its time is over, seconds since the epoch.
+        poll: seconds between two looks into the box.
+        scratch: where tasks work when the storage is no directory.
+        patience: seconds for which a storage is asked again that does not answer.
+    """
+
+    def __init__(
+        self, store: Store, executor: str, *, ends: float, poll: float, scratch: Path, patience: float = 900.0
+    ) -> None:
+        self._store, self._executor, self._ends, self._poll = store, executor, ends, poll
+        self._patience = patience
+        self._here = isinstance(store, DirectoryStore)
+        self._root = store.root if isinstance(store, DirectoryStore) else scratch
+        self._number = 1
+        self._over = False
+
+    def run(self) -> None:
+        """Take tasks until the time is over."""
+        signal.signal(signal.SIGTERM, self._told)
+        self._say(Said(executor=self._executor, number=0, time=time.time(), host=socket.gethostname()))
+        while not self._over and time.time() < self._ends:
+            assignment = self._next()
+            if assignment is None:
+                time.sleep(self._poll)
+                continue
+            self._number = assignment.number + 1
+            self._say(self._perform(assignment))
+
+    def _told(self, _number: int, _frame: FrameType | None) -> None:
+        self._over = True
+
+    def _next(self) -> Assignment | None:
+        """Return the next task; what was done before is not taken again."""
+        try:
+            found = self._store.read_all(messages.box(self._executor))
+        except CouldNotObserveError:
+            time.sleep(PAUSE)
+            return None
+        if f"{messages.box(self._executor)}/{messages.STOP}" in found:
+            self._over = True
+            return None
+        wanted = messages.message(self._executor, self._number)
+        if wanted not in found:
+            return None
+        try:
+            return msgspec.json.decode(found[wanted], type=Assignment)
+        except UNDECODABLE:
+            return None  # not written whole yet
+
+    def _perform(self, assignment: Assignment) -> Said:
+        """Run a task, and return what is to be said of it."""
+        status: int | None = 1
+        why, began = "", time.time()
+        outputs: tuple[Made, ...] = ()
+        data = self._root / messages.DATA
+        place = data / checked(assignment.directory) if assignment.directory else data
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            for made in assignment.inputs:
+                self._fetch(made, data)
+            began = time.time()
+            status = self._run(assignment, place)
+            seconds = time.time() - began
+            if status is None:
+                why = "the executor's time was over"
+            elif status == 0:
+                outputs = tuple(self._sent(name, data) for name in assignment.outputs)
+        except (WheslError, OSError) as error:
+            status, seconds, why = 1, time.time() - began, str(error)
+        return Said(
+            executor=self._executor,
+            number=assignment.number,
+            time=time.time(),
+            task=assignment.task,
+            attempt=assignment.attempt,
+            status=status,
+            seconds=seconds,
+            outputs=outputs,
+            why=why,
+        )
+
+    def _fetch(self, made: Made, data: Path) -> None:
+        path = data / checked(made.name)
+        if self._here:
+            if not path.is_file() or path.stat().st_size != made.digest.size:
+                raise WheslError(f"the input {made.name} is not there, or has another size")
+        elif not path.is_file() or digest_of(path) != made.digest:
+            self._patiently(lambda: self._store.get(f"{messages.DATA}/{made.name}", path, made.digest))
+
+    def _sent(self, name: str, data: Path) -> Made:
+        path = data / checked(name)
+        if not path.is_file():
+            raise WheslError(f"the command has not written its output {name}")
+        digest = digest_of(path)
+        if not self._here:
+            digest = self._patiently(lambda: self._store.put(path, f"{messages.DATA}/{name}"))
+        return Made(name=name, digest=digest)
+
+    def _run(self, assignment: Assignment, place: Path) -> int | None:
+        """Run the command; return its status, None when it was broken off."""
+        keep = self._root / "tasks" / self._executor / f"{assignment.number:06}"
+        keep.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", "--quiet", "--no-summary"]
+        for rules in assignment.rules:
+            command += ["-e", rules]
+        command += ["--workflow", assignment.workflow, "--step", assignment.stage]
+        command += ["--instance", assignment.task, "--workspace", str(place)]
+        command += ["--task-dir", str(keep / "task"), "--", *assignment.command]
+        environ = {**os.environ, "WHESL_HOME": str(self._root / "home")}
+        with (keep / "output").open("ab") as output:
+            process = subprocess.Popen(
+                command, cwd=place, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+            while process.poll() is None:
+                if self._over or time.time() >= self._ends:
+                    process.terminate()
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(GRACE)
+                    process.kill()
+                    process.wait()
+                    return None
+                time.sleep(min(0.05, self._poll))
+        return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+    def _say(self, said: Said) -> None:
+        content = msgspec.json.encode(said)
+        self._patiently(lambda: self._store.write(messages.reply(self._executor, said.number), content))
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """Make a call again while the storage does not answer, as long as the executor may live."""
+        limit = time.time() + self._patience
+        while True:
+            try:
+                return call()
+            except (CouldNotObserveError, DamagedError):
+                if time.time() >= limit:
+                    raise
+            time.sleep(min(PAUSE, 10 * self._poll))
