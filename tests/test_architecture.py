@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "placement": {"model", "predict"},
     "site": {"journal", "locking", "model", "placement", "predict", "rjms"},
     "ckpt": {"model", "wire"},
-    "cloud": {"model", "report", "rjms", "scheduling", "workflows"},
+    "cloud": {"model", "journal", "locking", "report", "rjms", "scheduling", "workflows"},
     "lab": {"model", "placement", "predict", "report", "rjms", "workflows"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},

@@ -18,9 +18,11 @@ _LONGEST_MARGIN = 60.0
 @click.option("--executor", required=True, metavar="NAME", help="Its name in the run.")
 @click.option("--seconds", type=float, metavar="S", help="How long it may work.")
 @click.option("--ends", type=float, metavar="TIME", help="When its time is over, seconds since the epoch.")
-@click.option("--poll", type=click.FloatRange(0.05), default=1.0, help="Seconds between two looks [1].")
-@click.option("--region", default="us-east-1", help="Of S3.")
-@click.option("--endpoint", default="", help="Of S3, where it is not AWS's.")
+@click.option(
+    "--poll", type=click.FloatRange(0.05), default=1.0, metavar="S", help="Seconds between two looks [1]."
+)
+@click.option("--region", default="us-east-1", metavar="NAME", help="Of S3.")
+@click.option("--endpoint", default="", metavar="URL", help="Of S3, where it is not AWS's.")
 def worker(
     address: str,
     executor: str,
