@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -17,6 +18,7 @@ from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.flux import FluxScheduler
 from whesl.rjms.port import JobRequest
+from whesl.testing.faults import keep_locks
 from whesl.testing.fluxbed import FluxBed
 
 pytestmark = [pytest.mark.flux, pytest.mark.slow]
@@ -338,3 +340,26 @@ def test_a_start_that_flux_refuses_is_tried_again(bed: FluxBed, tmp_path: Path) 
     made.running(number, 2)
     made.finish()
     assert made.raised() == ["NODELOST"], "a refusal is no failure of the program's"
+
+
+def test_a_dead_host_s_lock_does_not_lose_its_task(bed: FluxBed, tmp_path: Path) -> None:
+    """The file server keeps it. Flux runs no job again, so another one is submitted for the same task."""
+    script = "cd {place}; echo begun on $(hostname); until [ -e done ]; do sleep 0.02; done"
+    made = Protected(bed, tmp_path, NODELOST, nodes=1, used=1, submit=False, script=script)
+    text = (tmp_path / "job.sh").read_text()
+    made.job = bed.batch(text, "--nodes=1", "--requires=host:n02")
+    made.until(lambda: "begun on n02" in made.text(), "the program")
+    isolator = next(p for p in telling("whesl.isolator", among=bed.processes("n02")) if "-m" in p.cmdline())
+    kept = keep_locks(isolator.pid)
+    assert kept
+    try:
+        bed.kill_node("n02")
+        again = text.replace(f"{made.out}", f"{made.out}-again")
+        made.out = tmp_path / "out-again"
+        made.job = bed.batch(again, "--nodes=1", "--requires=host:n03")
+        made.until(lambda: "begun on n03" in made.text(), "the program on the other node")
+        assert "was taken over: the resource manager calls its host down or its job ended" in made.text()
+        made.finish()
+    finally:
+        for descriptor in kept:
+            os.close(descriptor)

@@ -93,6 +93,24 @@ def scheduler(name: str, **options: Any) -> Scheduler:
     return made
 
 
+def submitted_to(name: str) -> Scheduler:
+    """Return the scheduler that the job of this process was submitted to, and others of the same user.
+
+    Args:
+        name: of the resource manager that the job is one of.
+
+    A job of Flux that has a script is an instance of its own, which knows neither job nor nodes of others.
+    Raises UsageError for an unknown name.
+    """
+    if name != "flux":
+        return scheduler(name)
+    import os
+
+    from whesl.rjms.flux.scheduler import enclosing
+
+    return scheduler(name, environ=enclosing(os.environ))
+
+
 def _offers(suffix: str) -> dict[str, Any]:
     """Return the entry points of one face, by the resource manager's name."""
     if not offered():

@@ -72,7 +72,7 @@ def present(
     directory: TaskDir,
     setup: Setup,
     info: AllocationInfo,
-    scheduler: Callable[[str], Scheduler] = rjms.scheduler,
+    scheduler: Callable[[str], Scheduler] = rjms.submitted_to,
 ) -> Owner | None:
     """Return who runs a task now, None when nobody does; a dead host's lock is taken from it.
 

@@ -6,8 +6,10 @@ user's part of the jobspec (``attributes.user``, RFC 14), which nothing changes 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +33,21 @@ CONNECTION_TIMEOUT = "5s"
 _DENIED = (errno.EPERM, errno.EACCES)
 # Variables of an enclosing job, which would be taken for the new job's own.
 _OUTER = ("FLUX_JOB_", "FLUX_TASK_", "FLUX_KVS_NAMESPACE", "FLUX_ENCLOSING_ID", "FLUX_PROXY_REMOTE", "PMI_")
+
+
+def enclosing(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which the instance is asked that a job's own instance is a job of.
+
+    Args:
+        environ: the job's; one that is in no other instance, or cannot be asked, stays as it is.
+    """
+    found = ""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        found = subprocess.run(
+            ["flux", "getattr", "parent-uri"],
+            env=dict(environ), capture_output=True, text=True, timeout=TIMEOUT, check=True,
+        ).stdout.strip()  # fmt: skip
+    return {**environ, "FLUX_URI": found} if found else dict(environ)
 
 
 class FluxScheduler:
