@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -13,7 +14,7 @@ from whesl.cli import COMMANDS
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from click.shell_completion import CompletionItem
 
@@ -28,6 +29,7 @@ class LazyGroup(click.Group):
     # name: (module below the package, one line of help).
     table: Mapping[str, tuple[str, str]] = COMMANDS
     package = "whesl.cli"
+    extra = ""  # what has to be installed for its commands; a library that is missing is one clear error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a user's first contact."""
@@ -37,7 +39,8 @@ class LazyGroup(click.Group):
         """Import and return a command."""
         if cmd_name not in self.table:
             return None
-        module = importlib.import_module(f"{self.package}.{self.table[cmd_name][0]}")
+        with self._library_needed():
+            module = importlib.import_module(f"{self.package}.{self.table[cmd_name][0]}")
         command = getattr(module, f"{cmd_name}_" if cmd_name in _NAMES_OF_PYTHON else cmd_name)
         assert isinstance(command, click.Command)
         return command
@@ -48,7 +51,8 @@ class LazyGroup(click.Group):
         click's own way would be status 1, which `whesl check` keeps for errors in a specification.
         """
         try:
-            result = super().invoke(ctx)
+            with self._library_needed():
+                result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BrokenPipeError:
@@ -57,6 +61,17 @@ class LazyGroup(click.Group):
             display.drop(sys.stdout)
             raise click.exceptions.Exit(display.READER_GONE) from None
         return result
+
+    @contextmanager
+    def _library_needed(self) -> Iterator[None]:
+        try:
+            yield
+        except ModuleNotFoundError as error:
+            if not self.extra:
+                raise
+            from whesl.model.errors import missing
+
+            raise missing(error, f"whesl {self.name}", self.extra) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

@@ -148,9 +148,9 @@ if not TYPE_CHECKING:  # for type checkers a misspelled name stays an error
         try:
             found = getattr(importlib.import_module(module), there)
         except ModuleNotFoundError as error:
-            from whesl.lab.extra import missing
+            from whesl.model.errors import missing
 
-            raise missing(error) from error
+            raise missing(error, "the lab", "whesl[lab]") from error
         globals()[name] = found
         return found
 

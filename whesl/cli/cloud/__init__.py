@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from whesl.cli.group import LazyGroup
-from whesl.cloud.extra import missing
 
 # name: (module below whesl.cli.cloud, one line of help).
 COMMANDS = {
@@ -18,24 +15,11 @@ COMMANDS = {
 
 
 class CloudGroup(LazyGroup):
-    """The commands for a cluster and a cloud; a library that is missing is one clear error."""
+    """The commands for a cluster and a cloud."""
 
     table = COMMANDS
     package = "whesl.cli.cloud"
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
-        try:
-            return super().get_command(ctx, cmd_name)
-        except ModuleNotFoundError as error:
-            raise missing(error) from error
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except ModuleNotFoundError as error:
-            raise missing(error) from error
+    extra = "whesl[cloud]"
 
 
 @click.group(cls=CloudGroup, context_settings={"help_option_names": ["-h", "--help"]})

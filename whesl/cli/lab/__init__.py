@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from whesl.cli.group import LazyGroup
-from whesl.lab.extra import missing
 
 # name: (module below whesl.cli.lab, one line of help).
 COMMANDS = {
@@ -24,24 +21,11 @@ COMMANDS = {
 
 
 class LabGroup(LazyGroup):
-    """The lab's commands; a library that is missing is one clear error."""
+    """The lab's commands."""
 
     table = COMMANDS
     package = "whesl.cli.lab"
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
-        try:
-            return super().get_command(ctx, cmd_name)
-        except ModuleNotFoundError as error:
-            raise missing(error) from error
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except ModuleNotFoundError as error:
-            raise missing(error) from error
+    extra = "whesl[lab]"
 
 
 @click.group(cls=LabGroup, context_settings={"help_option_names": ["-h", "--help"]})

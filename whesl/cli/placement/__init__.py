@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from whesl.cli.group import LazyGroup
@@ -22,30 +20,11 @@ COMMANDS = {
 
 
 class PlacementGroup(LazyGroup):
-    """The commands; a library that is missing is one clear error."""
+    """The commands."""
 
     table = COMMANDS
     package = "whesl.cli.placement"
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
-        try:
-            return super().get_command(ctx, cmd_name)
-        except ModuleNotFoundError as error:
-            raise _missing(error) from error
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except ModuleNotFoundError as error:
-            raise _missing(error) from error
-
-
-def _missing(error: ModuleNotFoundError) -> Exception:
-    from whesl.lab.extra import missing
-
-    return missing(error, "placement", "whesl[lab]")
+    extra = "whesl[lab]"
 
 
 @click.group(cls=PlacementGroup, context_settings={"help_option_names": ["-h", "--help"]})
