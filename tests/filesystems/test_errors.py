@@ -256,3 +256,39 @@ def test_the_embedded_cluster_outlives_calls_that_fail(nfs_bed: Maker, tmp_path:
     finally:
         bed.change("login")
         run(WHESL, "local", "stop")
+
+
+CRASH = """\
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION CRASH JOB_LEVEL JOB [app]
+EXCEPTION DETECTION CRASH LOG "crash" stdout
+EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE
+"""
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+def test_a_task_s_rules_and_script_are_read_again(
+    error: int, nfs_bed: Callable[..., NfsBed], tmp_path: Path
+) -> None:
+    """A keeper that was called again ended with 2 for it, and with it the job of a task that was well."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    place = bed.at("login")
+    (place / "part.esl").write_text("DECLARE ENTITY WMS, JOB\nDECLARE EXCEPTION_TYPE JOB_LEVEL\n")
+    (place / "rules.esl").write_text('INCLUDE "./part.esl"\n' + CRASH)
+    (place / "app.sh").write_text("true\n")
+    bed.change("login", error=error, error_rate=1.0, error_count=5, operations=("open", "read"))
+    command = [
+        sys.executable,
+        "-m",
+        "whesl",
+        "exec",
+        "--no-coordinator",
+        "--task-dir",
+        str(tmp_path / "task"),
+    ]
+    done = subprocess.run(
+        [*command, "-e", str(place / "rules.esl"), "--script", str(place / "app.sh")],
+        env=os.environ | {"WHESL_HOME": str(tmp_path / "home")},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ import msgspec
 
 from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.retry import retried
 from whesl.model.workflow import Workflow
 
 if TYPE_CHECKING:
@@ -77,9 +78,12 @@ def read_file(path: str | Path) -> bytes:
     """Return a file's bytes, no more than are needed to see that it is too large. Raises UsageError."""
     from whesl.esl.language.source import MAX_BYTES
 
-    try:
+    def read() -> bytes:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
+
+    try:
+        return retried(read)
     except (OSError, ValueError) as error:
         # ValueError: a NUL character in the name.
         reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -13,6 +13,7 @@ from whesl.esl.language import parsing, syntax
 from whesl.esl.language.parsing import Parsed
 from whesl.esl.language.source import MAX_BYTES, Part, Source
 from whesl.esl.language.syntax import From, Statement, Word, unquote
+from whesl.model.retry import retried
 
 MAX_DEPTH = 8
 MAX_FILES = 64
@@ -155,12 +156,16 @@ def _looking(statement: Statement, source: From) -> Statement:
 
 def _bytes(path: Path) -> bytes:
     """Return a regular file's bytes, no more than show that it is too large. Raises OSError, ValueError."""
-    # A pipe without a writer must not stop us for ever.
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("it is not a regular file")
-        return file.read(MAX_BYTES + 1)
+
+    def read() -> bytes:
+        # A pipe without a writer must not stop us for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise ValueError("it is not a regular file")
+            return file.read(MAX_BYTES + 1)
+
+    return retried(read)
 
 
 def _circle(above: tuple[str, ...], real: str) -> str:

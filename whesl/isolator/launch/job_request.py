@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from whesl.isolator.launch import keeper, options, runner
 from whesl.isolator.launch.job_leader import leader
 from whesl.locking import procfs
+from whesl.model import retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.submission import requeue_allowed, spares_granted
 from whesl.rjms import clusters
@@ -204,16 +205,17 @@ def script_text(name: str) -> str:
     Raises UsageError for one that cannot be read, or is not text.
     """
     try:
-        if name == "-":
-            text = sys.stdin.read()
-        else:
-            with open(name) as file:  # noqa: PTH123
-                text = file.read()
+        text = sys.stdin.read() if name == "-" else retry.retried(lambda: _text(name))
         text.encode()
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"the script {name} cannot be read: {reason}") from error
     return text
+
+
+def _text(name: str) -> str:
+    with open(name) as file:  # noqa: PTH123
+        return file.read()
 
 
 def _regular(descriptor: int) -> str:

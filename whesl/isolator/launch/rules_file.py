@@ -14,6 +14,7 @@ import msgspec
 
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
 from whesl.isolator.launch import rules_cache
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError, WheslError
 
@@ -40,7 +41,7 @@ def load_rules(files: Sequence[str], cache: Path, *, any_job: bool) -> Spec | No
 
 def _load(path: Path, cache: Path) -> Spec:
     try:
-        content = path.read_bytes()
+        content = retry.retried(path.read_bytes)
     except OSError as error:
         raise UsageError(f"the rules {path} cannot be read: {error.strerror}") from error
     known = rules_cache.recall(str(cache), str(path), content)
