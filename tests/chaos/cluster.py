@@ -188,6 +188,7 @@ class Cluster:
             "node killed": self._kill_node,
             "node killed unseen": self._kill_unseen,
             "node cut off": self._cut,
+            "node unheard": self._cut,
             "slurmd killed": self._kill_slurmd,
             "disk filled": self._fill,
             "home failing": self._fail_home,
@@ -277,10 +278,12 @@ class Cluster:
         self._lost(fault.target)
         self._out[fault.target] = fault.kind
         self._drain()
-        self._bed.cut(fault.target)
+        # Unheard on the login node alone, coordinator and slurmctld, which nothing refuses.
+        whole = fault.kind == "node cut off"
+        (self._bed.cut if whole else self._bed.drop)(fault.target)
 
         def back() -> None:
-            self._bed.heal(fault.target)
+            (self._bed.heal if whole else self._bed.pass_on)(fault.target)
             del self._out[fault.target]
 
         self._later(fault, back)

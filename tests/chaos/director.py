@@ -125,6 +125,7 @@ KINDS: dict[str, Kind] = {
     "node killed": Kind(8, 8, 16, _expendable),
     "node killed unseen": Kind(4, 6, 14, _expendable_unseen),
     "node cut off": Kind(8, 1, 9, _expendable),
+    "node unheard": Kind(4, 1, 8, _expendable),
     "slurmd killed": Kind(8, 1, 5, _without_slurmd),
     "isolator killed": Kind(14, 0, 0, _with_isolator),
     "isolator stopped": Kind(6, 1, 5, _with_isolator),

@@ -140,7 +140,10 @@ def judge(
         wrong.append(f"exceptions of healthy tasks: {verdict.exceptions}")
     outcomes = expected(jobs)
     nodes_lost = Counter(
-        task for fault, tasks in hit for task in tasks if fault.kind in ("node killed", "node cut off")
+        task
+        for fault, tasks in hit
+        for task in tasks
+        if fault.kind in ("node killed", "node cut off", "node unheard")
     )
     bad: set[str] = set()
     for job in jobs:

@@ -277,15 +277,7 @@ def test_a_task_s_rules_and_script_are_read_again(
     (place / "rules.esl").write_text('INCLUDE "./part.esl"\n' + CRASH)
     (place / "app.sh").write_text("true\n")
     bed.change("login", error=error, error_rate=1.0, error_count=5, operations=("open", "read"))
-    command = [
-        sys.executable,
-        "-m",
-        "whesl",
-        "exec",
-        "--no-coordinator",
-        "--task-dir",
-        str(tmp_path / "task"),
-    ]
+    command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", f"--task-dir={tmp_path}/task"]
     done = subprocess.run(
         [*command, "-e", str(place / "rules.esl"), "--script", str(place / "app.sh")],
         env=os.environ | {"WHESL_HOME": str(tmp_path / "home")},
