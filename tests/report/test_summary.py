@@ -216,6 +216,15 @@ WRONG: Records = [
 ]
 
 
+def test_a_job_that_is_lost_between_a_recovery_and_its_start_is_told_all_the_same() -> None:
+    """The report ended with a traceback: the next start of the job knows no exception of that number."""
+    place = [kind for kind, _, _ in RECOVERED].index("relaunched")
+    again: Records = [("begun", 60.0, {"claim": "17.1", "job_id": "17"}), ("launched", 61.0, {"attempt": 2})]
+    result = summarise(told([*RECOVERED[: place + 1], *again]))
+    assert [(row.exception, row.outcome) for row in result.exceptions] == [("CRASH", "open")]
+    assert result.tasks[0].state == "running"
+
+
 def test_restarts_that_failed_again_are_no_recoveries_and_save_nothing() -> None:
     result = summarise(told(WRONG))
     assert [row.outcome for row in result.exceptions] == ["restarted", "restarted", "failed"]

@@ -160,6 +160,7 @@ class TaskFold:
         self.past += self.rows.values()
         self.rows.clear()
         self._planned.clear()
+        self._starting.clear()
         self._attempts_before = self.row.attempts
 
     def _on_nodes(self, record: isolator.Nodes) -> None:
