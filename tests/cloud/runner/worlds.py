@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,63 +29,44 @@ from whesl.rjms.local import daemons
 from whesl.rjms.local.cluster import Cluster
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
+from whesl.testing import standin
 
 PLATFORM = Platform(name="c5a.4xlarge", domain=Domain.CLOUD, price=0.616, limit=4)
-# A stand-in task: it reads its inputs, computes, and writes outputs that follow from them alone.
-STAND_IN = """
-import hashlib, pathlib, sys, time
-seconds, inputs, outputs = float(sys.argv[1]), sys.argv[2].split(), sys.argv[3].split()
-found = hashlib.sha256(" ".join(outputs).encode())
-for name in inputs:
-    found.update(pathlib.Path(name).read_bytes())
-limit = time.monotonic() + seconds
-value = found.digest()
-for _ in range(20000):
-    value = hashlib.sha256(value).digest()
-while time.monotonic() < limit:
-    time.sleep(0.02)
-for name in outputs:
-    pathlib.Path(name).parent.mkdir(parents=True, exist_ok=True)
-    pathlib.Path(name).write_bytes(hashlib.sha256(value + name.encode()).hexdigest().encode() * 50)
-"""
+SIZE = 3200
 
 
 def expected(workflow: Workflow, data: Path) -> dict[str, bytes]:
     """Compute what the outputs have to be, without running anything."""
-    import hashlib
-
     contents: dict[str, bytes] = {}
     for task in workflow.tasks:
-        outputs = [file.name for file in task.outputs]
-        found = hashlib.sha256(" ".join(outputs).encode())
-        for file in task.inputs:
-            found.update(contents[file.name] if file.name in contents else (data / file.name).read_bytes())
-        value = found.digest()
-        for _ in range(20000):
-            value = hashlib.sha256(value).digest()
-        for name in outputs:
-            contents[name] = hashlib.sha256(value + name.encode()).hexdigest().encode() * 50
+        inputs = [
+            contents[file.name] if file.name in contents else (data / file.name).read_bytes()
+            for file in task.inputs
+        ]
+        contents |= standin.content({file.name: int(file.size) for file in task.outputs}, inputs)
     return contents
 
 
-def task(name: str, stage: str, parents: Sequence[str], inputs: Sequence[str], seconds: float) -> Task:
-    outputs = f"{stage}/{name}.out"
+def task(
+    name: str, stage: str, parents: Sequence[str], inputs: Sequence[str], seconds: float, ledger: Path
+) -> Task:
+    outputs = {f"{stage}/{name}.out": SIZE}
     return Task(
         name=name,
         stage=stage,
         parents=tuple(parents),
-        command=(sys.executable, "-c", STAND_IN, str(seconds), " ".join(inputs), outputs),
-        inputs=tuple(DataFile(name=one, size=3200) for one in inputs),
-        outputs=(DataFile(name=outputs, size=3200),),
+        command=standin.command(seconds, ledger, inputs, outputs),
+        inputs=tuple(DataFile(name=one, size=SIZE) for one in inputs),
+        outputs=tuple(DataFile(name=one, size=SIZE) for one in outputs),
     )
 
 
-def two_stages(width: int, seconds: float) -> Workflow:
+def two_stages(width: int, seconds: float, ledger: Path) -> Workflow:
     """``width`` first tasks, each with a child, and one that gathers."""
-    tasks = [task(f"a{n}", "first", (), ["input"], seconds) for n in range(width)]
-    tasks += [task(f"b{n}", "second", [f"a{n}"], [f"first/a{n}.out"], seconds) for n in range(width)]
+    tasks = [task(f"a{n}", "first", (), ["input"], seconds, ledger) for n in range(width)]
+    tasks += [task(f"b{n}", "second", [f"a{n}"], [f"first/a{n}.out"], seconds, ledger) for n in range(width)]
     names = [f"b{n}" for n in range(width)]
-    tasks.append(task("last", "gather", names, [f"second/{name}.out" for name in names], seconds))
+    tasks.append(task("last", "gather", names, [f"second/{name}.out" for name in names], seconds, ledger))
     stages = (
         Stage(name="first", tasks=width, seconds=seconds),
         Stage(name="second", tasks=width, seconds=seconds, parents=(Dependency(parent="first"),)),
@@ -164,7 +143,3 @@ def local_cluster(directory: Path, nodes: int) -> Cluster:
     settings = ClusterSettings(name="site", nodes=names, partitions=(Partition(name="main", nodes=names),))
     daemons.start(cluster, settings)
     return cluster
-
-
-def now() -> float:
-    return time.time()

@@ -10,6 +10,12 @@ from whesl.cli.group import LazyGroup
 COMMANDS = {
     "plan": ("plan", "Offer plans: deadline, cost, and the probability of meeting it."),
     "prices": ("plan", "Print the prices that plans are made with, as a file to edit."),
+    "measure": ("measure", "Run a part of the tasks on each platform; write times and costs."),
+    "run": ("run", "Carry a workflow out by a deadline, and take it up again."),
+    "status": ("follow", "Show a run as it is now."),
+    "events": ("follow", "Show what happened in a run."),
+    "report": ("follow", "Sum up a run, with its outputs' checksums."),
+    "stop": ("follow", "End a run with all its nodes and instances."),
     "worker": ("worker", "An executor of a run; jobs and instances start it."),
 }
 

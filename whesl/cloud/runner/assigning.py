@@ -6,6 +6,7 @@ Section 3.3.3 of the document; ``whesl.cloud.core.preload`` has its rule.
 from __future__ import annotations
 
 from whesl.cloud.core import preload
+from whesl.cloud.core.events import StageTable
 from whesl.cloud.core.records import Domain
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.context import Context
@@ -34,6 +35,7 @@ class Queues:
             stage.name: {Domain.HPC: {}, Domain.CLOUD: {}} for stage in context.state.workflow.stages
         }
         self._processors = {stage.name: stage.processor for stage in context.state.workflow.stages}
+        self._platforms = {platform.name: platform for platform in context.limits.platforms}
         self._copying: set[tuple[str, Domain]] = set()
         self._copy_again: dict[tuple[str, Domain], float] = {}
         state = context.state
@@ -50,8 +52,9 @@ class Queues:
         """Map a task whose parents are done to a domain, and have its inputs copied there."""
         task = self._context.state.tasks[name].task
         queues = self._queues[task.stage]
-        domain = self._domains[0]
-        if len(self._domains) == 2:
+        able = [domain for domain in self._domains if self._seconds(task.stage, domain) is not None]
+        domain = able[0] if able else self._domains[0]
+        if len(able) == 2:
             hpc, cloud = (self._executors(task.stage, one) for one in (Domain.HPC, Domain.CLOUD))
             domain = preload.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)
         queues[domain][name] = None
@@ -117,11 +120,30 @@ class Queues:
     def _idle(self, executor: Executor, now: float) -> bool:
         return executor.state is ExecutorState.UP and not executor.task and now < executor.ends
 
+    def _table(self, stage: str) -> StageTable | None:
+        scaler = self._context.state.scaler
+        return next((one for one in scaler.tables if one.stage == stage), None) if scaler else None
+
+    def _seconds(self, stage: str, domain: Domain) -> float | None:
+        """Return what a task of a stage takes on a side; None where it cannot run there."""
+        table = self._table(stage)
+        if table is None:
+            return 0.0
+        return table.hpc if domain is Domain.HPC else table.cloud
+
+    def _able(self, executor: Executor, stage: str) -> bool:
+        """Whether an executor of another stage can run a stage's tasks."""
+        table = self._table(stage)
+        if table is None or self._seconds(stage, executor.domain) is None:
+            return False
+        if executor.domain is Domain.HPC or executor.asked.platform == table.platform:
+            return True
+        kind = self._platforms.get(executor.asked.platform)
+        return not self._context.limits.strict and kind is not None and kind.takes(self._processors[stage])
+
     def _fits(self, executor: Executor, stage: str, now: float) -> bool:
         """Whether a task of a stage ends before its executor does, as far as that is known."""
-        scaler = self._context.state.scaler
-        table = next((one for one in scaler.tables if one.stage == stage), None) if scaler else None
-        seconds = (table.hpc if executor.domain is Domain.HPC else table.cloud) if table else None
+        seconds = self._seconds(stage, executor.domain)
         if executor.domain is Domain.CLOUD or seconds is None or not executor.number:
             return True  # a cloud executor ends its task beyond its hour
         return now + _SLACK * seconds < executor.ends
@@ -157,7 +179,7 @@ class Queues:
             return
         for stage in state.workflow.stages:
             mine = [one for one in state.executors.values() if one.stage == stage.name and one.alive]
-            if self._processors[stage.name] != self._processors[executor.stage]:
+            if not self._able(executor, stage.name):
                 continue
             if self.waiting(stage.name) > sum(not one.task for one in mine if one.state in _EXPECTED):
                 self._context.write(r.ExecutorMoved(id=executor.id, stage=stage.name), now)

@@ -52,7 +52,7 @@ class Core:
         self._queues = Queues(self._context, domains)
         self._scaling = Scaling(self._context, self._queues, initial)
         self._fates: dict[str, float] = {}  # executors that are gone with a task, and since when
-        self._resumed = False
+        self._why = ""
 
     def resume(self, now: float) -> Outcome:
         """Return what the last owner of the run may not have carried out; to be called once, first."""
@@ -89,6 +89,11 @@ class Core:
         """Take in that something does not work, or (``why`` empty) works again."""
         self._context.trouble(what, why, now)
         return self._context.taken()
+
+    def stop(self, why: str, now: float) -> Outcome:
+        """End the run, whatever is done."""
+        self._why = why
+        return self._close(now)
 
     @property
     def over(self) -> bool:
@@ -205,7 +210,11 @@ class Core:
             return self._context.taken()
         while self._context.ready:
             self._queues.put(self._context.ready.pop(), now)
-        if self._unfinished():
+        if not self._why and self._limits.stop is not None and now >= self._limits.stop:
+            self._why = "its time is over"
+        if self._why:
+            self._end_all(now)
+        elif self._unfinished():
             self._scaling.intervals(now)
             self._queues.dispatch(now)
             self._end_idle(now)
@@ -244,5 +253,7 @@ class Core:
         if not alive:
             missing = len(self.state.tasks) - sum(self.state.done.values())
             failed = [name for name, progress in self.state.tasks.items() if progress.final]
-            why = f"{missing} tasks are not done; failed: {', '.join(failed[:5])}" if missing else ""
+            why = f"{missing} tasks are not done" if missing else ""
+            why += f"; failed: {', '.join(failed[:5])}" if failed else ""
+            why = self._why or why
             self._context.write(r.RunEnded(complete=not missing, why=why), now)

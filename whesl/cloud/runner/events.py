@@ -105,6 +105,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     ``retries``: times that a task whose command failed is run again; ``losses``: executors that it may lose.
     ``platforms``: of the cloud, with their prices; ``spot``: whether spot instances are asked for.
     ``again``: seconds until a copy or a call that failed is repeated. ``rules``: files of ESL for all tasks.
+    ``strict``: an instance only takes tasks of stages that ask for its type. ``stop``: when the run is ended,
+    whatever is done, seconds since the epoch.
     """
 
     retries: int = 2
@@ -114,3 +116,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     spot: bool = False
     again: float = 10.0
     rules: tuple[str, ...] = ()
+    strict: bool = False
+    stop: float | None = None

@@ -30,6 +30,8 @@ from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
 
+STOP = "stop"  # a file in a run's directory that has it ended
+
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was begun with; it stays as it was when the run is taken up again."""
@@ -138,6 +140,7 @@ def carry_out(
                 poll=setup.site.poll,
                 again=setup.site.again,
                 notify=notify,
+                stop=(directory / STOP).exists,
             )
             shell.run()
             _tidy(state, both)

@@ -56,6 +56,7 @@ class Shell:
         poll: seconds between two looks at each side.
         again: seconds until a call is repeated that failed for the moment.
         notify: is told each record when it is written.
+        stop: whether somebody wants the run to be ended.
     """
 
     def __init__(
@@ -68,9 +69,11 @@ class Shell:
         poll: float = 5.0,
         again: float = 10.0,
         notify: Callable[[r.Record], None] = lambda record: None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self._core, self._journal, self._sides = core, journal, dict(sides)
         self._scratch, self._poll, self._again, self._notify = scratch, poll, again, notify
+        self._stop = stop
         self._events: queue.Queue[Event | _Told] = queue.Queue()
         self._over = Flag()
         kinds = ("start", "end", "send", "copy", "watch", "listen")
@@ -90,12 +93,16 @@ class Shell:
             for domain in self._sides:
                 self._pools[domain, "watch"].submit(self._watch, domain)
                 self._pools[domain, "listen"].submit(self._listen, domain)
+            stopped = False
             while not self._core.over:
                 try:
                     event = self._events.get(timeout=self._poll)
                 except queue.Empty:
                     event = Tick()
                 now = time.time()
+                if not stopped and self._stop():
+                    stopped = True
+                    self._take(self._core.stop("it was stopped", now))
                 if isinstance(event, tuple):
                     self._take(self._core.trouble(*event, now))
                 else:

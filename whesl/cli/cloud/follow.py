@@ -1,0 +1,106 @@
+"""``whesl cloud status | events | report | stop``: look at a run, and end it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+
+from whesl.cli.cloud.running import show, told
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_directory = click.argument("directory", type=_FOLDER)
+_as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
+
+
+@click.command()
+@_directory
+@_as_json
+def status(directory: Path, in_json: bool) -> None:
+    """Show the run in DIRECTORY as it is now; asks nobody, and works while its runner is dead."""
+    from whesl.cloud.runner import run, summary
+
+    now = time.time()
+    show(summary.summary(run.state_of(directory.absolute()), now), now, in_json=in_json)
+
+
+@click.command()
+@_directory
+@click.option("--all", "everything", is_flag=True, help="Also what is only for the runner itself.")
+@_as_json
+def events(directory: Path, everything: bool, in_json: bool) -> None:
+    """Show what happened in the run in DIRECTORY, in order; with --json one record a line."""
+    import msgspec
+
+    from whesl.cloud.runner import records as r
+    from whesl.cloud.runner import run
+    from whesl.journal import Journal
+
+    place = directory.absolute()
+    run.setup_of(place)
+    if not (place / "journal.db").exists():
+        return
+    with Journal(place / "journal.db", read_only=True) as journal:
+        for entry in journal.read():
+            kind = r.KINDS.get(entry.kind)
+            if kind is None or (kind is r.Scaled and not everything):
+                continue
+            if in_json:
+                click.echo(json.dumps({"time": entry.time, "kind": entry.kind, **entry.data}))
+                continue
+            text = told(msgspec.json.decode(bytes(entry.content), type=kind)) or entry.kind
+            stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.time))
+            click.echo(f"{stamp} {text}")
+
+
+@click.command()
+@_directory
+@_as_json
+def report(directory: Path, in_json: bool) -> None:
+    """Sum up the run in DIRECTORY: tasks, sides, costs, and each output with its checksum."""
+    from whesl.cloud.runner import run, summary
+
+    now = time.time()
+    state = run.state_of(directory.absolute())
+    found = summary.summary(state, now)
+    outputs = {
+        file.name: {domain.value: digest.sha256 for domain, digest in places.items()}
+        for task in state.workflow.tasks
+        for file in task.outputs
+        if (places := state.files.get(file.name))
+    }
+    if in_json:
+        click.echo(json.dumps({**summary.values(found), "outputs": outputs}, indent=2))
+        return
+    show(found, now, in_json=False)
+    for name, sums in outputs.items():
+        click.echo(f"  {next(iter(sums.values()))[:16]}  {name} ({', '.join(sums)})")
+
+
+@click.command()
+@_directory
+def stop(directory: Path) -> int:
+    """End the run in DIRECTORY and all its nodes and instances, whatever is done.
+
+    Waits until all have ended; also when its runner is dead.
+    """
+    from whesl.cli.cloud.running import carry
+    from whesl.cloud.runner import run
+    from whesl.model.errors import RefusedError
+
+    place = directory.absolute()
+    run.setup_of(place)
+    (place / run.STOP).touch()
+    try:
+        carry(place, in_json=False)
+    except RefusedError:
+        # Its runner lives, and sees the file.
+        while run.state_of(place).ended is None:
+            time.sleep(0.5)
+        now = time.time()
+        from whesl.cloud.runner import summary
+
+        show(summary.summary(run.state_of(place), now), now, in_json=False)
+    return 0

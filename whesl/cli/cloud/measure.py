@@ -1,0 +1,104 @@
+"""``whesl cloud measure``: run a part of a workflow on each platform, and write a profile."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import click
+
+from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
+from whesl.model.errors import UsageError, WheslError
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_SHARE = 0.05
+
+
+@click.command()
+@click.argument("workflow", type=_FILE)
+@click.option("--sample", default="5%", metavar="N%|T", help="A share of the tasks, or a time: 5%, 1h [5%].")
+@click.option("--platforms", metavar="NAME,...", help="Instance types; default: all of the prices.")
+@click.option("--prices", type=_FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
+@click.option("-o", "--out", type=_FILE, metavar="JSON", help="The profile; default: DIR/profile.json.")
+@site_options
+def measure(
+    workflow: Path,
+    sample: str,
+    platforms: str | None,
+    prices: Path | None,
+    out: Path | None,
+    directory: Path | None,
+    data: Path | None,
+    site_file: Path | None,
+    scheduler: str | None,
+    provider: str | None,
+    in_json: bool,
+) -> int:
+    """Run a part of WORKFLOW's tasks on each platform; write times, sizes and costs per stage.
+
+    5% of the tasks, for an hour at most. What was not measured is estimated when a plan is made, and
+    marked. Instances cost money: the profile says how much it was.
+    """
+    import msgspec
+
+    from whesl.cloud import prices as price_files
+    from whesl.cloud.core.pace import cluster_nodes
+    from whesl.cloud.core.profile import complete, estimates
+    from whesl.cloud.runner import measuring
+    from whesl.cloud.runner import run as runs
+    from whesl.cloud.runner import site as sites
+    from whesl.cloud.runner.events import Limits
+    from whesl.cloud.workflow.read import read
+
+    share, seconds = _sample(sample)
+    place = chosen_directory(directory, workflow, "measure")
+    site = sites.load(site_file, scheduler=scheduler, provider=provider)
+    flow = read(workflow)
+    listed = price_files.load(prices).platforms if site.cloud.provider else ()
+    if platforms is not None:
+        wanted = platforms.split(",")
+        unknown = set(wanted) - {one.name for one in listed}
+        if unknown:
+            known = ", ".join(one.name for one in listed) or "none"
+            raise UsageError(f"no such platform: {', '.join(sorted(unknown))}", hint=f"known: {known}")
+        listed = tuple(one for one in listed if one.name in wanted)
+    kinds = (*((cluster_nodes(),) if site.cluster.scheduler else ()), *listed)
+    if not (place / "run.json").exists():
+        now = time.time()
+        part = measuring.part(flow, kinds, share, now, seconds)
+        limits = Limits(
+            retries=site.retries, platforms=listed, spot=site.cloud.spot, strict=True, stop=now + seconds
+        )
+        runs.begin(place, part.workflow, part.initial, limits, site)
+        link_data(place, site, data)
+        click.echo(
+            f"{len(part.workflow.tasks)} of {len(flow.tasks)} tasks on {len(kinds)} platforms", err=True
+        )
+    status = carry(place, in_json=in_json)
+    state = runs.state_of(place)
+    found = measuring.profile(state, time.time())
+    target = out or place / "profile.json"
+    try:
+        target.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+    except OSError as error:
+        raise WheslError(f"cannot write {target}: {error.strerror}") from None
+    for line in estimates(complete(flow, found, kinds)):
+        click.echo(f"note: {line}", err=True)
+    click.echo(
+        f"{target}: {len(found.measurements)} entries, {found.sampled} tasks, cost {found.cost:.2f}", err=True
+    )
+    return 0 if found.measurements else status
+
+
+def _sample(text: str) -> tuple[float, float]:
+    """Return the share of the tasks and the seconds that a sample may take."""
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip()):
+        share = float(match[1]) / 100
+        if 0 < share <= 1:
+            return share, 3600.0
+    elif match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text.strip()):
+        seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+        if seconds > 0:
+            return 1.0, seconds
+    raise UsageError(f"--sample {text}: no share and no time", hint="accepted are 5% or 1h, 30m, 90s")

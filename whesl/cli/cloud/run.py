@@ -1,0 +1,126 @@
+"""``whesl cloud run``: carry a workflow out on a cluster and a cloud, and take it up again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from whesl.cloud.core.records import FreeForecast
+    from whesl.cloud.runner.site import Site
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command takes a killed run up again."
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("workflow", type=_FILE)
+@click.option("--deadline", metavar="T", help="12h, 90m, 2d, or a local time; needed for a new run.")
+@click.option("--budget", type=click.FloatRange(0), metavar="PRICE", help="What the cloud may cost.")
+@click.option(
+    "--probability",
+    type=click.FloatRange(0.01, 0.99),
+    default=0.9,
+    metavar="P",
+    help="Of meeting the deadline [0.9].",
+)
+@click.option("--profile", type=_FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes.")
+@click.option("--prices", type=_FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
+@click.option("--forecast", type=_FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes.")
+@click.option("--free", metavar="N[,N,N]", help="Free nodes instead; default: those idle now.")
+@click.option("-e", "--rules", multiple=True, type=_FILE, metavar="FILE", help="Rules (ESL) for each task.")
+@click.option(
+    "--hour",
+    type=click.FloatRange(5.0, 3600.0),
+    default=3600.0,
+    metavar="S",
+    help="Seconds of the schedule's hours, for trying out [3600].",
+)
+@site_options
+def run(
+    workflow: Path,
+    deadline: str | None,
+    budget: float | None,
+    probability: float,
+    profile: Path | None,
+    prices: Path | None,
+    forecast: Path | None,
+    free: str | None,
+    rules: tuple[Path, ...],
+    hour: float,
+    directory: Path | None,
+    data: Path | None,
+    site_file: Path | None,
+    scheduler: str | None,
+    provider: str | None,
+    in_json: bool,
+) -> int:
+    """Run WORKFLOW on a cluster and a cloud, so that it is done by a deadline.
+
+    Asks the scheduler for single nodes of an hour, and the cloud for the rest. A run that was killed is
+    taken up again by the same command; `whesl cloud status DIR` shows it.
+    """
+    from whesl.cloud import plan as planning
+    from whesl.cloud.core import menu
+    from whesl.cloud.runner import run as runs
+    from whesl.cloud.runner import site as sites
+    from whesl.cloud.runner.choosing import choose, on_cluster_alone
+    from whesl.cloud.runner.events import Limits
+
+    place = chosen_directory(directory, workflow, "cloud")
+    if not (place / "run.json").exists():
+        if deadline is None:
+            raise UsageError("a new run needs a deadline", hint="--deadline 12h")
+        now = time.time()
+        site = sites.load(site_file, scheduler=scheduler, provider=provider)
+        foreseen: FreeForecast | None = None
+        if forecast is not None:
+            foreseen = planning.load_forecast(forecast)
+        elif site.cluster.scheduler:
+            foreseen = menu.constant(_numbers(free) if free is not None else [idle(site)], now)
+        case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen)
+        until = planning.moment(deadline, now)
+        chosen = choose(case, until, probability=probability, budget=budget, hour=hour)
+        limits = Limits(
+            retries=site.retries,
+            budget=budget,
+            platforms=chosen.platforms if site.cloud.provider else (),
+            spot=site.cloud.spot,
+            again=site.again,
+            rules=tuple(str(path.resolve()) for path in (*rules, *map(Path, site.rules))),
+        )
+        initial = chosen.initial if site.cloud.provider else on_cluster_alone(chosen.initial)
+        runs.begin(place, case.workflow, initial, limits, site)
+        link_data(place, site, data)
+        plan = chosen.plan
+        click.echo(
+            f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; the plan costs"
+            f" {plan.expected_cost:.2f} {case.prices.currency}"
+            + (f", probability {plan.probability:.2f}" if plan.probability is not None else ""),
+            err=True,
+        )
+    return carry(place, in_json=in_json)
+
+
+def idle(site: Site) -> float:
+    """Return how many nodes of the cluster are idle now, as its scheduler tells."""
+    from whesl import rjms
+
+    options = {"directory": site.cluster.directory} if site.cluster.directory else {}
+    nodes = rjms.scheduler(site.cluster.scheduler, **options).nodes()
+    return float(sum("idle" in node.raw_state.lower() for node in nodes))
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--free {text}: no numbers", hint="accepted are 40 or 20,40,60: the quantiles 10, 50 and 90 %"
+        ) from None
