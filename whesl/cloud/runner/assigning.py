@@ -15,6 +15,7 @@ from whesl.cloud.runner.messages import Assignment
 from whesl.cloud.runner.records import ExecutorState, Made
 from whesl.cloud.runner.state import Executor
 
+_UP = (ExecutorState.UP,)
 _EXPECTED = (ExecutorState.ASKED, ExecutorState.WAITING, ExecutorState.UP)
 # A task that takes a known time is not begun in an executor that ends before, unless nothing was begun there.
 _SLACK = 1.1
@@ -55,10 +56,12 @@ class Queues:
         able = [domain for domain in self._domains if self._seconds(task.stage, domain) is not None]
         domain = able[0] if able else self._domains[0]
         if len(able) == 2:
-            hpc, cloud = (self._executors(task.stage, one) for one in (Domain.HPC, Domain.CLOUD))
+            # Nobody knows when the cluster grants a node; an instance comes in minutes.
+            hpc = self._executors(task.stage, Domain.HPC)
+            cloud = self._executors(task.stage, Domain.CLOUD, _EXPECTED)
             domain = preload.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)
         queues[domain][name] = None
-        if self._executors(task.stage, domain):
+        if self._executors(task.stage, domain, _EXPECTED):
             self._complete(name, domain, now)
 
     def copied(self, name: str, domain: Domain, again: float | None) -> None:
@@ -111,9 +114,9 @@ class Queues:
         )
         self._context.commands.append(Send(executor.id, executor.domain, assignment))
 
-    def _executors(self, stage: str, domain: Domain) -> int:
+    def _executors(self, stage: str, domain: Domain, states: tuple[ExecutorState, ...] = _UP) -> int:
         return sum(
-            executor.stage == stage and executor.domain is domain and executor.state in _EXPECTED
+            executor.stage == stage and executor.domain is domain and executor.state in states
             for executor in self._context.state.executors.values()
         )
 

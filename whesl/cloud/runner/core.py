@@ -240,7 +240,7 @@ class Core:
     def _end_idle(self, now: float) -> None:
         """End what takes no task any more, and what was to end and has not."""
         for executor in self.state.executors.values():
-            over = executor.ends and now >= executor.since + executor.asked.seconds
+            over = executor.over and now >= executor.over
             if executor.state is ExecutorState.STOPPING and not executor.task:
                 self._context.end(executor, executor.why, now)
             elif executor.state is ExecutorState.UP and not executor.task and executor.asked.hourly and over:

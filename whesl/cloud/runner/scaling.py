@@ -34,6 +34,7 @@ STUCK = 2  # short intervals in which no executor works, until the deadline is c
 _NEW = (ExecutorState.ASKED, ExecutorState.WAITING)
 _WORKING = (*_NEW, ExecutorState.UP)
 STILLBORN = 6  # executors that end before they were up, until no more are asked for in this hour
+_ABOUT = 0.5  # seconds
 _SAMPLES = 3  # tasks of a stage, until their run times count more than the profile's
 
 
@@ -72,11 +73,11 @@ class Scaling:
         if context.state.scaler is None or due > state.hour:
             # Hours in which nobody was here are over.
             state = msgspec.structs.replace(self._paced(state, now), hour=max(-1, due - 1))
-            self._scale(state, LongInterval(observation=self.observation()), now)
+            self._scale(state, LongInterval(observation=self.observation(now)), now)
         elif now >= context.state.interval + settings.short:
-            self._scale(self._paced(state, now), ShortInterval(observation=self.observation()), now)
+            self._scale(self._paced(state, now), ShortInterval(observation=self.observation(now)), now)
 
-    def observation(self) -> Observation:
+    def observation(self, now: float) -> Observation:
         """Count the stages."""
         state = self._context.state
         counts = {stage.name: dict.fromkeys(StageCount.__struct_fields__, 0) for stage in self._stages}
@@ -86,7 +87,7 @@ class Scaling:
         for executor in state.executors.values():
             if executor.task and executor.alive:
                 counts[state.tasks[executor.task].task.stage]["running"] += 1
-            if executor.state not in _WORKING:
+            if executor.state not in _WORKING or (executor.over and now >= executor.over - _ABOUT):
                 continue
             count = counts[executor.stage]
             if executor.domain is Domain.HPC:

@@ -16,6 +16,7 @@ from threading import Event as Flag
 import msgspec
 
 from whesl.cloud.core.records import Domain
+from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import messages
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.core import Core, Outcome
@@ -172,6 +173,10 @@ class Shell:
                     self._events.put(Refused(id=asked.id, why=error.message))
                     return
                 self._fails(asked.domain, "start", error)
+                if isinstance(error, NoCapacityError) and executor.state is ExecutorState.ENDING:
+                    # A no is certain; without one it may have been started, and the token tells.
+                    self._events.put(Refused(id=asked.id, why="no longer needed"))
+                    return
                 self._over.wait(self._again)
                 continue
             seen = {asked.id: Seen(state=ExecutorState.WAITING, handle=handle)}

@@ -50,6 +50,11 @@ class Executor:
     def alive(self) -> bool:
         return self.state is not ExecutorState.GONE
 
+    @property
+    def over(self) -> float:
+        """When its time is over; 0 for a request that the cluster has not granted."""
+        return self.ends if self.domain is Domain.HPC else self.since + self.asked.seconds
+
     def cost(self, now: float) -> float:
         """Return what it has cost, from the request to its end; 0 on the cluster."""
         if not self.asked.hourly or (self.gone and not self.handle):
