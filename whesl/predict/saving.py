@@ -23,6 +23,7 @@ from whesl.predict.history import History
 from whesl.predict.laws import LAWS, Law
 from whesl.predict.learned import Learned, LearnedPredictor
 from whesl.predict.periods import Cycle
+from whesl.predict.signs import Signed, Signs
 from whesl.predict.survival import Fitted, Survival
 from whesl.predict.trees import Trees, check
 
@@ -134,6 +135,14 @@ def _state(predictor: ArrayPredictor) -> tuple[dict[str, Any], Arrays]:
         typical = [None if math.isnan(value) else float(value) for value in model.typical]
         meta |= {"is": "learned", "step": model.step, "typical": typical}
         return meta | _history(predictor.history, arrays), arrays
+    if isinstance(predictor, Signed):
+        below, arrays = _state(predictor.base)
+        seen = predictor.seen
+        arrays |= {"sign_node": seen.node, "sign_time": seen.time, "sign_kind": seen.kind}
+        arrays["sign_factor"] = predictor.factor
+        below |= {"threshold": predictor.base.threshold, "name": predictor.base.name}
+        meta = {"is": "signed", "base": below, "window": predictor.window}
+        return meta | {"sign_kinds": seen.kinds, "sign_details": seen.details}, arrays
     raise WheslError(f"{predictor.name} cannot be saved: it is none of this package's predictors")
 
 
@@ -161,6 +170,8 @@ def _history(history: History, arrays: Arrays) -> dict[str, Any]:
 
 def _restored(meta: dict[str, Any], arrays: Arrays) -> ArrayPredictor:
     threshold = number(meta, "threshold")
+    if meta["is"] == "signed":
+        return _read_signed(meta, arrays, threshold)
     if meta["is"] == "given":
         node = column(arrays, "node", np.int64)
         times, chance = column(arrays, "time", np.float64), column(arrays, "chance", np.float64)
@@ -188,6 +199,20 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> ArrayPredictor:
         raise ValueError("its tolerance is not above 0")
     rest = Survival(text(meta, "rest"), fitted, history)
     return Filtered(rest, found, history, tolerance, threshold)
+
+
+def _read_signed(meta: dict[str, Any], arrays: Arrays, threshold: float) -> Signed:
+    if meta["base"]["is"] == "signed":
+        raise ValueError("its signs are those of another one with signs")
+    base = _restored(meta["base"], arrays)
+    kinds, details = (tuple(map(str, meta[name])) for name in ("sign_kinds", "sign_details"))
+    node = column(arrays, "sign_node", np.int64, 0, base.nodes - 1)
+    time = column(arrays, "sign_time", np.float64)
+    kind = column(arrays, "sign_kind", np.int64, 0, len(kinds) - 1)
+    if not len(node) == len(time) == len(kind) == len(details) or (np.diff(time) < 0).any():
+        raise ValueError("its signs are not whole")
+    seen = Signs(node, time, kind, kinds, details)
+    return Signed(base, seen, column(arrays, "sign_factor", np.float64), number(meta, "window"), threshold)
 
 
 def _read_learned(meta: dict[str, Any], arrays: Arrays, nodes: int) -> Learned:

@@ -1,0 +1,124 @@
+"""Signs: what a kind says is learned from what followed it; a kind that means nothing changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.predict.histories import DAY, HOUR, weibull_machine
+from whesl.predict import accuracy, learned, saving, signs, survival
+from whesl.predict.compiled import probabilities
+from whesl.predict.history import History
+from whesl.predict.signs import Sign, Signed, Signs
+
+WARNED = "memory corrected"
+RANDOM = "a rumour"
+
+
+def machine(seed: int = 3) -> tuple[History, Signs]:
+    """Return a machine of which half of the failures are told of six hours before, and rumours."""
+    history = weibull_machine(nodes=30, days=300, seed=seed)
+    draw = np.random.default_rng(seed)
+    rows = [
+        Sign(int(node), float(start) - 6 * HOUR, WARNED, "mc0: 3 more")
+        for node, start in zip(history.node, history.start, strict=True)
+        if draw.random() < 0.5
+    ]
+    rows += [
+        Sign(int(draw.integers(30)), float(draw.uniform(0, 300 * DAY)), RANDOM, "somebody")
+        for _ in range(200)
+    ]
+    return history, signs.signs(rows)
+
+
+def test_what_a_kind_says_is_learned() -> None:
+    history, seen = machine()
+    found = signs.fit(survival.fit(history), history, seen)
+    factor = dict(zip(seen.kinds, found.factor, strict=True))
+    assert factor[WARNED] > 10
+    assert factor[RANDOM] < 1.5
+
+
+def test_signs_of_the_future_say_nothing_and_old_ones_end() -> None:
+    history, _ = machine()
+    seen = signs.signs([Sign(4, 100 * DAY, WARNED, "mc0")])
+    base = survival.fit(history)
+    one = Signed(base, seen, np.array([20.0]), DAY, 0.5)
+    node, hours = np.array([4]), np.array([6 * HOUR])
+
+    def ratio(at: float, known: float | None = None) -> float:
+        when = None if known is None else np.array([known])
+        own = -np.log1p(-one.probability(node, np.array([at]), hours, when))
+        plain = -np.log1p(-base.probability(node, np.array([at]), hours, when))
+        return float((own / plain)[0])
+
+    assert ratio(100 * DAY - 1) == pytest.approx(1.0)
+    assert ratio(100 * DAY) == pytest.approx(20.0)
+    assert ratio(100 * DAY + 0.9 * DAY) == pytest.approx(20.0)
+    assert ratio(101 * DAY + 1) == pytest.approx(1.0)
+    assert ratio(100.5 * DAY, known=100 * DAY - 1) == pytest.approx(1.0)
+    assert one.probability(np.array([5]), np.array([100 * DAY]), hours) == base.probability(
+        np.array([5]), np.array([100 * DAY]), hours
+    )
+
+
+def test_the_arrays_say_the_same_as_the_predictor() -> None:
+    history, seen = machine()
+    for base in (survival.fit(history, frailty=True), learned.fit(history, seed=1, samples=300, rounds=5)):
+        one = signs.fit(base, history, seen)
+        draw = np.random.default_rng(0)
+        node = draw.integers(0, 30, 400)
+        start = draw.uniform(0, 330 * DAY, 400)
+        # The last sign of a node is among the moments.
+        start[:50], node[:50] = seen.time[-50:], seen.node[-50:]
+        duration = np.full(400, 12 * HOUR)
+        own = one.probability(node, start, duration)
+        assert probabilities(one.compiled(), node, start, duration, start) == pytest.approx(
+            own, rel=0.15, abs=2e-3
+        )
+        if base.name != "learned":
+            assert probabilities(one.compiled(), node, start, duration, start) == pytest.approx(own)
+
+
+def test_evidence_names_who_saw_what() -> None:
+    history, _ = machine()
+    seen = signs.signs([Sign(4, 100 * DAY, WARNED, "seen by alice")])
+    one = Signed(survival.fit(history), seen, np.array([20.0]), DAY, 0.5)
+    told = one.explain(4, 100 * DAY + 2 * HOUR, DAY).evidence
+    assert "memory corrected 2.0 h before (seen by alice), 20.0 times the usual hazard" in told
+    assert "times the usual" not in one.explain(5, 100 * DAY, DAY).evidence
+
+
+def test_new_signs_use_what_was_learned() -> None:
+    history, seen = machine()
+    found = signs.fit(survival.fit(history), history, seen)
+    later = found.with_signs(signs.signs([Sign(1, 310 * DAY, WARNED), Sign(2, 310 * DAY, "a new kind")]))
+    node = np.arange(4)
+    own = later.probability(node, np.asarray(310 * DAY), np.asarray(DAY))
+    plain = found.base.probability(node, np.asarray(310 * DAY), np.asarray(DAY))
+    assert (own > plain + 1e-9).tolist() == [False, True, False, False]
+
+
+def test_the_same_after_saving_and_damage_is_told(tmp_path: Path) -> None:
+    history, seen = machine()
+    one = signs.fit(survival.fit(history), history, seen).at_threshold(0.2)
+    saving.save(one, tmp_path / "p.npz", {"a": 1})
+    read, about = saving.load_with(tmp_path / "p.npz")
+    assert about == {"a": 1}
+    assert (read.name, read.threshold) == (one.name, 0.2)
+    question = (np.arange(30)[:, None], np.linspace(0, 300 * DAY, 20), np.array(DAY))
+    assert read.probability(*question).tolist() == one.probability(*question).tolist()
+    assert read.explain(3, 299 * DAY, DAY) == one.explain(3, 299 * DAY, DAY)
+
+
+def test_without_signs_nothing_changes() -> None:
+    history, _ = machine()
+    base = survival.fit(history)
+    one = signs.fit(base, history, signs.signs([]))
+    node = np.arange(30)
+    at, day = np.asarray(200 * DAY), np.asarray(DAY)
+    assert one.probability(node, at, day).tolist() == pytest.approx(base.probability(node, at, day).tolist())
+    assert one.observe(history).history is history
+    assert accuracy.none(3).name

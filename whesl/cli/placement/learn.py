@@ -1,0 +1,87 @@
+"""``whesl placement learn``: predictors fitted to this site's own history."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.placement.records import gathered, record_options, show
+
+_MODEL = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@record_options
+@click.option("--predictors", metavar="NAME,...", help="To choose from, as of whesl lab predict, or prior.")
+@click.option(
+    "--horizon", type=click.FloatRange(0, min_open=True), default=24.0, metavar="HOURS", help="[24]"
+)
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all that is random [0].")
+@click.option("--out", type=_MODEL, metavar="FILE", help="The model, for serve, Flux and the lab (.npz).")
+@click.option("--json", "in_json", is_flag=True, help="Print where the model comes from as JSON.")
+@quiet_option
+def learn(
+    predictors: str | None,
+    horizon: float,
+    seed: int,
+    out: Path | None,
+    in_json: bool,
+    quiet: bool,
+    **read: Any,
+) -> None:
+    """Fit failure predictors to this site's own history, and keep the one that was best on the last part of
+    it.
+
+    With too little history it says so, and takes the survival model of other machines as a prior. Times are
+    kept in the model, so it is made anew, daily for example, as the site goes on.
+    """
+    import msgspec
+
+    from whesl.site.history import learning, model, rolling
+
+    found = gathered(**read)
+    if not in_json:
+        show(found)
+    asked = tuple(predictors.split(",")) if predictors else ()
+    tried = rolling.names(found.history, found.seen, asked)
+    with shown(quiet=quiet or in_json).stage("predictors", 5 * len(tried)) as advance:
+        made, choice = learning.learn(
+            found, time.time(), asked=asked, horizon=3600.0 * horizon, seed=seed, advance=advance
+        )
+    if out is not None:
+        model.save(made, out)
+    if in_json:
+        click.echo(msgspec.json.encode(made.about).decode())
+        return
+    click.echo(_told(made, choice))
+    for name, why in (choice.rolled.failed if choice.rolled else {}).items():
+        click.echo(f"{name} could not be fitted: {why}", err=True)
+    if out is not None:
+        click.echo(f"written to {out}")
+
+
+def _told(made: Any, choice: Any) -> str:
+    about = made.about
+    now = about.finish
+    rows = made.outlook(made.names, now, (about.horizon,))
+    rows.sort(key=lambda row: -row.probability[0])
+    worst = [f"  {row.node}  {row.probability[0]:.3f}" for row in rows[:5]]
+    hours = about.horizon / 3600.0
+    lines = []
+    if about.prior:
+        lines.append(f"{about.prior}.")
+        lines.append("Take it for what it is: it tells nodes that failed from others, and hardly more.")
+    else:
+        skill = choice.rolled.scores[choice.name].skill
+        lines.append(
+            f"{choice.name} was the best of {len(about.scores)} predictors on the last weeks: Brier's score "
+            f"{100 * skill:.2g} % below the base rate's"
+            + ("." if about.beats_base else ", which is not beyond chance.")
+        )
+        lines.append("whesl placement score says how good such a choice is on weeks it had not seen.")
+    lines.append(f"Within {hours:g} h of the last record, with the highest probability:")
+    return "\n".join([*lines, *worst])
