@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "scheduling": {"model"},
     "predict": {"model", "detect", "esl"},
     "placement": {"model", "predict"},
-    "site": {"journal", "locking", "model", "placement", "predict", "rjms"},
+    "site": {"journal", "lab", "locking", "model", "placement", "predict", "rjms"},
     "ckpt": {"model", "wire"},
     "cloud": {"model", "journal", "locking", "report", "rjms", "scheduling", "workflows"},
     "lab": {"model", "placement", "predict", "report", "rjms", "workflows"},

@@ -178,6 +178,7 @@ def check(
 @click.option("--follow", is_flag=True, help="Go on as it grows, also when it is rotated.")
 @click.option("--whole", is_flag=True, help="With --follow: from its beginning, not from its present end.")
 @_form_option
+@click.option("--deliver", is_flag=True, help="Tell this user's running tasks that use the node.")
 @click.option("--nodes", metavar="LIST", help="Of these nodes alone, such as n[001-512] [any that is named].")
 @click.option(
     "--record",
@@ -194,12 +195,14 @@ def run(
     whole: bool,
     form: str | None,
     nodes: str | None,
+    deliver: bool,
     record: Path | None,
     in_json: bool,
 ) -> None:
     """Watch a log for chains, and say which node will fail, when, and why.
 
-    Prints one line for each prediction. What follows a log is stopped by Ctrl-C or SIGTERM.
+    Prints one line for each prediction. --deliver hands it to running tasks, whose rules and checkpoints use
+    it. What follows a log is stopped by Ctrl-C or SIGTERM.
     """
     from whesl.cli.placement import watching
 
@@ -209,7 +212,7 @@ def run(
         raise UsageError("standard input is followed to its end anyway", hint="leave out --follow")
     known = watching.expanded(nodes) if nodes else None
     stream = ChainStream(Compiled(document.load(file)), watching.header(path, form))
-    follower = watching.Follower(stream, known, record, in_json=in_json)
+    follower = watching.Follower(stream, known, record, in_json=in_json, deliver=deliver)
     follower.run(watching.source(stream, path, follow_on=follow, whole=whole, trouble=follower.trouble))
 
 

@@ -1,7 +1,8 @@
-"""What ``whesl placement chains run`` does with a log's predictions: print and record them."""
+"""What ``whesl placement chains run`` does with a log's predictions: print, record and deliver them."""
 
 from __future__ import annotations
 
+import hashlib
 import signal
 import sys
 import threading
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from whesl.model.errors import UsageError, WheslError
+from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.model.printable import visible
 from whesl.predict.arrays import span
 from whesl.predict.chains import follow, reading
@@ -84,6 +85,7 @@ class Follower:
         known: nodes whose predictions count; None for all.
         record: a file to which they are appended.
         in_json: whether they are printed as JSON.
+        deliver: whether this user's running tasks are told.
     """
 
     def __init__(
@@ -93,11 +95,13 @@ class Follower:
         record: Path | None,
         *,
         in_json: bool,
+        deliver: bool,
     ) -> None:
         self._stream = stream
         self._known = known
         self._record = record
         self._in_json = in_json
+        self._deliver = deliver
         self._strangers: dict[str, int] = {}
 
     def trouble(self, text: str) -> None:
@@ -143,3 +147,20 @@ class Follower:
                 predictions.append(self._record, one)
             except WheslError as error:
                 self.trouble(str(error))
+        if self._deliver:
+            self._told(one)
+
+    def _told(self, one: PredictedFailure) -> None:
+        """Tell running tasks; one that fails is said, and the log is followed on."""
+        from whesl.client.raising import predict_failure
+
+        # The same message is the same prediction, however often a log is read.
+        identity = hashlib.sha256(f"{one.source} {one.node} {one.time}".encode()).hexdigest()[:32]
+        try:
+            told = predict_failure(one, id=identity)
+        except RefusedError:
+            return  # no running task uses the node
+        except (WheslError, OSError) as error:
+            self.trouble(f"{one.node}: no task was told: {error}")
+            return
+        self.trouble(f"{one.node}: told {', '.join(told.tasks)}")
