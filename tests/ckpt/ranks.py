@@ -1,4 +1,4 @@
-"""One rank of a program: counts, and writes its checkpoints. ``ranks.py RANK RANKS STEPS [fail|silent]``.
+"""One rank of a program: counts, and writes its checkpoints. ``ranks.py RANK RANKS STEPS [fail|silent|slow]``.
 
 It does not write while there is a file ``hold-RANK``; it ends when there is a file ``end``.
 """
@@ -17,6 +17,7 @@ from whesl.ckpt import Client, CommitError
 def main() -> None:
     rank = int(os.environ.get("SLURM_PROCID", sys.argv[1]))
     ranks, steps = int(sys.argv[2]), int(sys.argv[3])
+    slow = sys.argv[4:] == ["slow"]
     trouble = sys.argv[4] if len(sys.argv) > 4 and rank == ranks - 1 else ""
     client = Client(rank, ranks)
     state = {"step": 0, "sum": 0}
@@ -26,7 +27,7 @@ def main() -> None:
         print(f"rank {rank} restored step {state['step']} of checkpoint {client.epoch}", flush=True)
     end = Path("end")
     while state["step"] < steps and not end.exists():
-        time.sleep(0.005)
+        time.sleep(0.03 if slow else 0.005)
         state["step"] += 1
         state["sum"] += state["step"] * (rank + 1)
         if trouble == "silent" or not client.poll():

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl.ckpt import rendezvous
-from whesl.model.errors import WheslError
+from whesl.ckpt.page import alive
+from whesl.model.errors import TransientError, UsageError, WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 START = 20.0  # seconds for the coordinator to listen
 END = 5.0  # seconds for agents to end
+ASKED = 2.0  # seconds for a coordinator of the same name to answer
 
 
 def page_of(name: str, run: str, node: str) -> Path:
@@ -102,6 +104,7 @@ class Job:
             WheslError: the coordinator does not start. A program runs without agents that do not.
         """
         home = rendezvous.folder(self._name)
+        _refuse_second(home, self._name)
         (home / "address").unlink(missing_ok=True)
         environment = {
             **os.environ,
@@ -137,6 +140,21 @@ class Job:
                 self._coordinator = subprocess.Popen(self._serve, stdin=subprocess.DEVNULL)
             with suppress(subprocess.TimeoutExpired):
                 program.wait(0.2)
+
+
+def _refuse_second(home: Path, name: str) -> None:
+    """Raise UsageError when a program of this name runs already: they would take each other's ranks."""
+    from whesl.ckpt import control, messages
+
+    address = rendezvous.find(home)
+    if address is None or (address.host == os.uname().nodename and not alive(address.pid)):
+        return
+    with suppress(TransientError):
+        control.ask(address, messages.StatusAsked(), ASKED)
+        raise UsageError(
+            f"a program called {name} runs already, with checkpoints in {address.directory}",
+            hint="--name gives this one a name of its own",
+        )
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_LONGEST = 100  # characters of a name
+
+
 class Address(msgspec.Struct, frozen=True):
     """The coordinator's address.
 
@@ -25,6 +28,7 @@ class Address(msgspec.Struct, frozen=True):
         key: its public key.
         directory: where checkpoints are.
         pid: of the coordinator.
+        host: where it runs.
         task: which it serves (``WHESL_TASK``); empty outside of tasks.
     """
 
@@ -32,18 +36,22 @@ class Address(msgspec.Struct, frozen=True):
     key: str
     directory: str
     pid: int
+    host: str = ""
     task: str = ""
 
 
 def name_of_job(given: str | None) -> str:
-    """Return the job's name: as given, or the resource manager's id, or ``default``.
+    """Return the job's name: as given, else the resource manager's id with the task's name, or ``default``.
 
     Raises:
         UsageError: it is no name of a directory.
     """
     environ = os.environ
     name = given or environ.get("SLURM_JOB_ID") or environ.get("FLUX_JOB_ID") or "default"
-    if not re.fullmatch(r"[\w@+-]{1,100}", name):
+    if not given and (task := environ.get("WHESL_TASK")):
+        # Several tasks may run in one job at the same time.
+        name = f"{name}+{re.sub(r'[^A-Za-z0-9_@+-]', '_', task)}"[:_LONGEST]
+    if not re.fullmatch(rf"[\w@+-]{{1,{_LONGEST}}}", name):
         raise UsageError(f"{name!r} is no name of a job", hint="letters, digits and _ @ + - are")
     return name
 
@@ -79,7 +87,12 @@ def find(home: Path) -> Address | None:
         return None
 
 
+def known() -> dict[str, Address]:
+    """Return all coordinators of the user's jobs, by the jobs' names; some may have died."""
+    found = {file.parent.name: find(file.parent) for file in (keys.home() / "ckpt").glob("*/address")}
+    return {name: address for name, address in sorted(found.items()) if address is not None}
+
+
 def of_task(task: str) -> Address | None:
     """Return the coordinator of a task's checkpoints; None while there is none."""
-    found = (find(file.parent) for file in (keys.home() / "ckpt").glob("*/address"))
-    return next((address for address in found if address is not None and address.task == task), None)
+    return next((address for address in known().values() if address.task == task), None)

@@ -121,6 +121,7 @@ class Service:
             keys.coordinator.public,
             str(directory),
             os.getpid(),
+            os.uname().nodename,
             os.environ.get("WHESL_TASK", ""),
         )
         rendezvous.publish(home, self.address)

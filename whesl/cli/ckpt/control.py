@@ -20,10 +20,12 @@ def _ask(name: str | None, message: ToCoordinator) -> Reply:
 
     chosen = rendezvous.name_of_job(name)
     address = rendezvous.find(rendezvous.folder(chosen))
+    others = rendezvous.known()
+    if address is None and name is None and len(others) == 1:
+        (address,) = others.values()
     if address is None:
-        raise UsageError(
-            f"no coordinator of {chosen}", hint="--name JOB names another; is the program still running?"
-        )
+        there = f"there are: {', '.join(list(others)[:8])}" if others else "is the program still running?"
+        raise UsageError(f"no coordinator of {chosen}", hint=f"--name JOB names another; {there}")
     return control.ask(address, message)
 
 

@@ -109,7 +109,8 @@ def compose(
     )
     if places.shims:
         environment |= runner.with_shims(environment.get("PATH"), places.shims)
-    return Launch(command=tuple(command), environment=environment, workdir=workdir, script=script)
+    command = runner.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
+    return Launch(command=command, environment=environment, workdir=workdir, script=script)
 
 
 def _environment(base: Mapping[str, str], paths: PathMap) -> dict[str, str]:

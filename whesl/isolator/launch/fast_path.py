@@ -249,7 +249,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         files.replace(script, job["script"].encode(), mode=0o700)
         command = (*runner.whole(job["interpreter"]), script, *command)
     return runner.start(
-        command,
+        runner.with_checkpoints(command, job["checkpoints"]),
         status=f"{place}/status",
         stdin=job["stdin"],
         stdin_offset=job["stdin_offset"],

@@ -59,6 +59,7 @@ class Request(SimpleNamespace):
     nodes: str
     spares: int
     own_node: bool
+    checkpoints: Path | str | None
     task_dir: Path | str | None
     no_coordinator: bool
     script: str | None
@@ -296,6 +297,7 @@ def job(request: Request, setup: dict[str, Any], streams: dict[str, Any]) -> dic
         "stdin": stdin,
         "stdin_offset": offset,
         **streams,
+        "checkpoints": absolute(os.fspath(request.checkpoints)) if request.checkpoints else "",
         "heartbeat": request.heartbeat,
         "heartbeat_limit": request.heartbeat_limit,
         "json_summary": absolute(os.fspath(request.json_summary)) if request.json_summary else "",

@@ -125,6 +125,13 @@ def whole(interpreter: Sequence[str]) -> tuple[str, ...]:
     return words
 
 
+def with_checkpoints(command: Sequence[str], directory: str) -> tuple[str, ...]:
+    """Return a command under the coordinator of its checkpoints, as it is without a directory for them."""
+    if not directory:
+        return tuple(command)
+    return (sys.executable, "-m", "whesl", "ckpt", "run", "--dir", directory, "--", *command)
+
+
 def with_shims(path: str | None, shims: str) -> dict[str, str]:
     """Return PATH with the directory of our launchers in front, and what they start with.
 

@@ -48,7 +48,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ``script`` is the text of a script and ``interpreter`` what runs it; else ``command`` is run. ``joined``:
     both streams go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``.
     ``inner``: whether tasks run by a Flux instance inside the job (``whesl.rjms.flux.inner.MODES``).
-    ``first``: the first attempt is started before the isolator. Times in seconds.
+    ``first``: the first attempt is started before the isolator. ``checkpoints``: where the program's are
+    kept, empty when they are not coordinated. Times in seconds.
     """
 
     setup: Setup
@@ -61,6 +62,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     stdout: Stream = Stream()
     stderr: Stream = Stream()
     joined: bool = False
+    checkpoints: str = ""
     heartbeat: float = 0.5
     heartbeat_limit: float = 3.0
     json_summary: str = ""
