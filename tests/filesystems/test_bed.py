@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -214,3 +215,21 @@ def test_a_lock_outlives_its_owner_without_a_file_system_of_its_own(tmp_path: Pa
     os.close(kept)
     assert attempt("flock", tmp_path / "lock") == 0
     assert faults.keep_locks(process.pid) == []
+
+
+def test_all_mounts_share_one_bandwidth(nfs_bed: Maker) -> None:
+    """Never faster than the bucket allows; how much slower is the machine's matter."""
+    bed = nfs_bed("a", "b")
+    for host in bed.hosts:
+        bed.change(host, bandwidth=4e6)
+    begin = time.monotonic()
+    threads = [
+        threading.Thread(target=(bed.at(host) / host).write_bytes, args=(bytes(1_000_000),))
+        for host in bed.hosts
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - begin >= 0.45
+    assert [(bed.backing / host).stat().st_size for host in bed.hosts] == [1_000_000] * 2

@@ -41,6 +41,8 @@ class Faults:
         stalled: every call waits, as on a hard mount whose server is away.
         flock_error: errno of every flock(); None when it works.
         fcntl_error: errno of every lock of fcntl(); None when they work.
+        bandwidth: bytes a second that all mounts of the bed together may write, one token bucket for all that
+            have one; 0 for any number.
         crashed: locks stay when their owners end, as a server keeps those of a client that died. They go when
             this is false again.
     """
@@ -54,6 +56,7 @@ class Faults:
     stalled: bool = False
     flock_error: int | None = None
     fcntl_error: int | None = None
+    bandwidth: float = 0.0
     crashed: bool = False
 
     def line(self) -> str:
@@ -67,6 +70,7 @@ class Faults:
             self.flock_error or 0,
             self.fcntl_error or 0,
             int(self.crashed),
+            round(self.bandwidth),
         )
         operations = f",{','.join(self.operations)}," if self.operations else "-"
         return f"{' '.join(map(str, numbers))} {operations} {self.path or '-'}\n"

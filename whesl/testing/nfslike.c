@@ -4,7 +4,7 @@
  * One backing directory is the server's; each mount of it is one host. Attributes and the absence of names are
  * cached, an open() asks the server again (close-to-open), an open file that this host removes is renamed, one
  * that another host removes becomes stale, and inotify says nothing of what other hosts write. Locks hold between
- * hosts, unless mounted with "local". The faults are set while it runs (struct faults below). It is no NFS client:
+ * hosts, unless mounted with "local". Writes of all mounts share one bandwidth. The faults are set while it runs (struct faults below). It is no NFS client:
  * neither the protocol nor its recovery is here.
  *
  * usage: nfslike BACKING MOUNTPOINT local|shared ATTRIBUTES NAMES ABSENCES   (cached for so many seconds)
@@ -24,9 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NAME_LENGTH = 256, DESCRIPTORS = 65536 };
@@ -39,6 +41,7 @@ struct faults {
     int stalled;                 /* each call waits: the server is away, and the mount is hard */
     int flock_error;             /* flock() fails with this errno; 0: it works */
     int fcntl_error;             /* the same for fcntl()'s locks */
+    long bandwidth;              /* bytes a second that all mounts together may write; 0: any number */
     int crashed;                 /* locks stay when their owners end, as the server keeps those of a dead client */
     char operations[NAME_LENGTH]; /* ",write,fsync,"; "-": all */
     char path[NAME_LENGTH];      /* part of the path; "-": any */
@@ -86,6 +89,49 @@ static int before(const char *operation, const char *path)
     if (latency > 0)
         usleep((useconds_t)latency);
     return result;
+}
+
+/* One token bucket for all mounts of a backing directory: when the next byte may be written, in nanoseconds. */
+static _Atomic uint64_t *bucket;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void take_turn(size_t size)
+{
+    uint64_t taken, begin, end, now = now_ns();
+    long bandwidth;
+
+    pthread_mutex_lock(&faults_mutex);
+    bandwidth = faults.bandwidth;
+    pthread_mutex_unlock(&faults_mutex);
+    if (bandwidth <= 0)
+        return;
+    taken = atomic_load(bucket);
+    do {
+        begin = taken > now ? taken : now;
+        end = begin + (uint64_t)(1e9 * (double)size / (double)bandwidth);
+    } while (!atomic_compare_exchange_weak(bucket, &taken, end));
+    while ((now = now_ns()) < end)
+        usleep((useconds_t)((end - now) / 1000 + 1));
+}
+
+static int open_bucket(const char *path)
+{
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    void *memory;
+
+    if (descriptor < 0 || ftruncate(descriptor, sizeof *bucket) != 0)
+        return -1;
+    memory = mmap(NULL, sizeof *bucket, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    close(descriptor);
+    bucket = memory;
+    return memory == MAP_FAILED ? -1 : 0;
 }
 
 #define BEFORE(operation, path)                        \
@@ -318,6 +364,7 @@ static int op_write(const char *path, const char *buffer, size_t size, off_t off
     BEFORE("write", path);
     if (stale(info))
         return -ESTALE;
+    take_turn(size);
     length = pwrite((int)info->fh, buffer, size, offset);
     return length < 0 ? -errno : (int)length;
 }
@@ -501,10 +548,10 @@ static void *control(void *unused)
     puts("set");
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) != NULL) {
-        if (sscanf(line, "%d %d %d %d %d %d %d %d %255s %255s", &next.latency_us, &next.error_permil, &next.error,
+        if (sscanf(line, "%d %d %d %d %d %d %d %d %ld %255s %255s", &next.latency_us, &next.error_permil, &next.error,
                    &next.error_count, &next.stalled, &next.flock_error, &next.fcntl_error, &next.crashed,
-                   next.operations, next.path)
-            != 10) {
+                   &next.bandwidth, next.operations, next.path)
+            != 11) {
             puts("not understood");
         } else {
             pthread_mutex_lock(&faults_mutex);
@@ -549,6 +596,8 @@ int main(int count, char **words)
     char *fuse_words[] = {words[0], NULL, "-f", "-o", "fsname=nfslike,subtype=nfslike", "-o",
                           "default_permissions,max_threads=100", "-o", "allow_other", NULL};
 
+    char bucket_path[4096];
+
     if (count != 7) {
         fprintf(stderr, "usage: nfslike BACKING MOUNTPOINT local|shared ATTRIBUTES NAMES ABSENCES\n");
         return 2;
@@ -564,7 +613,8 @@ int main(int count, char **words)
     names_s = atof(words[5]);
     absences_s = atof(words[6]);
     backing = open(backing_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (backing < 0) {
+    snprintf(bucket_path, sizeof bucket_path, "%s.bucket", backing_path);
+    if (backing < 0 || open_bucket(bucket_path) != 0) {
         perror(backing_path);
         return 1;
     }
