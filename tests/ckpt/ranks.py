@@ -1,4 +1,4 @@
-"""One rank of a program: counts, and writes its checkpoints. ``ranks.py RANK RANKS STEPS [fail|silent|slow]``.
+"""One rank that counts and writes its checkpoints. ``ranks.py RANK RANKS STEPS [fail|silent|slow]``.
 
 It does not write while there is a file ``hold-RANK``; it ends when there is a file ``end``.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.ckpt import asking
 from tests.waiting import until, written
 from whesl.ckpt import manifest
 
@@ -69,8 +69,8 @@ def test_the_result_of_an_mpi_program_is_the_same_after_its_node_died(
         )
 
     def nodes() -> dict[str, dict[str, object]]:
-        answer = say("status", "--json")
-        return json.loads(answer.stdout)["nodes"] if answer.returncode == 0 else {}
+        found: dict[str, dict[str, object]] = asking.status(place / "home", "job").get("nodes", {})
+        return found
 
     until(lambda: [node["ranks"] for node in nodes().values()] == [2] * NODES, "all ranks", 90)
     victim, *_, other = sorted(nodes())[1:]

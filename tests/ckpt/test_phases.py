@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.ckpt import asking
 from tests.waiting import until
 from whesl.ckpt import Client, manifest, page
 from whesl.ckpt.job import page_of
@@ -77,15 +77,15 @@ class Nodes:
         return done.stdout if done.returncode == 0 else ""
 
     def status(self) -> dict[str, Any]:
-        status: dict[str, Any] = json.loads(self.say("status", "--json") or "{}")
-        return status
+        return asking.status(self.place / "home", self.name)
 
     def nodes(self) -> dict[str, dict[str, Any]]:
         nodes: dict[str, dict[str, Any]] = self.status().get("nodes", {})
         return nodes
 
     def phases(self) -> list[str]:
-        return [self.nodes().get(node, {}).get("phase", "") for node in NODES]
+        nodes = self.nodes()
+        return [nodes.get(node, {}).get("phase", "") for node in NODES]
 
     def hold(self, *ranks: int) -> None:
         for rank in ranks:

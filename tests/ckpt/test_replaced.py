@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.ckpt import asking
 from tests.isolator.slurmjob import HEAD, SlurmJob
 from whesl.ckpt import manifest
 from whesl.testing.slurmbed import SlurmBed
@@ -41,12 +41,18 @@ def test_the_node_is_replaced_before_it_fails(slurm_bed: Callable[..., SlurmBed]
         used=ACTIVE,
         coordinator=True,
         options=("--checkpoints", str(tmp_path / "checkpoints")),
-        ranks=f"export WHESL_CKPT_PATIENCE=30\nsrun --overlap --overcommit --ntasks-per-node={EACH} -n{ranks} "
+        ranks=f"srun --overlap --overcommit --ntasks-per-node={EACH} -n{ranks} "
         f"{sys.executable} {RANKS} 0 {ranks} {STEPS} slow",
     )
-    status = lambda: job.whesl("ckpt", "status").stdout  # noqa: E731
-    job.wait(lambda: status().count(f"{EACH} ranks") == ACTIVE or "status" in job.text(), "all ranks", 90)
-    victim = re.findall(r"^(\S+): normal, 2 ranks", status(), re.MULTILINE)[1]
+    name = f"{job.job}+wf_app"
+
+    def nodes() -> list[str]:
+        found = asking.status(job.home, name).get("nodes", {})
+        return sorted(node for node, facts in found.items() if facts["ranks"] == EACH)
+
+    job.wait(lambda: len(nodes()) == ACTIVE or "status" in job.text(), "all ranks", 90)
+    victim = nodes()[1]
+    assert f"{victim}: normal, {EACH} ranks" in job.whesl("ckpt", "status").stdout
     told = job.whesl("ckpt", "predict", victim, "--lead", "60", "--evidence", "EDAC")
     assert "wf/app is told" in told.stdout, told.stderr
     job.wait(lambda: "checkpoint-ended" in job.kinds(), "a checkpoint", 60)

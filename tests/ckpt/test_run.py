@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.ckpt import asking
 from tests.waiting import until
 from whesl.ckpt import manifest
 
@@ -65,9 +66,8 @@ class Program:
             command, env=self.environment, capture_output=True, text=True, timeout=60, check=False
         )
 
-    def status(self) -> dict[str, dict[str, dict[str, object]]]:
-        answer = self.say("status", "--json")
-        return json.loads(answer.stdout) if answer.returncode == 0 else {}
+    def status(self) -> dict[str, Any]:
+        return asking.status(self.place / "home", self.name)
 
     def wait(self, condition: Callable[[], Any]) -> None:
         """Wait until a condition holds; say what the program and its coordinator said where it does not."""

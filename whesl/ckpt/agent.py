@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from whesl.wire.keys import KeyPair
 
-BUSY, CALM = 0.001, 0.02  # seconds between two looks at the page: in a checkpoint, and else
+BUSY, CALM = 0.001, 0.02  # seconds between two looks at the page: when something was just seen, and else
 SETTLE = 0.05  # seconds for a rank that stands at the target to say that it holds there
 LOOK = 3.0  # seconds between two looks for the coordinator's address, and for a connection to be made
 
@@ -50,7 +50,7 @@ class Agent:
         self._verified = Verified(node=node, epoch=0, good=0, bad=0)
         self._joined_ranks = -1
         self._fails_at = math.inf  # as predicted, until a checkpoint is complete
-        self._stopping = False
+        self._heard = 0.0  # when the coordinator last said something
 
     def run(self, until: Callable[[], bool]) -> None:
         """Serve until told to stop; the page stays for another agent of this node."""
@@ -60,11 +60,14 @@ class Agent:
         while not until():
             self._find()
             busy = self._asked is not None or self._in_epoch()
-            poller.poll(int(1000 * (BUSY if busy else CALM)))
+            # Looks come further apart the longer nothing happens: processors are for those that write.
+            quiet = (time.monotonic() - self._heard) / 50
+            poller.poll(int(1000 * (min(max(quiet, BUSY), CALM) if busy else CALM)))
             for made in self._socket.events():
                 if made:
                     self._join()
             for content in self._socket.receive():
+                self._heard = time.monotonic()
                 self._take(messages.from_coordinator(content))
             self._look()
             self._page.beat()

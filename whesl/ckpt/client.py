@@ -27,7 +27,7 @@ from whesl.ckpt.page import SlotState
 from whesl.ckpt.rendezvous import name_of_node
 from whesl.model.errors import WheslError
 
-_PAUSE = 0.0002  # seconds between two looks while a rank waits
+_PAUSE, _LONGEST = 0.0002, 0.005  # seconds between two looks while a rank waits
 _START = 10.0  # seconds in which the node's agent makes its page
 
 
@@ -105,7 +105,8 @@ class Client:
 
     def _hold(self, count: int) -> bool:
         words, first = self._words, self._first
-        seen, beat = time.monotonic(), 0
+        begin = seen = time.monotonic()
+        beat = 0
         while True:
             epoch, target = words[page.EPOCH], words[page.TARGET]
             if target == page.IDLE or words[page.RELEASED] >= epoch or count != target:
@@ -126,7 +127,7 @@ class Client:
             elif time.monotonic() - seen > self._patience:
                 self._say("the node's agent gives no sign of life")
                 break
-            time.sleep(_PAUSE)
+            _rest(begin)
         if words[first + page.STATE] == SlotState.HOLDING:  # what is committed is still to be told
             words[first + page.STATE] = SlotState.RUNNING
         return False
@@ -170,7 +171,8 @@ class Client:
         words, first = self._words, self._first
         if self._memory is None:
             return None
-        seen, beat, answered = time.monotonic(), 0, 0
+        begin = seen = time.monotonic()
+        beat = answered = 0
         path: Path | None = None
         while True:
             candidate, agreed = words[page.CANDIDATE], words[page.AGREED]
@@ -192,7 +194,7 @@ class Client:
                 raise WheslError(
                     "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
                 )
-            time.sleep(_PAUSE)
+            _rest(begin)
 
     def finish(self) -> None:
         """End; the client is not to be used afterwards."""
@@ -273,6 +275,11 @@ class Client:
         if not self._said and self.rank == 0:
             sys.stderr.write(f"whesl.ckpt: {what}: checkpoints are not coordinated\n")
         self._said = True
+
+
+def _rest(since: float) -> None:
+    """Pause, longer the longer was waited: processors are for those that compute and write."""
+    time.sleep(min(max((time.monotonic() - since) / 50, _PAUSE), _LONGEST))
 
 
 def _patience() -> float:

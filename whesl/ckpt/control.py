@@ -11,24 +11,32 @@ from whesl.wire import keys
 from whesl.wire.sockets import ClientSocket
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from whesl.ckpt.rendezvous import Address
 
 PATIENCE = 10.0  # seconds for an answer
 _AGAIN = 1.0  # seconds between two attempts to connect
 
 
-def ask(address: Address, message: messages.ToCoordinator, patience: float = PATIENCE) -> messages.Reply:
+def ask(
+    address: Address,
+    message: messages.ToCoordinator,
+    patience: float = PATIENCE,
+    home: Path | None = None,
+) -> messages.Reply:
     """Send a message and return the answer.
 
     Args:
         address: the coordinator's.
         message: what is said.
         patience: seconds for the answer.
+        home: the WHESL home; None for that of ``WHESL_HOME``.
 
     Raises:
         TransientError: there is none.
     """
-    socket = ClientSocket(keys.user_keys(keys.home()).client)
+    socket = ClientSocket(keys.user_keys(home or keys.home()).client)
     try:
         until = time.monotonic() + patience
         sent, tried, since = False, 0, 0.0

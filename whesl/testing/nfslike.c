@@ -91,7 +91,9 @@ static int before(const char *operation, const char *path)
     return result;
 }
 
-/* One token bucket for all mounts of a backing directory: when the next byte may be written, in nanoseconds. */
+/* One token bucket for all mounts of a backing directory: when the next byte may be written, in nanoseconds. It
+ * holds what may be written in BURST_NS, so that one writer gets all of the bandwidth, whenever it is woken. */
+enum { BURST_NS = 50000000 };
 static _Atomic uint64_t *bucket;
 
 static uint64_t now_ns(void)
@@ -114,7 +116,7 @@ static void take_turn(size_t size)
         return;
     taken = atomic_load(bucket);
     do {
-        begin = taken > now ? taken : now;
+        begin = taken > now - BURST_NS ? taken : now - BURST_NS;
         end = begin + (uint64_t)(1e9 * (double)size / (double)bandwidth);
     } while (!atomic_compare_exchange_weak(bucket, &taken, end));
     while ((now = now_ns()) < end)

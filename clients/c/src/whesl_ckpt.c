@@ -50,9 +50,11 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static void rest(void)
+/* A short pause, longer the longer was waited: processors are for those that compute and write. */
+static void rest(uint64_t since)
 {
-    struct timespec pause = {0, 200000};
+    uint64_t waited = (nanoseconds() - since) / 50;
+    struct timespec pause = {0, waited < 200000 ? 200000 : waited > 5000000 ? 5000000 : (long)waited};
     nanosleep(&pause, NULL);
 }
 
@@ -123,7 +125,7 @@ static void attach(whesl_ckpt *ckpt, const char *name)
     uint64_t until = nanoseconds() + (uint64_t)(1e9 * (ckpt->patience < 10 ? ckpt->patience : 10));
     /* Agents and ranks are started at the same time. */
     while ((file = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0 && errno == ENOENT && nanoseconds() < until)
-        rest();
+        rest(nanoseconds());
     if (file < 0) {
         fail(ckpt, "cannot open", name, errno);
         say_once(ckpt, ckpt->error);
@@ -210,7 +212,7 @@ int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
 {
     struct page_header *page = ckpt->page;
     struct page_slot *slot = ckpt->slot;
-    uint64_t beat = 0, seen = nanoseconds();
+    uint64_t beat = 0, begin = nanoseconds(), seen = begin;
     for (;;) {
         uint64_t epoch = load(&page->epoch), target = load(&page->target), count = load(&slot->count);
         if (target == WHESL_CKPT_IDLE || load(&page->released) >= epoch || count != target) break;
@@ -234,7 +236,7 @@ int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
             say_once(ckpt, "the node's agent gives no sign of life");
             break;
         }
-        rest();
+        rest(begin);
     }
     if (load(&slot->state) == SLOT_HOLDING) store(&slot->state, SLOT_RUNNING); /* what is committed is still to be told */
     return 0;
@@ -351,7 +353,7 @@ int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
         say_once(ckpt, ckpt->error);
         return WHESL_CKPT_NONE;
     }
-    uint64_t answered = 0, beat = 0, seen = nanoseconds();
+    uint64_t answered = 0, beat = 0, begin = nanoseconds(), seen = begin;
     int result = WHESL_CKPT_NONE;
     for (;;) {
         uint64_t candidate = load(&page->candidate), agreed = load(&page->agreed);
@@ -372,7 +374,7 @@ int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
             snprintf(ckpt->error, sizeof ckpt->error, "the node's agent gives no sign of life");
             return WHESL_CKPT_FAILED;
         }
-        rest();
+        rest(begin);
     }
 }
 

@@ -398,7 +398,7 @@ class _Transition:
         writing = [name for name, node in self.nodes.items() if node.phase is NodePhase.COMMITTING]
         waiting = [name for name, node in self.nodes.items() if node.phase is NodePhase.WAITING]
         vulnerable = [name for name, node in self._vulnerable() if node.phase is NodePhase.WAITING]
-        if vulnerable:
+        if vulnerable and self.settings.priority:
             self.epoch = epoch = replace(epoch, phase=EpochPhase.FIRST)
             if not writing:
                 self._grant(vulnerable[:1])

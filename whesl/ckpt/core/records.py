@@ -46,6 +46,7 @@ class Settings(Record, frozen=True, kw_only=True):
         arrival: seconds that ranks have to reach the step, and that agents have to answer.
         commit: seconds that a node has to write its parts.
         writers: nodes that write at once in the second phase; 0 for all.
+        priority: whether vulnerable nodes write first; else all write at once, as safeguard checkpoints do.
         margin: time steps between the furthest rank and the step that is proposed first.
     """
 
@@ -53,6 +54,7 @@ class Settings(Record, frozen=True, kw_only=True):
     arrival: float = 60.0
     commit: float = 3600.0
     writers: int = 0
+    priority: bool = True
     margin: int = 2
 
 

@@ -71,6 +71,11 @@ def _seconds(text: str | None, what: str) -> float:
     "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
 )
 @click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
+@click.option(
+    "--together",
+    is_flag=True,
+    help="All nodes write at once, whichever is about to fail: what is gained by the order, for comparison.",
+)
 @click.argument("command", nargs=-1, required=True)
 def run(
     directory: Path,
@@ -79,6 +84,7 @@ def run(
     writers: int,
     keep: int,
     arrival: str | None,
+    together: bool,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node."""
@@ -86,7 +92,7 @@ def run(
 
     _seconds(interval, "--interval")
     _seconds(arrival, "--arrival")
-    serve_options = ["--writers", str(writers), "--keep", str(keep)]
+    serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
     for option, value in (("--interval", interval), ("--arrival", arrival)):
         serve_options += [option, value] if value is not None else []
     chosen = rendezvous.name_of_job(name)
@@ -111,8 +117,19 @@ def run(
     "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
 )
 @click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
+@click.option(
+    "--together",
+    is_flag=True,
+    help="All nodes write at once, whichever is about to fail: what is gained by the order, for comparison.",
+)
 def serve(
-    directory: Path, name: str | None, interval: str | None, writers: int, keep: int, arrival: str | None
+    directory: Path,
+    name: str | None,
+    interval: str | None,
+    writers: int,
+    keep: int,
+    arrival: str | None,
+    together: bool,
 ) -> None:
     """Coordinate the checkpoints of a job until a signal comes."""
     from whesl.ckpt import rendezvous
@@ -122,7 +139,9 @@ def serve(
 
     until = _until()
     chosen = rendezvous.name_of_job(name)
-    settings = Settings(writers=writers, arrival=_seconds(arrival or "60", "--arrival"))
+    settings = Settings(
+        writers=writers, arrival=_seconds(arrival or "60", "--arrival"), priority=not together
+    )
     service = Service(
         settings,
         directory.absolute(),

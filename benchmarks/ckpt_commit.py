@@ -1,0 +1,148 @@
+"""How long the node that is about to fail needs to commit, on a shared directory of limited bandwidth.
+
+    python benchmarks/ckpt_commit.py [--quick] [--json FILE] [--only WORD]
+
+Needs root and FUSE: all nodes write through one file system whose writes share one token bucket
+(``whesl.testing.nfsbed``). A node is an agent and one rank, a process each, on this machine. The ideal is the
+bytes of the node through the whole bandwidth. *Together*: all write at once when the failure is predicted, as
+safeguard checkpoints do.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measure import Figure, NotHereError, arguments, median, run_parts, scratch, until
+
+from whesl.ckpt import control, manifest
+from whesl.ckpt.core.records import Predicted
+from whesl.ckpt.job import page_of
+from whesl.ckpt.messages import StatusAsked
+from whesl.ckpt.rendezvous import find
+from whesl.testing.nfsbed import NfsBed
+
+BANDWIDTH = 4e6  # bytes a second, for all together
+BYTES = 12_000_000  # of a node's checkpoint: 3 s through the whole bandwidth
+RANK = """\
+import os, sys, time
+from whesl.ckpt import Client
+client = Client(int(sys.argv[1]), int(sys.argv[2]))
+content = bytes(int(sys.argv[3]))
+while not os.path.exists("end"):
+    time.sleep(0.02)
+    if client.poll():
+        client.path.write_bytes(content)
+        client.commit(client.path)
+client.finish()
+"""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds from the prediction until the node's part was durable, and until the checkpoint was whole."""
+
+    vulnerable: float
+    whole: float
+
+
+def commit(quick: bool) -> list[Figure]:
+    """Measure both orders at several sizes."""
+    if os.geteuid() != 0:
+        raise NotHereError("the limited file system has to be mounted by root")
+    sizes, repetitions = ((2,), 1) if quick else ((2, 8, 16), 2)
+    ideal = BYTES / BANDWIDTH
+    figures = []
+    for nodes in sizes:
+        for together in (False, True):
+            told = measured(nodes, repetitions, together=together)
+            how = "together" if together else "first"
+            commit = median([each.vulnerable for each in told])
+            print(f"{nodes} nodes, {how}: {[round(each.vulnerable, 2) for each in told]} s", flush=True)
+            name = f"time to commit of the predicted node, {nodes} nodes, {how}"
+            note = f"{commit / ideal:.2f} times the ideal of {ideal:g} s; whole after "
+            note += f"{median([each.whole for each in told]):.1f} s"
+            figures.append(
+                Figure(name, commit, "s", None if together else 1.15 * ideal, floor=ideal, note=note)
+            )
+    return figures
+
+
+def measured(nodes: int, repetitions: int, *, together: bool) -> list[Times]:
+    """Return what so many predictions led to, one after the other."""
+    with scratch() as place, NfsBed("shared") as bed:
+        bed.change("shared", bandwidth=BANDWIDTH)
+        home, kept = place / "home", bed.at("shared") / "checkpoints"
+        home.mkdir(mode=0o700)
+        os.environ["WHESL_HOME"] = str(home)
+        environment = {**os.environ, "WHESL_CKPT_HOST": "127.0.0.1"}
+        environment.pop("SLURM_JOB_ID", None)
+        whesl = [sys.executable, "-m", "whesl", "ckpt"]
+
+        def begin(*words: str, **more: str) -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                words,
+                cwd=place,
+                env={**environment, **more},
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+        name = f"commit-{os.getpid()}"
+        order = ["--together"] if together else []
+        running = [begin(*whesl, "serve", "--name", name, "--dir", str(kept), *order)]
+        try:
+            until(lambda: (home / "ckpt" / name / "address").exists(), "the coordinator")
+            names = [f"n{index}" for index in range(nodes)]
+            running += [begin(*whesl, "agent", "--name", name, "--node", node) for node in names]
+            for rank, node in enumerate(names):
+                page = str(page_of(name, "alone", node))
+                words = [sys.executable, "-c", RANK, str(rank), str(nodes), str(BYTES)]
+                running.append(begin(*words, WHESL_CKPT_PAGE=page, SLURMD_NODENAME=node))
+            return [
+                _one(home, name, nodes, bed.backing / kept.name, number + 1) for number in range(repetitions)
+            ]
+        finally:
+            (place / "end").touch()
+            for process in reversed(running):
+                process.terminate()
+            for process in running:
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def _one(home: Path, name: str, nodes: int, kept: Path, number: int) -> Times:
+    address = find(home / "ckpt" / name)
+    assert address is not None
+
+    def ready() -> bool:
+        status: dict[str, Any] = control.ask(address, StatusAsked()).status
+        return sum(node["ranks"] for node in status["nodes"].values()) == nodes and not status["checkpoint"]
+
+    until(ready, "all ranks", 120)
+    began = time.time()
+    control.ask(address, Predicted(node=f"n{nodes - 1}", lead=600.0))
+    folder = kept / str(number)
+
+    def ended() -> dict[str, Any] | None:
+        found: Any = control.ask(address, StatusAsked()).status["ended"]
+        return found if found is not None and found["number"] >= number else None
+
+    found = until(ended, "the end of the checkpoint", 300)
+    if not found["whole"]:
+        raise RuntimeError(f"checkpoint {number} of {nodes} nodes was given up: {found['why']}")
+    # A file's ctime is when it got its last name, which a part gets when it is durable.
+    part, whole = (folder / each for each in (f"rank-{nodes - 1}.part", manifest.NAME))
+    return Times(part.stat().st_ctime - began, whole.stat().st_ctime - began)
+
+
+if __name__ == "__main__":
+    run_parts(arguments(__doc__ or ""), [("commit", commit)])

@@ -1,0 +1,22 @@
+"""What a job's coordinator says, asked without a process of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from whesl.ckpt import control
+from whesl.ckpt.messages import StatusAsked
+from whesl.ckpt.rendezvous import find
+from whesl.model.errors import TransientError
+
+
+def status(home: Path, name: str) -> dict[str, Any]:
+    """Return what it knows; nothing while it does not answer."""
+    address = find(home / "ckpt" / name)
+    if address is None:
+        return {}
+    try:
+        return control.ask(address, StatusAsked(), 5.0, home=home).status
+    except TransientError:
+        return {}
