@@ -13,7 +13,7 @@ MINUTES ?= 5
 SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-flux lint style types parser man clean soak fuzz chaos
+.PHONY: help demo demo-ckpt check test test-flux lint style types parser man clean soak fuzz chaos
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml
 
@@ -36,6 +36,9 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 
 demo: $(VENV)/.demo ## a real study with real faults, recovered in place (no root, under 90 s)
 	$(BIN)/python -m demo
+
+demo-ckpt: $(VENV)/.demo ## a node about to fail writes its checkpoint first, or with all others (no root, under 60 s)
+	$(BIN)/python -m demo.ckpt
 
 lint: style types ## style and types
 
