@@ -153,7 +153,7 @@ def failure(run: Run, *, together: bool) -> None:
         program.begin("first", nodes)
         program.say(Requested(reason="an earlier one"))
         wait(lambda: program.status()["checkpoints"] == [1])
-        wait(lambda: program.step() > 100)
+        wait(lambda: program.step() > 80)
         program.limit(RATE)
         program.say(Predicted(node=victim, lead=LEAD, evidence="the demo"))
         begun, dead = time.monotonic(), False
@@ -179,11 +179,9 @@ def failure(run: Run, *, together: bool) -> None:
         program.end()
 
 
-def picture(run: Run) -> Table:
-    """Return a run as a line for each node."""
+def picture(run: Run, most: int) -> Table:
+    """Return a run as a line for each node, of so many columns at most."""
     table = Table(title=run.title, title_justify="left", box=None, show_header=False, padding=(0, 1))
-    died = int(LEAD / EVERY)
-    most = max(died, 44)
     shown = run.looks[:: -(-len(run.looks) // most)]
     for node in sorted(run.looks[0]):
         line = Text()
@@ -213,7 +211,7 @@ def main() -> None:
         with console.status(run.title):
             failure(run, together=together)
     both = Table.grid(padding=(0, 4))
-    both.add_row(*(picture(run) for run in runs))
+    both.add_row(*(picture(run, console.width // 2 - 10) for run in runs))
     console.print(both)
     console.print("· computes   - waits   █ writes   ✓ durable   ✗ dead", style="dim")
 
