@@ -133,7 +133,8 @@ def _one(home: Path, name: str, nodes: int, kept: Path) -> Times:
     folder = kept / "1"
 
     def ended() -> dict[str, Any] | None:
-        found: Any = control.ask(address, StatusAsked()).status["ended"]
+        found: dict[str, Any] | None
+        found = control.ask(address, StatusAsked()).status["ended"]  # type: ignore[assignment]  # JSON
         return found
 
     found = until(ended, "the end of the checkpoint", 300)
