@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from whesl.isolator import shutdown
 from whesl.isolator.core.events import Finish
+from whesl.isolator.core.state import State
 from whesl.isolator.shutdown import may_give_back
-from whesl.isolator.task import job_release
+from whesl.isolator.task import job_release, summary
 from whesl.isolator.task.job_release import Release
+from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.states import TaskState
 from whesl.rjms.host import HostAllocation
+from whesl.rjms.port import Allocation
 
 
 class Silent(HostAllocation):
@@ -73,3 +80,18 @@ def test_a_job_that_may_run_again_keeps_its_nodes(
 ) -> None:
     """Without slurmdbd a requeue would not be possible any more; and who observes touches nothing."""
     assert may_give_back(Finish(code=code, state=state, reason=""), observe=observe) is gives
+
+
+def test_a_summary_that_cannot_be_made_keeps_no_task_from_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A defect in it ended the isolator five times; agents that nobody told to leave stayed for minutes."""
+
+    def broken(*_: object) -> None:
+        raise KeyError(1)
+
+    job = cast(Job, SimpleNamespace(setup=None))
+    ended = cast(State, SimpleNamespace(ended=object()))
+    monkeypatch.setattr(summary, "summarise", broken)
+    said = shutdown.summarise(TaskDir(tmp_path), job, cast(Allocation, object()), ended, tuple, ())
+    assert said == "" and "the summary could not be made" in caplog.text

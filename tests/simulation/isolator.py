@@ -173,6 +173,9 @@ class Isolator:
         """Read what the program has written; judge its end only after its last line."""
         if self.dead or not self.watching or self.finish is not None:
             return
+        if back := self.world.until_back("home"):
+            self.world.at(back, self.look)
+            return
         run = self.site.run_of(self.state.token)
         if run is None:
             return
@@ -194,6 +197,9 @@ class Isolator:
         if self.dead or self.finish is not None:
             return
         world, site = self.world, self.site
+        if back := world.until_back("home"):
+            world.at(back, self.feed, event)  # each call on it waits; agents and programs run on
+            return
         site.turns += 1
         if world.tracing:
             world.note(site.name, f"[{site.turns}] {_short(event)} in {self.state.phase.value}")

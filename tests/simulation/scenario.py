@@ -104,7 +104,7 @@ class NodeFault(msgspec.Struct, frozen=True):
 
 class Outage(msgspec.Struct, frozen=True):
     """From ``at`` for ``length`` s nothing gets through: ``who`` is a task, ``coordinator`` or ``scheduler``,
-    ``disk`` (the coordinator's journal), or ``disk TASK`` (that task's).
+    ``disk`` (the coordinator's journal), or ``disk TASK`` (that task's). ``home``: isolators' calls wait.
     """
 
     who: str
@@ -236,7 +236,7 @@ def draw(seed: int) -> Scenario:
         ),
         crashes=crashes,
         nodes=nodes,
-        outages=outages,
+        outages=(*outages, *_stalls(random.Random(f"{seed}/home"), late)),
         words=said,
         raises=_raises(random.Random(f"{seed}/raises"), names, [rule["name"] for rule in rules], late),
         unanswered=rng.choice((0.0, 0.0, 0.3)),
@@ -267,6 +267,13 @@ def _raises(rng: random.Random, tasks: list[str], exceptions: list[str], late: f
         )
         for _ in range(rng.choice((0, 0, 0, 0, 1, 2)))
     )
+
+
+def _stalls(rng: random.Random, late: float) -> tuple[Outage, ...]:
+    """A fifth of the worlds have a home that stalls, for a moment or for minutes."""
+    if rng.random() < 0.8:
+        return ()
+    return (Outage(who="home", at=late * rng.random(), length=rng.choice((2.0, 10.0, 60.0, 200.0))),)
 
 
 def _restless(rng: random.Random) -> float:

@@ -13,6 +13,7 @@ from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
 from whesl.isolator.core.setup import Setup
+from whesl.isolator.launch.handover import HANDOVER
 from whesl.isolator.nodes.lease import lead
 from whesl.model.workflow import Task
 from whesl.wire.messages import AnyMessage
@@ -97,7 +98,10 @@ class Site:
             salt=self.files.salt,
             coordinator_wait=self.world.scenario.coordinator_wait,
         )
-        self._start(claim)
+        # A file server may keep a dead host's lock: the scheduler is asked for its owner, a minute long.
+        kept = self.world.chance(f"lock {self.name} {claim}")
+        held = self.starts and kept.random() < 0.3
+        self.world.after(HANDOVER * kept.random() if held else 0.0, self._start, claim)
 
     def _start(self, claim: str) -> None:
         job = self.job

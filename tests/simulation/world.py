@@ -98,6 +98,11 @@ class World:
         times = self._outages.get(who)
         return times is not None and any(begin <= self.now < end for begin, end in times)
 
+    def until_back(self, who: str) -> float:
+        """Return when something that is out of reach now is back, 0 when it is not."""
+        times = self._outages.get(who, ())
+        return max((end for begin, end in times if begin <= self.now < end), default=0.0)
+
     def note(self, who: str, text: str) -> None:
         """Add a line to the trace. Callers that build long texts look at ``tracing`` first."""
         if self.tracing:

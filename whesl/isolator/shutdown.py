@@ -66,6 +66,9 @@ def summarise(
     except (OSError, JournalError) as error:
         LOG.warning("the summary could not be written: %s", error)
         return ""
+    except Exception:  # whatever it was, the task's end is told without it
+        LOG.exception("the summary could not be made")
+        return ""
     return "" if job.setup.observe else summary.remark(said)
 
 
