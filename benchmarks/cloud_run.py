@@ -27,6 +27,7 @@ from whesl.workflows import wfcommons
 
 INSTANCES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "workflows" / "wfinstances"
 LEAST, MOST = 1_000, 200_000  # bytes of a file, after shrinking
+OVERHEAD = 3.0  # seconds of a task beside its work, on a busy machine
 SITE = """\
 poll = 0.3
 again = 1.0
@@ -71,6 +72,9 @@ def shrunk(source: Path, tasks: int, seconds: float, ledger: Path) -> dict[str, 
     made = {file for task in kept.values() for file in task.writes}
     dropped = {file for task in found.tasks if task.name not in kept for file in task.writes}
     sizes = {file: int(min(MOST, max(LEAST, size / 1e4))) for file, size in found.sizes.items()}
+    # Names may be absolute, or addresses: here they are files below one directory.
+    plain = {file: re.sub(r"[^A-Za-z0-9._-]", "_", file).lstrip(".") or "file" for file in sizes}
+    sizes = {plain[file]: size for file, size in sizes.items()}
     specified, executed = [], []
     children: dict[str, list[str]] = {name: [] for name in names_of.values()}
     names: set[str] = set()
@@ -79,8 +83,9 @@ def shrunk(source: Path, tasks: int, seconds: float, ledger: Path) -> dict[str, 
         parents = [names_of[parent] for parent in task.parents if parent in kept]
         for parent in parents:
             children[parent].append(name)
-        reads = [file for file in dict.fromkeys(task.reads) if file in made or file not in dropped]
-        writes = [file for file in dict.fromkeys(task.writes) if file not in reads] or [f"{name}.out"]
+        reads = [plain[file] for file in dict.fromkeys(task.reads) if file in made or file not in dropped]
+        writes = [plain[file] for file in dict.fromkeys(task.writes) if plain[file] not in reads]
+        writes = writes or [f"{name}.out"]
         sizes.setdefault(f"{name}.out", LEAST)
         names |= {*reads, *writes}
         lasts = max(0.1, seconds * task.seconds / longest)
@@ -98,7 +103,7 @@ def shrunk(source: Path, tasks: int, seconds: float, ledger: Path) -> dict[str, 
         executed.append(
             {
                 "id": name,
-                "runtimeInSeconds": lasts + 1.0,
+                "runtimeInSeconds": lasts + OVERHEAD,
                 "command": {"program": words[0], "arguments": list(words[1:])},
             }
         )

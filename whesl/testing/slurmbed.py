@@ -52,6 +52,7 @@ class SlurmBed(Bed):
         slurmd_timeout: seconds until slurmctld declares a silent node down.
         dbd: with accounting (slurmdbd and MariaDB).
         settings: more lines of slurm.conf; a key given here replaces the default's line.
+        more: whole lines of slurm.conf, with ``{port}`` for a free port, in order of their coming.
         directory: where everything lives; a fresh temporary directory by default, removed at the end.
     """
 
@@ -66,6 +67,7 @@ class SlurmBed(Bed):
         slurmd_timeout: int = 10,
         dbd: bool = False,
         settings: Mapping[str, str] | None = None,
+        more: Sequence[str] = (),
         directory: Path | None = None,
     ) -> None:
         self.mode: Mode = mode
@@ -74,6 +76,7 @@ class SlurmBed(Bed):
         self._slurmd_timeout = slurmd_timeout
         self._dbd = dbd
         self._settings = dict(settings or {})
+        self._more = tuple(more)
         # A Unix socket's path has to stay below 108 bytes, so pytest's long directories will not do.
         super().__init__(directory or Path(tempfile.mkdtemp(prefix="whesl-slurm-")))
         self.conf = self.directory / "etc" / "slurm.conf"
@@ -83,7 +86,7 @@ class SlurmBed(Bed):
         self._socket = self.directory / "run" / "munge.socket"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._host = socket.gethostname().split(".")[0]
-        self._ports = _free_ports(3 + nodes)
+        self._ports = _free_ports(3 + nodes + len(self._more))
         self.tag = secrets.token_hex(3)  # in the names of its network devices
         self._network = NodeNetwork(self.tag, self.nodes)
 
@@ -436,6 +439,8 @@ class SlurmBed(Bed):
             **self._settings,
         }
         text = _lines(**keys) + "".join(self._node_line(index) for index in range(len(self.nodes)))
+        for line, port in zip(self._more, self._ports[3 + len(self.nodes) :], strict=True):
+            text += f"{line.format(port=port)}\n"
         self.conf.write_text(text + "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
         # slurmd starts a cgroup plugin even where nothing uses it, and guesses wrong in containers.
         (self.conf.parent / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")

@@ -16,6 +16,7 @@ COMMANDS = {
     "events": ("follow", "Show what happened in a run."),
     "report": ("follow", "Sum up a run, with its outputs' checksums."),
     "stop": ("follow", "End a run with all its nodes and instances."),
+    "burst": ("burst", "Slurm's CLOUD nodes as instances, and the reaper of orphans."),
     "worker": ("worker", "An executor of a run; jobs and instances start it."),
 }
 

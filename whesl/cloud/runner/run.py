@@ -24,6 +24,7 @@ from whesl.cloud.runner.shell import Shell
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.site import Site, sides
 from whesl.cloud.runner.state import RunState, fold
+from whesl.cloud.transfer.port import checked
 from whesl.journal import Journal
 from whesl.locking import locks
 from whesl.model import retry
@@ -62,6 +63,19 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
         raise UsageError(
             f"{workflow.name} has tasks without a command: {names}",
             hint="a Maestro study has commands; a WfCommons execution or a table can only be planned",
+        )
+    outside = {}
+    for task in workflow.tasks:
+        for name in (task.directory or ".", *(file.name for file in (*task.inputs, *task.outputs))):
+            try:
+                checked(name)
+            except UsageError:
+                outside[name] = task.name
+    if outside:
+        shown = ", ".join(f"{name} of {task}" for name, task in list(outside.items())[:5])
+        raise UsageError(
+            f"{len(outside)} files lie outside of the data: {shown}",
+            hint="names relative to one directory, which both sides have, are accepted",
         )
     path = directory / "run.json"
     if path.exists():

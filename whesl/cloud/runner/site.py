@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from whesl.cloud.core.records import Domain, Platform
-from whesl.cloud.providers.port import Market, Offer
+from whesl.cloud.providers.port import Market, Offer, Provider
 from whesl.cloud.providers.processes.files import Settings as ProcessSettings
 from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
 from whesl.cloud.transfer.directory import DirectoryStore
@@ -85,6 +85,20 @@ class Cloud(_Settings, frozen=True, kw_only=True):
     ec2: Ec2 | None = None
 
 
+class Burst(_Settings, frozen=True, kw_only=True):
+    """A partition of CLOUD nodes of a Slurm, with the cloud's provider behind it.
+
+    ``name``: the tag of its instances. ``kind``: of instance. ``command``: what one runs, with ``{node}`` for
+    its node's name. ``lifetime``: seconds until one ends itself. ``directory``: where they are written down.
+    """
+
+    name: str = "burst"
+    kind: str = "c5a.4xlarge"
+    command: str = "exec slurmd -D -N {node}"
+    lifetime: float = 86400.0
+    directory: str = ""
+
+
 class Site(_Settings, frozen=True, kw_only=True):
     """All of the file. Seconds: ``poll`` between two looks, ``again`` until a call that failed is repeated.
 
@@ -93,6 +107,7 @@ class Site(_Settings, frozen=True, kw_only=True):
 
     cluster: Cluster = Cluster()
     cloud: Cloud = Cloud()
+    burst: Burst | None = None
     poll: float = 5.0
     again: float = 15.0
     retries: int = 2
@@ -178,13 +193,30 @@ def sides(site: Site, directory: Path, run: str, platforms: tuple[Platform, ...]
     words += [f"cloud worker --store {seen} --poll {max(0.05, site.poll / 5):g}"]
     words += ["--executor {executor} --ends {ends}"]
     if cloud.provider == "ec2" and cloud.ec2 is not None:
-        from whesl.cloud.providers.ec2 import Ec2Provider, Ec2Settings
-
         words += [f"--region {shlex.quote(region)}"]
         words += [f"--endpoint {shlex.quote(endpoint)}"] if endpoint else []
+    provider = provider_of(cloud, directory / "instances", platforms)
+    made[Domain.CLOUD] = ProviderSide(provider, reached, run=run, command=" ".join(words))
+    return made
+
+
+def provider_of(cloud: Cloud, directory: Path, platforms: tuple[Platform, ...]) -> Provider:
+    """Return the provider that settings mean.
+
+    Args:
+        cloud: the settings.
+        directory: of instances that are processes, where the settings do not say one.
+        platforms: with the prices of such instances.
+
+    Raises UsageError for a provider without instances.
+    """
+    if cloud.provider == "ec2" and cloud.ec2 is not None:
+        from whesl.cloud.providers.ec2 import Ec2Provider, Ec2Settings
+
         account = Ec2Settings(**{name: getattr(cloud.ec2, name) for name in Ec2Settings.__struct_fields__})
-        made[Domain.CLOUD] = ProviderSide(Ec2Provider(account), reached, run=run, command=" ".join(words))
-        return made
+        return Ec2Provider(account)
+    if cloud.provider != "processes":
+        raise UsageError(f"{cloud.provider or 'no cloud'} has no instances", hint="processes or ec2")
     from whesl.cloud.providers.processes.provider import ProcessProvider
 
     given = cloud.processes
@@ -197,9 +229,7 @@ def sides(site: Site, directory: Path, run: str, platforms: tuple[Platform, ...]
         seed=given.seed,
         prices=tuple(Offer(kind=one.name, market=Market.ON_DEMAND, hourly=one.price) for one in platforms),
     )
-    provider = ProcessProvider(Path(given.directory or directory / "instances"), settings)
-    made[Domain.CLOUD] = ProviderSide(provider, reached, run=run, command=" ".join(words))
-    return made
+    return ProcessProvider(Path(given.directory or directory), settings)
 
 
 def _jobs(

@@ -1,0 +1,92 @@
+"""``whesl cloud burst``: Slurm's CLOUD nodes as instances, and the reaper of those that are left over."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whesl.model.errors import UsageError, WheslError
+
+if TYPE_CHECKING:
+    from whesl.cloud.bursting.nodes import Burst
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_site = click.option("--site", "site_file", type=_FILE, required=True, metavar="TOML", help="Has [burst].")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def burst() -> None:
+    """Start and end instances for Slurm's CLOUD nodes, and find those that Slurm has forgotten."""
+
+
+@burst.command()
+@_site
+@click.argument("nodes")
+def resume(site_file: Path, nodes: str) -> int:
+    """Start instances for NODES; for ResumeProgram."""
+    from whesl.rjms.hostlist import expand
+
+    failed = _burst(site_file).resume(expand(nodes))
+    for node, why in failed.items():
+        click.echo(f"{node}: {why}", err=True)
+    return 1 if failed else 0
+
+
+@burst.command()
+@_site
+@click.argument("nodes")
+def suspend(site_file: Path, nodes: str) -> None:
+    """End the instances of NODES; for SuspendProgram."""
+    from whesl.rjms.hostlist import expand
+
+    _burst(site_file).suspend(expand(nodes))
+
+
+@burst.command()
+@_site
+@click.option("--grace", type=click.FloatRange(0), default=300.0, metavar="S", help="Without use [300].")
+@click.option("--every", type=click.FloatRange(1), metavar="S", help="Go on, a look every so many seconds.")
+def reap(site_file: Path, grace: float, every: float | None) -> None:
+    """End instances whose nodes Slurm does not use; to be run outside of Slurm, by cron or systemd.
+
+    Nothing is ended while slurmctld does not answer. Two looks at least, and the grace between them.
+    """
+    from whesl import rjms
+
+    while True:
+        try:
+            states = {node.name: node.raw_state for node in rjms.scheduler("slurm").nodes()}
+            for instance in _burst(site_file).reap(states, grace):
+                click.echo(f"{instance.id} of {instance.token}: ended")
+        except WheslError as error:
+            if every is None:
+                raise
+            click.echo(f"whesl: {error}", err=True)
+        if every is None:
+            return
+        time.sleep(every)
+
+
+def _burst(site_file: Path) -> Burst:
+    from whesl.cloud.bursting.nodes import Burst
+    from whesl.cloud.runner import site as sites
+
+    settings = sites.load(site_file)
+    if settings.burst is None:
+        raise UsageError(f"{site_file} has no [burst]", hint="docs/cloud/run.md has an example")
+    wanted = settings.burst
+    home = Path(os.environ.get("WHESL_HOME") or Path.home() / ".whesl")
+    directory = Path(wanted.directory or home / "burst")
+    provider = sites.provider_of(settings.cloud, directory / "instances", ())
+    return Burst(
+        directory,
+        provider,
+        cluster=wanted.name,
+        kind=wanted.kind,
+        command=wanted.command,
+        lifetime=wanted.lifetime,
+    )

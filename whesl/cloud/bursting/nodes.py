@@ -1,0 +1,155 @@
+"""What ResumeProgram and SuspendProgram do, and the reaper outside of Slurm.
+
+Each instance is written down before it is asked for, with an end time that it is given itself. Its token has
+the node's name and a number, so that a program that slurmctld runs twice starts one instance.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from whesl.cloud.bursting.core import Memory, orphans
+from whesl.cloud.providers.port import Instance, InstanceRequest, Provider
+from whesl.cloud.providers.processes.files import locked
+from whesl.journal import Journal
+from whesl.model import retry
+from whesl.model.decoding import UNDECODABLE
+
+ASKED, ENDED = "asked", "ended"
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """An instance is to be started for a node."""
+
+    node: str
+    number: int
+    request: InstanceRequest
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """An instance was told to end."""
+
+    token: str
+    why: str
+
+
+class Burst:
+    """The instances behind a partition of CLOUD nodes.
+
+    Args:
+        directory: where they are written down.
+        provider: that is asked.
+        cluster: the tag of all of them.
+        kind: of instance.
+        command: that an instance runs, with ``{node}`` for its node's name.
+        lifetime: seconds until an instance ends itself.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        provider: Provider,
+        *,
+        cluster: str,
+        kind: str,
+        command: str,
+        lifetime: float,
+    ) -> None:
+        self._directory, self._provider = directory, provider
+        self._cluster, self._kind, self._command, self._lifetime = cluster, kind, command, lifetime
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def resume(self, nodes: Sequence[str]) -> dict[str, str]:
+        """Start an instance for each node that has none; return what went wrong, by node.
+
+        Raises JournalError when nothing can be written down; then nothing is started.
+        """
+        failed = {}
+        with locked(self._directory / "lock"), Journal(self._directory / "bursting.db") as journal:
+            known = self._known(journal)
+            alive = {one.token for one in self._provider.instances(self._cluster) if not one.gone}
+            for node in nodes:
+                last = known.get(node)
+                request = last.request if last is not None else None
+                if last is None or request is None or self._over(request, alive):
+                    request = self._request(node, last.number + 1 if last is not None else 1)
+                    number = last.number + 1 if last is not None else 1
+                    journal.append(ASKED, Asked(node=node, number=number, request=request), time.time())
+                try:
+                    self._provider.start(request)
+                except Exception as error:
+                    failed[node] = str(error)
+        return failed
+
+    def suspend(self, nodes: Sequence[str], why: str = "suspended") -> None:
+        """End the instances of nodes. Raises as the provider does; the reaper tries again."""
+        with locked(self._directory / "lock"), Journal(self._directory / "bursting.db") as journal:
+            known = self._known(journal)
+            for node in nodes:
+                if node in known:
+                    self._end(journal, known[node].request.token, why)
+
+    def reap(self, states: Mapping[str, str], grace: float) -> list[Instance]:
+        """End the instances whose nodes Slurm has not used for so long; return them.
+
+        Args:
+            states: Slurm's states by node. Do not call it when Slurm has not answered.
+            grace: seconds; at least two looks are needed.
+
+        Raises as the provider does.
+        """
+        path = self._directory / "reaper.json"
+        with locked(self._directory / "lock"), Journal(self._directory / "bursting.db") as journal:
+            nodes = {
+                asked.request.token: asked.node
+                for record in journal.read(kinds=(ASKED,))
+                if (asked := msgspec.json.decode(bytes(record.content), type=Asked))
+            }
+            try:
+                memory = msgspec.json.decode(path.read_bytes(), type=Memory)
+            except (FileNotFoundError, *UNDECODABLE):
+                memory = Memory()
+            alive = [one for one in self._provider.instances(self._cluster) if not one.gone]
+            memory, found = orphans(memory, alive, states, nodes, time.time(), grace)
+            for instance in found:
+                self._end(journal, instance.token, "its node is not used by Slurm")
+            fresh = path.with_suffix(".new")
+            retry.write(fresh, msgspec.json.encode(memory))
+            fresh.replace(path)
+        return found
+
+    def _end(self, journal: Journal, token: str, why: str) -> None:
+        instance = self._provider.find(token)
+        journal.append(ENDED, Ended(token=token, why=why), time.time())
+        if instance is not None:
+            self._provider.terminate([instance.id])
+
+    def _over(self, request: InstanceRequest, alive: set[str]) -> bool:
+        """Whether the last instance of a node has ended, or soon does."""
+        if time.time() > request.ends - 60:
+            return True
+        if request.token in alive:
+            return False
+        found = self._provider.find(request.token)
+        return found is not None and found.gone
+
+    def _request(self, node: str, number: int) -> InstanceRequest:
+        return InstanceRequest(
+            token=f"{self._cluster}-{node}-{number}",
+            workflow=self._cluster,
+            kind=self._kind,
+            ends=float(int(time.time() + self._lifetime)),
+            command=self._command.replace("{node}", node),
+        )
+
+    def _known(self, journal: Journal) -> dict[str, Asked]:
+        """Return the last instance that was asked for, by node."""
+        found = {}
+        for record in journal.read(kinds=(ASKED,)):
+            asked = msgspec.json.decode(bytes(record.content), type=Asked)
+            found[asked.node] = asked
+        return found
