@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "site": {"journal", "lab", "locking", "model", "placement", "predict", "rjms"},
     "ckpt": {"model", "wire"},
     "cloud": {"model", "journal", "locking", "report", "rjms", "scheduling", "workflows"},
-    "lab": {"model", "placement", "predict", "report", "rjms", "workflows"},
+    "lab": {"cloud", "model", "placement", "predict", "report", "rjms", "workflows"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},
     "records": {"esl", "model"},

@@ -15,6 +15,7 @@ COMMANDS = {
     "predict": ("predict", "Fit failure predictors to a history and score them."),
     "ckpt": ("ckpt", "Compare checkpoint models: periodic, safeguard, migration, prioritized."),
     "replay": ("replay", "What other policies would have saved on this site."),
+    "cloud": ("cloud", "Workflows on a cluster and a cloud under several schedulers."),
     "campaign": ("campaign", "Run many simulations on all cores, or on a cluster."),
     "reproduce": ("reproduce", "Reproduce published results, and say what holds."),
 }

@@ -37,6 +37,10 @@ EXPERIMENTS: dict[str, str] = {
     "grid-first-fit": "whesl.lab.grid.reproduce_failures",
     "grid-generator": "whesl.lab.grid.reproduce_failures",
     # Clusters and traces
+    # A cluster and a cloud
+    "cloud-observations": "whesl.lab.cloud.reproduce",
+    "cloud-small": "whesl.lab.cloud.reproduce",
+    "cloud-calibration": "whesl.lab.cloud.reproduce",
     # Predictors
     "predict-weibull": "whesl.lab.prediction.reproduce",
     "predict-periods": "whesl.lab.prediction.reproduce",
