@@ -28,6 +28,7 @@ BACKUPS = (0.0, 0.5, 1.0)
 # Shares of the time to the deadline that a plan keeps in reserve at its end.
 RESERVES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.11, 0.15, 0.2, 0.28, 0.38, 0.5)
 COURSES = 200
+_REFINED = 5
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,13 +158,12 @@ def judged(
         settings=settings,
     )
     free = outlook.free_nodes(case.forecast, drawn.ranks[:, :hours])
-    found = outlook.courses(scaler.begin(bare, case.paces), case.paces, free, drawn.factors)
+    found = outlook.courses(scaler.begin(bare, case.paces), case.paces, case.prices, free, drawn)
     met = float(np.count_nonzero(found.finished <= deadline - case.start))
-    rest = estimate.total - estimate.instances
     return msgspec.structs.replace(
         bare,
         cost=msgspec.structs.replace(estimate, backup=float(found.backup.mean())),
-        expected_cost=float(found.cost.mean()) + rest,
+        expected_cost=float(found.cost.mean()) + case.profile.cost,
         # The mean of what is known of the share after so many courses, all shares being alike before them.
         probability=(met + 1) / (len(free) + 2),
         cluster_hours=float(found.cluster_hours.mean()),
@@ -185,50 +185,73 @@ def cheapest(case: Case, deadline: float, probability: float, drawn: Draws) -> O
         UsageError: there is no plan at all.
     """
     length = deadline - case.start
-    best: tuple[Plan, float] | None = None
-    likeliest: tuple[Plan, float] | None = None
-    refused: UsageError | None = None
+    tries = _Tries(case, deadline, probability, drawn)
     no_cluster = max(max(row) for row in case.forecast.nodes) < 1
+    best: tuple[Plan, float] | None = None
     for quantile in QUANTILES[:1] if no_cluster else QUANTILES:
         for backup in BACKUPS[:1] if no_cluster else BACKUPS:
-            settings = Settings(backup=backup)
+            found = tries.latest(quantile, backup, length)
+            if found and (best is None or found[0].expected_cost < best[0].expected_cost):
+                best = found
+    if best is not None:
+        best = tries.refined(*best, length)
+    if tries.likeliest is None:
+        raise tries.refused or UsageError("no plan can be made")
+    plan, reserve = best or tries.likeliest
+    alone = cloud_only(case, deadline, reserve)
+    return Offer(plan=plan, reached=best is not None, cloud_only=alone, reserve=reserve)
 
-            def at(
-                number: int, quantile: float = quantile, settings: Settings = settings
-            ) -> tuple[Plan, float] | None:
-                nonlocal refused
-                reserve = RESERVES[number] * length
-                try:
-                    return judged(case, deadline, quantile, reserve, settings, drawn), reserve
-                except UsageError as error:
-                    refused = error
-                    return None
 
-            low, high = 0, len(RESERVES)
-            while low < high:
-                middle = (low + high) // 2
-                found = at(middle)
-                if found is None:  # no time for so long a reserve
-                    high = middle
-                    continue
-                plan = found[0]
-                if likeliest is None or _rank(plan) > _rank(likeliest[0]):
-                    likeliest = found
-                if (plan.probability or 0.0) >= probability:
-                    if best is None or plan.expected_cost < best[0].expected_cost:
-                        best = found
-                    high = middle
-                else:
-                    low = middle + 1
-    chosen = best or likeliest
-    if chosen is None:
-        raise refused or UsageError("no plan can be made")
-    return Offer(
-        plan=chosen[0],
-        reached=best is not None,
-        cloud_only=cloud_only(case, deadline, chosen[1]),
-        reserve=chosen[1],
-    )
+class _Tries:
+    """Plans that are tried for one deadline."""
+
+    def __init__(self, case: Case, deadline: float, probability: float, drawn: Draws) -> None:
+        self._case, self._deadline, self._asked, self._drawn = case, deadline, probability, drawn
+        self.likeliest: tuple[Plan, float] | None = None
+        self.refused: UsageError | None = None
+
+    def _plan(self, quantile: float, backup: float, reserve: float) -> Plan | None:
+        """Return a plan, None where there is no time for so long a reserve."""
+        settings = Settings(backup=backup)
+        try:
+            plan = judged(self._case, self._deadline, quantile, reserve, settings, self._drawn)
+        except UsageError as error:
+            self.refused = error
+            return None
+        if self.likeliest is None or _rank(plan) > _rank(self.likeliest[0]):
+            self.likeliest = plan, reserve
+        return plan
+
+    def _enough(self, plan: Plan) -> bool:
+        return (plan.probability or 0.0) >= self._asked
+
+    def latest(self, quantile: float, backup: float, length: float) -> tuple[Plan, float] | None:
+        """Return the plan that is likely enough with the least of ``RESERVES``, None for none."""
+        low, high = 0, len(RESERVES)
+        found = None
+        while low < high:
+            middle = (low + high) // 2
+            reserve = RESERVES[middle] * length
+            plan = self._plan(quantile, backup, reserve)
+            if plan is None or self._enough(plan):
+                high = middle
+                found = (plan, reserve) if plan is not None else found
+            else:
+                low = middle + 1
+        return found
+
+    def refined(self, plan: Plan, reserve: float, length: float) -> tuple[Plan, float]:
+        """Return a plan with its reserve brought down to what the probability needs."""
+        low = max((share * length for share in RESERVES if share * length < reserve), default=reserve)
+        high = reserve
+        for _ in range(_REFINED):
+            middle = (low + high) / 2
+            tried = self._plan(plan.schedule.quantile, plan.settings.backup, middle)
+            if tried is not None and self._enough(tried):
+                plan, high = tried, middle
+            else:
+                low = middle
+        return plan, high
 
 
 def _rank(plan: Plan) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Courses that a plan may take: free nodes and run times are drawn, the scaler's rules are followed.
 
-Tasks are divisible here, and reach the next stage at once when they are done. What a task as a whole takes
-at the end is counted as its tail.
+Tasks are divisible here, and reach the next stage at once when they are done. What tasks as a whole add to
+the end is drawn.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.cloud.core.records import HOUR, FreeForecast, Profile, Settings
+from whesl.cloud.core.pace import critical_path
+from whesl.cloud.core.records import HOUR, FreeForecast, PriceList, Profile, Settings
 from whesl.cloud.core.scaler import LATE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from whesl.cloud.core.events import ScalerState
@@ -26,6 +25,9 @@ PERSISTENCE = 0.9
 # Standard deviation of a mean run time's logarithm: of a measured one beyond its sampling error, of one that
 # the workflow states, of one that was estimated otherwise (chosen).
 MEASURED, STATED, GUESSED = 0.02, 0.10, 0.30
+# What tasks as a whole add to the end of a flow, in units of the pipeline's length: mean, standard deviation.
+# Measured once on simulated cases; docs/cloud/evaluation.md says how far the probabilities then hold.
+BIAS, SPREAD = 0.0, 0.25
 _STEP = 300.0
 
 
@@ -34,7 +36,7 @@ class Courses(NamedTuple):
 
     Attributes:
         finished: when the last task was done, seconds after the start; infinite if not by the deadline.
-        cost: of the instances.
+        cost: of the instances, files and transfers.
         backup: the backup's part of it.
         cluster_hours, cloud_hours: node-hours.
     """
@@ -47,13 +49,17 @@ class Courses(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """What is not known beforehand: ranks of free nodes, shape (courses, hours), and run times' factors.
+    """What is not known beforehand.
 
-    ``factors`` has the shape (courses, stages); both sides' run times of a stage are off by the same factor.
+    Attributes:
+        ranks: of the free nodes, shape (courses, hours).
+        factors: of the run times, shape (courses, stages), the same on both sides.
+        lateness: of the last task in units of ``SPREAD``, normal, shape (courses,).
     """
 
     ranks: NDArray[np.float64]
     factors: NDArray[np.float64]
+    lateness: NDArray[np.float64]
 
 
 def draws(paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, seed: int) -> Draws:
@@ -74,7 +80,7 @@ def draws(paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, s
         normal[:, hour] = PERSISTENCE * normal[:, hour - 1] + fresh * source.standard_normal(courses)
     spread = np.array([_spread(pace, profile) for pace in paces])
     factors = np.exp(spread * source.standard_normal((courses, len(paces))))
-    return Draws(_normal_rank(normal), factors)
+    return Draws(_normal_rank(normal), factors, source.standard_normal(courses))
 
 
 def _spread(pace: Pace, profile: Profile) -> float:
@@ -162,23 +168,24 @@ class _Stages:
 def courses(
     state: ScalerState,
     paces: tuple[Pace, ...],
+    prices: PriceList,
     free: NDArray[np.float64],
-    factors: NDArray[np.float64],
-    tails: Sequence[float] | None = None,
+    drawn: Draws,
 ) -> Courses:
     """Return what becomes of a plan in each course.
 
     Args:
         state: the scaler's, before its first event.
         paces: of the stages.
+        prices: of the cloud's files and transfers.
         free: nodes of each course and hour.
-        factors: of the run times of each course and stage.
-        tails: seconds at the end of each stage in which its last tasks run; None for their run times.
+        drawn: run times and lateness.
     """
     stages, settings = _Stages(state, paces), state.settings
     count = len(free)
     length = state.deadline - state.start
-    tail = np.array([pace.slot for pace in paces]) if tails is None else np.array(tails)
+    factors = drawn.factors
+    clouded = np.zeros((count, len(paces)))
     hpc, cloud = stages.hpc * factors, stages.cloud * factors
     share = np.zeros((count, len(paces)))
     finished = np.full((count, len(paces)), np.inf)
@@ -207,11 +214,15 @@ def courses(
             lost = np.minimum(stages.delay, span) if now == begin else 0.0
             work = (own - np.minimum(fresh, own)) * span + np.minimum(fresh, own) * (span - lost)
             work += spare * (span - lost)
-            done = granted * span / hpc + work / cloud
+            there = work / cloud
+            done = granted * span / hpc + there
             allowed = np.maximum(0.0, stages.reach(share) - share) * stages.tasks
-            share = np.minimum(1.0, share + np.minimum(done, allowed) / stages.tasks)
+            step = np.minimum(done, allowed)
+            clouded += step * np.divide(there, done, out=np.zeros_like(done), where=done > 0)
+            share = np.minimum(1.0, share + step / stages.tasks)
             over = (share >= 1 - 1e-9) & np.isinf(finished)
-            finished[over] = now + span
+            part = np.divide(step, done, out=np.ones_like(done), where=done > 0)
+            finished[over] = now + span * part[over]
             paid = (own + spare) * span / HOUR
             cost += (paid * stages.price).sum(axis=1)
             backup_cost += (spare * stages.price).sum(axis=1) * span / HOUR
@@ -221,8 +232,31 @@ def courses(
             now += span
         if (share >= 1 - 1e-9).all():
             break
-    last = (finished + tail * factors).max(axis=1)
+    pipeline = critical_path(paces)[0] + settings.short
+    last = finished.max(axis=1) + pipeline * (BIAS + SPREAD * drawn.lateness)
+    cost += _data(stages, paces, prices, clouded)
     return Courses(last, cost, backup_cost, cluster, cloudy)
+
+
+def _data(
+    stages: _Stages, paces: tuple[Pace, ...], prices: PriceList, clouded: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what files and transfers cost in each course, from its tasks in the cloud of each stage."""
+    read = np.array([pace.stage.input_bytes for pace in paces]) / 1e9
+    written = np.array([pace.stage.output_bytes for pace in paces]) / 1e9
+    out = prices.leaving + prices.read
+    found = clouded @ (read * prices.read + written * prices.write)
+    fed = {int(parent) for parent in stages.parents[stages.fed]}
+    share = clouded / stages.tasks
+    for at, pace in enumerate(paces):
+        if at not in fed:
+            found += clouded[:, at] * written[at] * out
+        parents = stages.parents[at][stages.fed[at]]
+        for parent in parents if len(parents) else (-1,):
+            before = share[:, parent] if parent >= 0 else 0.0
+            there = (share[:, at] - before) * pace.stage.tasks * read[at] / max(1, len(parents))
+            found += np.where(there > 0, there * prices.write, -there * out)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _asked(
