@@ -209,6 +209,7 @@ class _Tries:
         self._case, self._deadline, self._asked, self._drawn = case, deadline, probability, drawn
         self.likeliest: tuple[Plan, float] | None = None
         self.refused: UsageError | None = None
+        self._place = 4
 
     def _plan(self, quantile: float, backup: float, reserve: float) -> Plan | None:
         """Return a plan, None where there is no time for so long a reserve."""
@@ -226,18 +227,26 @@ class _Tries:
         return (plan.probability or 0.0) >= self._asked
 
     def latest(self, quantile: float, backup: float, length: float) -> tuple[Plan, float] | None:
-        """Return the plan that is likely enough with the least of ``RESERVES``, None for none."""
-        low, high = 0, len(RESERVES)
+        """Return the plan that is likely enough with the least of ``RESERVES``, None for none.
+
+        The search begins where the last one ended: plans differ little in the reserve that they need.
+        """
         found = None
-        while low < high:
-            middle = (low + high) // 2
-            reserve = RESERVES[middle] * length
+        number, step = self._place, 0
+        while 0 <= number < len(RESERVES):
+            reserve = RESERVES[number] * length
             plan = self._plan(quantile, backup, reserve)
             if plan is None or self._enough(plan):
-                high = middle
                 found = (plan, reserve) if plan is not None else found
+                if step > 0:
+                    break
+                step = -1
             else:
-                low = middle + 1
+                if step < 0:
+                    break
+                step = 1
+            number += step
+        self._place = min(max(0, number), len(RESERVES) - 1)
         return found
 
     def refined(self, plan: Plan, reserve: float, length: float) -> tuple[Plan, float]:
