@@ -20,8 +20,9 @@ from whesl.cloud.core.events import (
 from whesl.cloud.core.records import Settings
 from whesl.lab.cloud import cluster, evaluate, executors, foresee, traces
 from whesl.lab.cloud.evaluate import ADAPTIVE, CLOUD, OURS, PARSL
-from whesl.lab.cluster.simulation import simulate
+from whesl.lab.cluster import plain
 from whesl.lab.cluster.trace import Workload
+from whesl.placement.easy import Easy
 
 
 def jobs(count: int, seed: int, nodes: int = 32) -> cluster.Jobs:
@@ -38,7 +39,7 @@ def jobs(count: int, seed: int, nodes: int = 32) -> cluster.Jobs:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_cluster_starts_jobs_as_the_labs_own_simulation_does(seed: int) -> None:
     """FCFS + EASY, without a workflow: the same start for every job."""
-    own = jobs(300, seed)
+    own = jobs(150, seed)
     whole = cluster.empty(32, own, 4)
     cluster.advance(whole, own, float(own.submit[0]), np.inf)
     count = len(own.submit)
@@ -50,7 +51,7 @@ def test_the_cluster_starts_jobs_as_the_labs_own_simulation_does(seed: int) -> N
         own.limit,
         np.full(count, np.inf),
     )
-    known = simulate(work, 32, "easy").attempts
+    known = plain.simulate(work, 32, Easy())
     start = np.empty(count)
     start[known.job] = known.start
     assert whole.start.tolist() == start.tolist()
