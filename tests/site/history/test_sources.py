@@ -82,9 +82,11 @@ def test_signs_of_all_kinds_and_of_unknown_nodes(tmp_path: Path) -> None:
     found.health("health", [Change("n1", 1.0, "memory corrected", "mc0: 3 more")], 12)
     found.predictions("p", [PredictedFailure(node="n2.site.org", time=2.0, lead=60.0, source="chains:a")])
     found.evidence("home", [evidence.Seen("n99", 3.0, "lost", "seen by alice")])
+    found.evidence("mallory", [evidence.Seen("n1", 4.0, "lost", "\x1b[2Jseen by\u202e")])
     made = found.made()
-    assert made.seen.kinds == ("chains:a", "memory corrected")
-    assert [made.history.names[node] for node in made.seen.node] == ["n1", "n2"]
+    assert made.seen.kinds == ("bad node (lost)", "chains:a", "memory corrected")
+    assert [made.history.names[node] for node in made.seen.node] == ["n1", "n2", "n1"]
+    assert all(map(str.isprintable, made.seen.details))
     assert made.seen.details[0] == "mc0: 3 more"
     assert "signs of 1 nodes that no other record names: n99" in made.warnings
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whesl.lab.readers.jobs import State
 from whesl.lab.readers.outages import Found, Outage
 from whesl.model.errors import UsageError
+from whesl.model.printable import visible
 from whesl.predict import signs
 from whesl.predict.signs import Sign, Signs
 from whesl.rjms.hostlist import expand
@@ -200,9 +201,10 @@ class Gathering:
             if number is None:
                 strangers.add(one.node)
             else:
-                rows.append(Sign(number, one.time, one.kind, one.detail))
+                # Users' own words are among them: nothing in them moves a cursor where they are shown.
+                rows.append(Sign(number, one.time, visible(one.kind)[:100], visible(one.detail)))
         if strangers:
-            shown = ", ".join(sorted(strangers)[:5])
+            shown = visible(", ".join(sorted(strangers)[:5]))
             self.warnings.append(f"signs of {len(strangers)} nodes that no other record names: {shown}")
         return signs.signs(rows)
 
