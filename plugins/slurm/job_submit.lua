@@ -64,6 +64,10 @@ local function request(job, parts)
       end
    end
    local special
+   local hosts = {}
+   for _, name in ipairs(names) do
+      hosts[#hosts + 1] = parts[name] and parts[name].nodes or ""
+   end
    local features = place.features(job.features)
    if filled(job.tres_per_node) or filled(job.tres_per_job) or filled(job.tres_per_socket)
       or filled(job.tres_per_task) then
@@ -72,6 +76,8 @@ local function request(job, parts)
       special = "a layout of nodes"
    elseif features == nil then
       special = "a choice of features"
+   elseif number(job.het_job_offset) then
+      special = "several components"
    elseif number(job.pn_min_tmp_disk) and job.pn_min_tmp_disk > 0 then
       special = "local disk"
    end
@@ -88,6 +94,7 @@ local function request(job, parts)
       partitions = names, nodes = nodes, seconds = seconds(job, parts, names),
       cpus = math.max(number(job.min_cpus) or 1, (tasks or 1) * per_task), node_cpus = node_cpus,
       memory = memory < 9e15 and memory or 0, features = features or {}, special = special,
+      hosts = hosts,
       own = filled(job.req_nodes) or filled(job.exc_nodes) or filled(job.reservation)
          or place.asks_off(job.comment),
    }

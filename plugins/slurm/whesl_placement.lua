@@ -232,6 +232,52 @@ local function ranges(names)
 end
 M.ranges = ranges
 
+-- Whether a partition has a node: Slurm refuses a job that leaves out one that it does not know, and a node may
+-- have gone from slurm.conf since the table was written. Names are compared with the partition's own host list.
+local known, known_count = {}, 0
+
+local function host_list(text)
+   local found = known[text]
+   if found then
+      return found
+   end
+   found = { names = {}, ranges = {} }
+   for entry in text:gsub("%b[]", function(inside) return (inside:gsub(",", "+")) end):gmatch("[^,]+") do
+      local prefix, inside = entry:match("^([^%[%]]*)%[([%d%-+]+)%]$")
+      if prefix then
+         for part in inside:gmatch("[^+]+") do
+            local low, high = part:match("^(%d+)%-?(%d*)$")
+            if low then
+               local list_ = found.ranges[prefix] or {}
+               found.ranges[prefix] = list_
+               list_[#list_ + 1] = { tonumber(low), tonumber(high == "" and low or high), #low }
+            end
+         end
+      else
+         found.names[entry] = true
+      end
+   end
+   if known_count >= 256 then
+      known, known_count = {}, 0
+   end
+   known[text], known_count = found, known_count + 1
+   return found
+end
+
+local function has(list_, name)
+   if list_.names[name] then
+      return true
+   end
+   local prefix, digits = name:match("^(.-)(%d+)$")
+   for _, one in ipairs(prefix and list_.ranges[prefix] or {}) do
+      local number = tonumber(digits)
+      if #digits == one[3] and one[1] <= number and number <= one[2] then
+         return true
+      end
+   end
+   return false
+end
+
 local function look_up(t, job)
    local parts = {}
    for _, name in ipairs(job.partitions) do
@@ -258,8 +304,16 @@ local function look_up(t, job)
          least = one.cpus
       end
    end
+   local function exists(name)
+      for _, text in ipairs(job.hosts or {}) do
+         if has(host_list(text), name) then
+            return true
+         end
+      end
+      return job.hosts == nil
+   end
    local function member(node)
-      if suit[node.kind] then
+      if suit[node.kind] and exists(node.name) then
          for _, part in ipairs(parts) do
             if node.parts[part] then
                return true
@@ -322,7 +376,7 @@ function M.decide(job)
    end
    local key = table.concat({
       table.concat(job.partitions, ","), job.nodes, tostring(job.seconds), job.cpus, job.node_cpus, job.memory,
-      table.concat(job.features, ","), tostring(job.special),
+      table.concat(job.features, ","), tostring(job.special), job.hosts and table.concat(job.hosts, ";") or "",
    }, "|")
    local found = memo[key]
    if found == nil then

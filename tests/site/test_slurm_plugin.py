@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.site.slurmsite import Site
-from whesl.site.publish import table
+from whesl.site.publish import lookup, table
+from whesl.site.publish.machine import Node
+from whesl.site.publish.table import Outlook
 from whesl.site.slurm.service import LOOKUP, TABLE
 from whesl.testing.slurmbed import SlurmBed
 
@@ -190,6 +192,28 @@ HOSTILE: dict[str, Callable[[Path], object]] = {
     "zeros": lambda path: path.symlink_to("/dev/zero"),
     "a pipe": lambda path: os.mkfifo(path),
 }
+
+
+def test_a_node_that_slurm_does_not_know_refuses_no_job(site: Site) -> None:
+    """Slurm's answer to an unknown node in an exclude list is "Invalid node name specified"."""
+    unknown = [
+        Node(name=f"n{at:02d}", flags=frozenset({"idle"}), partitions=("main",)) for at in range(1, 13)
+    ]
+    rows = tuple(Outlook(node=node.name, probability=(0.1 * int(node.name[1:]) % 1,)) for node in unknown)
+    now = time.time()
+    made = table.Table(
+        written=now, valid_until=now + 60, horizons=(3600.0,), nodes=rows, source="x", active=True
+    )
+    found = lookup.make(made, unknown, share=0.5, default="main")
+    table.write_bytes(site.directory / LOOKUP, lookup.encode(found))
+    time.sleep(1.1)
+    try:
+        job = site.bed.submit("true", "-H", "--time=5")
+        assert fields(site, job)[0] == "n[05-06]"
+        mixed = site.bed.run("sbatch", "-H", "--time=5", "--parsable", "-N1", ":", "-N1", "--wrap", "true")
+        assert mixed.returncode == 0, mixed.stderr
+    finally:
+        (site.directory / LOOKUP).unlink()
 
 
 def test_a_hostile_table_never_stops_a_job(site: Site) -> None:

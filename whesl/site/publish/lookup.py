@@ -37,7 +37,13 @@ if TYPE_CHECKING:
 MOST_CANDIDATES = 4096
 _FEATURE = re.compile(r"[A-Za-z0-9_.:/+-]{1,64}")
 # Requests whose nodes cannot be counted from here: such a job is left alone, and told so.
-SPECIAL = ("generic resources", "a layout of nodes", "a choice of features", "local disk")
+SPECIAL = (
+    "generic resources",
+    "a layout of nodes",
+    "a choice of features",
+    "several components",
+    "local disk",
+)
 
 
 class Class(msgspec.Struct, frozen=True):
