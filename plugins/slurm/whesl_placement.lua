@@ -3,10 +3,14 @@
 -- Loaded by job_submit.lua (inside slurmctld) and cli_filter.lua (in the client). It reads one bounded file, at
 -- most once a second, and only when it has changed; every failure of its own ends in doing nothing. The decision
 -- is whesl.site.publish.lookup.decide, which documents the file.
+--
+-- Slurm collects Lua's garbage in full after each job: what is kept between two jobs is few, large strings, and the
+-- lines of the nodes are read again when jobs come that are not like those before.
 
 local M = {
    path = "@TABLE@",
    most = 4 * 1024 * 1024, -- bytes of a table
+   names = 128,            -- of nodes in one list: Slurm takes 2 us for each at each job
    ahead = 300,            -- seconds that the writer's clock may be ahead
    now = os.time,
 }
@@ -72,60 +76,24 @@ end
 
 function reading.class(t, rest)
    local index, cpus, memory, features, pairs_ = rest:match("^(%d+) (%d+) (%d+) (%S+) ?(%S*)$")
-   if whole(index) ~= t.kinds or t.kinds > 65535 then
+   if whole(index) ~= t.kinds or t.kinds > 4095 then
       return false
    end
-   local one = { cpus = whole(cpus), memory = whole(memory), features = {}, usable = {}, held = {} }
-   for _, feature in ipairs(features == "-" and {} or list(features, ",")) do
-      one.features[feature] = true
-   end
-   for at, pair in ipairs(list(pairs_, ",")) do
-      local usable, held = pair:match("^(%d+)/(%d+)$")
-      one.usable[at - 1], one.held[at - 1] = whole(usable), whole(held)
-      if not one.usable[at - 1] or not one.held[at - 1] then
-         return false
-      end
-   end
+   local one = { cpus = whole(cpus), memory = whole(memory), features = "," .. features .. ",", pairs = pairs_ }
    t.class[t.kinds] = one
    t.kinds = t.kinds + 1
    return one.cpus ~= nil and one.memory ~= nil and #list(pairs_, ",") == t.parts
 end
 
-function reading.node(t, rest)
-   local index, name, kind, parts = rest:match("^(%d+) ([%w_.][%w_.%-]*) (%d+) ([%d,]+)$")
-   kind = whole(kind)
-   if whole(index) ~= t.nodes or kind == nil or t.class[kind] == nil or #name > 255 then
-      return false
-   end
-   local one = { name = name, kind = kind, parts = {} }
-   for _, text in ipairs(list(parts, ",")) do
-      local part = whole(text)
-      if not part or part >= t.parts then
-         return false
-      end
-      one.parts[part] = true
-   end
-   t.node[t.nodes] = one
-   t.nodes = t.nodes + 1
-   return true
+function reading.horizon(t, rest)
+   local seconds, order = rest:match("^(%d+)([%d ]*)$")
+   t.horizon[#t.horizon + 1] = { seconds = whole(seconds), order = order }
+   return seconds ~= nil and whole(seconds) ~= nil and #t.horizon <= 16
 end
 
-function reading.horizon(t, rest)
-   local order, seconds = {}, nil
-   for text in rest:gmatch("%S+") do
-      local number = whole(text)
-      if number == nil then
-         return false
-      elseif seconds == nil then
-         seconds = number
-      elseif t.node[number] == nil or #order >= 65536 then
-         return false
-      else
-         order[#order + 1] = number
-      end
-   end
-   t.horizon[#t.horizon + 1] = { seconds = seconds, order = order }
-   return seconds ~= nil and #t.horizon <= 16
+-- The lines of nodes stay text.
+function reading.node(t, rest)
+   return true
 end
 
 local function parse(text)
@@ -134,18 +102,42 @@ local function parse(text)
    if not t or text:sub(-#t.serial - 6) ~= "\nend " .. t.serial .. "\n" then
       return nil
    end
-   t.partition, t.class, t.node, t.horizon = {}, {}, {}, {}
-   t.parts, t.kinds, t.nodes = 0, 0, 0
-   for line in rest:sub(1, -#t.serial - 6):gmatch("[^\n]+") do
-      local word, more = line:match("^(%l+) (.*)$")
+   t.partition, t.class, t.horizon = {}, {}, {}
+   t.parts, t.kinds = 0, 0
+   local from, till
+   local at = 1
+   rest = rest:sub(1, -#t.serial - 6)
+   while at <= #rest do
+      local finish = rest:find("\n", at, true) or #rest + 1
+      local word, more = rest:match("^(%l+) ([^\n]*)", at)
       if not word or not reading[word] or not reading[word](t, more) then
          return nil
       end
+      if word == "node" then
+         from, till = from or at, finish - 1
+      end
+      at = finish + 1
    end
    if not t.share or #t.horizon == 0 then
       return nil
    end
+   t.nodes = from and rest:sub(from, till) or ""
    return t
+end
+
+-- The nodes of a table by their index, or nil: read when they are needed, and not kept.
+local function nodes_of(t)
+   local found, count = {}, 0
+   for line in t.nodes:gmatch("[^\n]+") do
+      local index, name, kind, parts = line:match("^node (%d+) ([%w_.][%w_.%-]*) (%d+) ([%d,]+)$")
+      kind = whole(kind)
+      if whole(index) ~= count or kind == nil or kind >= t.kinds or #name > 255 or count > 65535 then
+         return nil
+      end
+      found[count] = { name = name, kind = kind, parts = "," .. parts .. "," }
+      count = count + 1
+   end
+   return found
 end
 
 -- The table, or nil where there is none that may be used.
@@ -182,55 +174,12 @@ local function suits(one, job)
       return false
    end
    for _, feature in ipairs(job.features) do
-      if not one.features[feature] then
+      if not one.features:find("," .. feature .. ",", 1, true) then
          return false
       end
    end
    return true
 end
-
-local function ranges(names)
-   local out, prefix, low, high, digits = {}, nil, nil, nil, nil
-   local group = {}
-   local function close()
-      if prefix then
-         if #group == 1 and not group[1]:find("-", 1, true) then
-            out[#out + 1] = prefix .. group[1]
-         else
-            out[#out + 1] = prefix .. "[" .. table.concat(group, ",") .. "]"
-         end
-      end
-      group = {}
-   end
-   local function flush()
-      if low then
-         local one = string.format("%0" .. digits .. "d", low)
-         group[#group + 1] = low == high and one or one .. "-" .. string.format("%0" .. digits .. "d", high)
-      end
-   end
-   for _, name in ipairs(names) do
-      local stem, number = name:match("^(.-)(%d+)$")
-      if not stem or stem == "" or #number > 9 then
-         flush()
-         close()
-         prefix, low = nil, nil
-         out[#out + 1] = name
-      elseif stem == prefix and #number == digits and tonumber(number) == high + 1 then
-         high = high + 1
-      else
-         flush()
-         if stem ~= prefix then
-            close()
-         end
-         prefix, digits = stem, #number
-         low, high = tonumber(number), tonumber(number)
-      end
-   end
-   flush()
-   close()
-   return table.concat(out, ",")
-end
-M.ranges = ranges
 
 -- Whether a partition has a node: Slurm refuses a job that leaves out one that it does not know, and a node may
 -- have gone from slurm.conf since the table was written. Names are compared with the partition's own host list.
@@ -278,6 +227,89 @@ local function has(list_, name)
    return false
 end
 
+-- What jobs that are alike have in common: the candidates of their horizon, most risk first, and what is usable in
+-- each partition. It is worked out once for a table; a job's size only bounds how many of them are left out.
+local function group(t, job, horizon, parts)
+   local suit, sign, least = {}, {}, nil
+   for kind = 0, t.kinds - 1 do
+      local one = t.class[kind]
+      suit[kind] = suits(one, job)
+      sign[#sign + 1] = suit[kind] and "1" or "0"
+      if suit[kind] and (least == nil or one.cpus < least) then
+         least = one.cpus
+      end
+   end
+   local key = table.concat({
+      horizon, table.concat(parts, ","), table.concat(sign), job.hosts and table.concat(job.hosts, ";") or "",
+   }, "|")
+   local found = memo[key]
+   if found then
+      return found
+   end
+   local lists, names, nodes = {}, {}, nodes_of(t)
+   for at, text in ipairs(job.hosts or {}) do
+      lists[at] = host_list(text)
+   end
+   local function exists(name)
+      for _, one in ipairs(lists) do
+         if has(one, name) then
+            return true
+         end
+      end
+      return job.hosts == nil
+   end
+   for text in t.horizon[horizon].order:gmatch("%d+") do
+      local node = nodes and nodes[whole(text)]
+      if not node then
+         table_now = nil -- not a table after all
+         return nil
+      end
+      local mine = {}
+      for at, part in ipairs(parts) do
+         if node.parts:find("," .. part .. ",", 1, true) then
+            mine[#mine + 1] = at
+         end
+      end
+      if #mine > 0 and suit[node.kind] and exists(node.name) then
+         names[#names + 1] = node.name .. ":" .. table.concat(mine, "+")
+      end
+   end
+   found = { names = table.concat(names, ","), wanted = #names, least = least or 1, lists = {}, count = 0 }
+   found.usable, found.held = {}, {}
+   for at, part in ipairs(parts) do
+      local usable, held = 0, 0
+      for kind = 0, t.kinds - 1 do
+         local pair = suit[kind] and list(t.class[kind].pairs, ",")[part + 1] or "0/0"
+         local free, out = pair:match("^(%d+)/(%d+)$")
+         usable, held = usable + (whole(free) or 0), held + (whole(out) or 0)
+      end
+      found.usable[at], found.held[at] = usable, held
+   end
+   if memo_count >= 256 then
+      memo, memo_count = {}, 0
+   end
+   memo[key], memo_count = found, memo_count + 1
+   return found
+end
+
+-- The first of the candidates that the budgets of all their partitions allow.
+local function choose(alike, left)
+   local chosen = {}
+   for name, mine in alike.names:gmatch("([^,:]+):([%d+]+)") do
+      local may = true
+      for at in mine:gmatch("%d+") do
+         may = may and left[tonumber(at)] > 0
+      end
+      if may then
+         chosen[#chosen + 1] = name
+         for at in mine:gmatch("%d+") do
+            left[tonumber(at)] = left[tonumber(at)] - 1
+         end
+      end
+   end
+   return { nodes = #chosen > 0 and table.concat(chosen, ",") or nil, count = #chosen }
+end
+
 local function look_up(t, job)
    local parts = {}
    for _, name in ipairs(job.partitions) do
@@ -290,82 +322,40 @@ local function look_up(t, job)
    if #parts == 0 then
       return nil
    end
-   local order = t.horizon[#t.horizon].order
-   for _, one in ipairs(t.horizon) do
+   local horizon = #t.horizon
+   for at, one in ipairs(t.horizon) do
       if job.seconds and job.seconds <= one.seconds then
-         order = one.order
+         horizon = at
          break
       end
    end
-   local suit, least = {}, nil
-   for kind, one in pairs(t.class) do
-      suit[kind] = suits(one, job)
-      if suit[kind] and (least == nil or one.cpus < least) then
-         least = one.cpus
-      end
-   end
-   local function exists(name)
-      for _, text in ipairs(job.hosts or {}) do
-         if has(host_list(text), name) then
-            return true
-         end
-      end
-      return job.hosts == nil
-   end
-   local function member(node)
-      if suit[node.kind] and exists(node.name) then
-         for _, part in ipairs(parts) do
-            if node.parts[part] then
-               return true
-            end
-         end
-      end
-      return false
-   end
-   local wanted = 0
-   for _, index in ipairs(order) do
-      wanted = wanted + (member(t.node[index]) and 1 or 0)
-   end
-   if wanted == 0 then
+   local alike = group(t, job, horizon, parts)
+   if alike == nil or alike.wanted == 0 then
       return nil
    end
    if job.special then
       return { said = "no node is excluded: the job asks for " .. job.special, count = 0 }
    end
-   local need, left = math.max(job.nodes, math.ceil(job.cpus / math.max(1, least))), {}
-   for _, part in ipairs(parts) do
-      local usable, held = 0, 0
-      for kind, one in pairs(t.class) do
-         if suit[kind] then
-            usable, held = usable + one.usable[part], held + one.held[part]
-         end
-      end
-      left[part] = math.max(0, math.min(math.floor(t.share * (usable + held)) - held, usable - need))
+   local need, left = math.max(job.nodes, math.ceil(job.cpus / math.max(1, alike.least))), {}
+   for at = 1, #parts do
+      local usable, held = alike.usable[at], alike.held[at]
+      local most = math.max(0, math.min(math.floor(t.share * (usable + held)) - held, usable - need))
+      left[at] = math.min(most, alike.wanted, M.names)
    end
-   local chosen = {}
-   for _, index in ipairs(order) do
-      local node = t.node[index]
-      local may = member(node)
-      for _, part in ipairs(parts) do
-         may = may and not (node.parts[part] and left[part] <= 0)
+   local key = table.concat(left, ",")
+   local found = alike.lists[key]
+   if not found then
+      if alike.count >= 16 then
+         alike.lists, alike.count = {}, 0
       end
-      if may then
-         chosen[#chosen + 1] = index
-         for part in pairs(node.parts) do
-            left[part] = left[part] and left[part] - 1
-         end
-      end
+      found = choose(alike, left)
+      alike.lists[key], alike.count = found, alike.count + 1
    end
-   table.sort(chosen)
-   local names = {}
-   for at, index in ipairs(chosen) do
-      names[at] = t.node[index].name
-   end
-   local said = #chosen .. " of " .. wanted .. " nodes at risk are excluded"
-   if #chosen < wanted then
+   local said = found.count .. " of " .. alike.wanted .. " nodes at risk are excluded"
+   if found.count < alike.wanted then
       said = said .. ", others are needed"
    end
-   return { nodes = #names > 0 and ranges(names) or nil, said = said, count = #names }
+   return { nodes = found.nodes, said = said, count = found.count }
 end
 
 -- What to do with a job: nil for nothing, else {nodes = host list or nil, said = text}.
@@ -374,19 +364,7 @@ function M.decide(job)
    if not t or not t.active or job.own then
       return nil
    end
-   local key = table.concat({
-      table.concat(job.partitions, ","), job.nodes, tostring(job.seconds), job.cpus, job.node_cpus, job.memory,
-      table.concat(job.features, ","), tostring(job.special), job.hosts and table.concat(job.hosts, ";") or "",
-   }, "|")
-   local found = memo[key]
-   if found == nil then
-      found = look_up(t, job) or false
-      if memo_count >= 1024 then
-         memo, memo_count = {}, 0
-      end
-      memo[key], memo_count = found, memo_count + 1
-   end
-   return found or nil
+   return look_up(t, job)
 end
 
 -- The names of a plain list of features, or nil for a choice of them (counts, "|", brackets).

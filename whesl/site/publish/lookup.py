@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # Candidates of a horizon that are published; the others are used as if nothing was said of them.
 MOST_CANDIDATES = 4096
+# Nodes of a partition in one exclude list: slurmctld takes microseconds for each name at each job.
+MOST_NAMES = 128
 _FEATURE = re.compile(r"[A-Za-z0-9_.:/+-]{1,64}")
 # Requests whose nodes cannot be counted from here: such a job is left alone, and told so.
 SPECIAL = (
@@ -211,11 +213,14 @@ def decide(lookup: Lookup, job: Request) -> Decision:
     need = max(job.nodes, -(-job.cpus // max(1, min(one.cpus for one in fitting))))
     budgets = np.array(
         [
-            budget(
-                sum(one.usable[part] for one in fitting),
-                sum(one.held[part] for one in fitting),
-                need,
-                lookup.share,
+            min(
+                MOST_NAMES,
+                budget(
+                    sum(one.usable[part] for one in fitting),
+                    sum(one.held[part] for one in fitting),
+                    need,
+                    lookup.share,
+                ),
             )
             for part in names
         ],

@@ -1,0 +1,149 @@
+"""What one placement decision costs slurmctld, at 10,000 nodes in the table.
+
+    python benchmarks/placement_cost.py [--jobs N] [--json FILE]
+
+Four clusters, each with 10,000 nodes in slurm.conf besides the real one: without the plugin, with a script
+that does nothing, with the table observed, and with it acted on. Held jobs, each with another size and limit,
+go to all of them in turn, as fast as ``sbatch`` in four processes can, so that what else runs on the machine
+slows all of them alike. The cost is slurmctld's processor time for each submission; what it counts itself for
+each (sdiag: the mean time of REQUEST_SUBMIT_BATCH_JOB, waits included) stands beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+
+from whesl.site.publish import lookup, table
+from whesl.site.publish.machine import Node
+from whesl.site.publish.table import HORIZONS, Outlook, Table
+from whesl.testing.slurmbed import SlurmBed
+
+COUNT = 10_000
+AT_RISK = 3000
+WORKERS = 4
+MODES = ("bare", "empty script", "observing", "acting")
+_SERVED = re.compile(r"REQUEST_SUBMIT_BATCH_JOB.*count:(\d+).*total_time:(\d+)")
+EMPTY = """\
+function slurm_job_submit(job, parts, uid) return slurm.SUCCESS end
+function slurm_job_modify(job, record, parts, uid) return slurm.SUCCESS end
+return slurm.SUCCESS
+"""
+
+
+def published(*, active: bool) -> tuple[Table, list[Node]]:
+    """Return a table of 10,000 nodes, 3,000 of them at risk at one horizon or another."""
+    rng = random.Random(1)
+    names = [f"c{at:05d}" for at in range(1, COUNT + 1)]
+    machine = [
+        Node(name=name, flags=frozenset({"idle"}), partitions=("big",), cpus=2, memory=1000) for name in names
+    ]
+    bad = set(rng.sample(names, AT_RISK))
+    rows = []
+    for name in names:
+        first = rng.randrange(len(HORIZONS)) if name in bad else len(HORIZONS)
+        rows.append(
+            Outlook(node=name, probability=tuple(0.9 if at >= first else 0.01 for at in range(len(HORIZONS))))
+        )
+    now = time.time()
+    made = Table(
+        written=now, valid_until=now + 3600, horizons=HORIZONS, nodes=tuple(rows), source="x", active=active
+    )
+    return made, machine
+
+
+def counted(bed: SlurmBed) -> tuple[int, int]:
+    """Return how many submissions slurmctld has served, and the microseconds of all of them."""
+    for line in bed.run("sdiag").stdout.splitlines():
+        if found := _SERVED.search(line):
+            return int(found[1]), int(found[2])
+    return 0, 0
+
+
+def submit(beds: dict[str, SlurmBed], jobs: int) -> float:
+    """Submit jobs to all clusters in turn; return the submissions per second of all together."""
+    script = next(iter(beds.values())).script("true")
+
+    def some(worker: int) -> None:
+        rng = random.Random(worker)
+        for _ in range(jobs // WORKERS):
+            options = [f"-N{rng.randint(1, 4000)}", f"--time={rng.randint(10, 20000)}"]
+            command = ["sbatch", "-H", "-p", "big", "-o/dev/null", *options, str(script)]
+            for bed in beds.values():
+                subprocess.run(command, env=bed.environment, stdout=subprocess.DEVNULL, check=True)
+
+    begun = time.monotonic()
+    threads = [threading.Thread(target=some, args=(number,)) for number in range(WORKERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return jobs * len(beds) / (time.monotonic() - begun)
+
+
+def prepare(bed: SlurmBed, mode: str) -> None:
+    """Give a cluster its 10,000 nodes and its plugin."""
+    directory = Path(tempfile.mkdtemp(prefix="whesl-cost-")) / "placement"
+    directory.mkdir(mode=0o750)
+    with bed.conf.open("a") as conf:
+        conf.write(f"NodeName=c[00001-{COUNT:05d}] NodeAddr=127.0.0.1 CPUs=2 RealMemory=1000\n")
+        conf.write(f"PartitionName=big Nodes=c[00001-{COUNT:05d}] MaxTime=INFINITE State=UP\n")
+        if mode == "empty script":
+            conf.write("JobSubmitPlugins=lua\n")
+    if mode == "empty script":
+        (bed.conf.parent / "job_submit.lua").write_text(EMPTY)
+    elif mode != "bare":
+        command = (sys.executable, "-m", "whesl", "placement", "install", "--yes", "--dir", str(directory))
+        done = bed.run(*command)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        made, machine = published(active=mode == "acting")
+        content = lookup.encode(lookup.make(made, machine, share=0.1))
+        table.write_bytes(directory / "slurm.table", content)
+    bed.end_controller()
+    bed.restart_controller()
+    bed.wait_for(lambda: "up" in bed.run("sinfo", "-h", "-p", "big", "-o", "%a").stdout, "slurmctld answers")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=800)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found: dict[str, dict[str, float]] = {}
+    with ExitStack() as stack:
+        beds = {}
+        for mode in MODES:
+            bed = SlurmBed(nodes=1, mode="host", slurmd_timeout=0, settings={"MaxJobCount": "20000"})
+            beds[mode] = stack.enter_context(bed)
+            prepare(bed, mode)
+        submit(beds, 80)
+        processes = {mode: psutil.Process(bed.pid("slurmctld")) for mode, bed in beds.items()}
+        before = {mode: (counted(bed), sum(processes[mode].cpu_times()[:2])) for mode, bed in beds.items()}
+        rate = submit(beds, options.jobs)
+        for mode, bed in beds.items():
+            (count, spent), used = before[mode]
+            later, all_spent = counted(bed)
+            processor = (sum(processes[mode].cpu_times()[:2]) - used) / (later - count) * 1000
+            served = (all_spent - spent) / (later - count) / 1000
+            found[mode] = {"processor_ms": round(processor, 3), "served_ms": round(served, 3)}
+            print(f"{mode:13} {processor:.3f} ms of a processor, {served:.3f} ms by its clock")
+    print(f"{rate:.0f} submissions/s to all of them together")
+    if options.json:
+        options.json.write_text(json.dumps({**found, "submissions_per_second": rate}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
