@@ -4,8 +4,7 @@
 -- most once a second, and only when it has changed; every failure of its own ends in doing nothing. The decision
 -- is whesl.site.publish.lookup.decide, which documents the file.
 --
--- Slurm collects Lua's garbage in full after each job: what is kept between two jobs is few, large strings, and the
--- lines of the nodes are read again when jobs come that are not like those before.
+-- Slurm collects Lua's garbage in full after each job: what is kept between two jobs is few, large strings.
 
 local M = {
    path = "@TABLE@",
@@ -85,15 +84,11 @@ function reading.class(t, rest)
    return one.cpus ~= nil and one.memory ~= nil and #list(pairs_, ",") == t.parts
 end
 
+-- The nodes stay text until a job asks for them.
 function reading.horizon(t, rest)
-   local seconds, order = rest:match("^(%d+)([%d ]*)$")
+   local seconds, order = rest:match("^(%d+)([%w_.%-:+ ]*)$")
    t.horizon[#t.horizon + 1] = { seconds = whole(seconds), order = order }
    return seconds ~= nil and whole(seconds) ~= nil and #t.horizon <= 16
-end
-
--- The lines of nodes stay text.
-function reading.node(t, rest)
-   return true
 end
 
 local function parse(text)
@@ -104,40 +99,16 @@ local function parse(text)
    end
    t.partition, t.class, t.horizon = {}, {}, {}
    t.parts, t.kinds = 0, 0
-   local from, till
-   local at = 1
-   rest = rest:sub(1, -#t.serial - 6)
-   while at <= #rest do
-      local finish = rest:find("\n", at, true) or #rest + 1
-      local word, more = rest:match("^(%l+) ([^\n]*)", at)
+   for line in rest:sub(1, -#t.serial - 6):gmatch("[^\n]+") do
+      local word, more = line:match("^(%l+) (.*)$")
       if not word or not reading[word] or not reading[word](t, more) then
          return nil
       end
-      if word == "node" then
-         from, till = from or at, finish - 1
-      end
-      at = finish + 1
    end
    if not t.share or #t.horizon == 0 then
       return nil
    end
-   t.nodes = from and rest:sub(from, till) or ""
    return t
-end
-
--- The nodes of a table by their index, or nil: read when they are needed, and not kept.
-local function nodes_of(t)
-   local found, count = {}, 0
-   for line in t.nodes:gmatch("[^\n]+") do
-      local index, name, kind, parts = line:match("^node (%d+) ([%w_.][%w_.%-]*) (%d+) ([%d,]+)$")
-      kind = whole(kind)
-      if whole(index) ~= count or kind == nil or kind >= t.kinds or #name > 255 or count > 65535 then
-         return nil
-      end
-      found[count] = { name = name, kind = kind, parts = "," .. parts .. "," }
-      count = count + 1
-   end
-   return found
 end
 
 -- The table, or nil where there is none that may be used.
@@ -246,7 +217,7 @@ local function group(t, job, horizon, parts)
    if found then
       return found
    end
-   local lists, names, nodes = {}, {}, nodes_of(t)
+   local lists, names = {}, {}
    for at, text in ipairs(job.hosts or {}) do
       lists[at] = host_list(text)
    end
@@ -258,20 +229,22 @@ local function group(t, job, horizon, parts)
       end
       return job.hosts == nil
    end
-   for text in t.horizon[horizon].order:gmatch("%d+") do
-      local node = nodes and nodes[whole(text)]
-      if not node then
+   for text in t.horizon[horizon].order:gmatch("%S+") do
+      local name, kind, its = text:match("^([%w_.][%w_.%-]*):(%d+):([%d+]+)$")
+      kind = whole(kind)
+      if not kind or kind >= t.kinds or #name > 255 then
          table_now = nil -- not a table after all
          return nil
       end
+      its = "+" .. its .. "+"
       local mine = {}
       for at, part in ipairs(parts) do
-         if node.parts:find("," .. part .. ",", 1, true) then
+         if its:find("+" .. part .. "+", 1, true) then
             mine[#mine + 1] = at
          end
       end
-      if #mine > 0 and suit[node.kind] and exists(node.name) then
-         names[#names + 1] = node.name .. ":" .. table.concat(mine, "+")
+      if #mine > 0 and suit[kind] and exists(name) then
+         names[#names + 1] = name .. ":" .. table.concat(mine, "+")
       end
    end
    found = { names = table.concat(names, ","), wanted = #names, least = least or 1, lists = {}, count = 0 }

@@ -196,9 +196,9 @@ HOSTILE = {
     "wrong end": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\nhorizon 1\nend 6\n",
     "code": b"whesl-placement 1 5 1699999990 1800000000 active\nos.execute('x')\nend 5\n",
     "node": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\npartition 0 main default\n"
-    b"class 0 4 1000 - 16/0\nnode 0 n01;reboot 0 0\nhorizon 3600 0\nend 5\n",
-    "order": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\npartition 0 main default\n"
-    b"class 0 4 1000 - 16/0\nnode 0 n01 0 0\nhorizon 3600 0 7\nend 5\n",
+    b"class 0 4 1000 - 16/0\nhorizon 3600 n01;reboot:0:0\nend 5\n",
+    "class": b"whesl-placement 1 5 1699999990 1800000000 active\nshare 1\npartition 0 main default\n"
+    b"class 0 4 1000 - 16/0\nhorizon 3600 n01:7:0\nend 5\n",
     "huge numbers": b"whesl-placement 1 5 1699999990 99999999999999999999 active\nshare 1\nend 5\n",
     "long line": b"whesl-placement 1 " + b"9" * 100_000 + b" 1 1 active\n",
     "huge": b"whesl-placement 1 5 1699999990 1800000000 active\n" + b"share 1\n" * 700_000 + b"end 5\n",

@@ -8,8 +8,7 @@ slurmctld) looks a job up: ``decide`` is the same in Python, and a test holds bo
     share SHARE
     partition INDEX NAME default|-
     class INDEX CPUS MEMORY FEATURES|- USABLE/HELD,...        (a pair for each partition)
-    node INDEX NAME CLASS PARTITION,...                       (nodes at risk alone)
-    horizon SECONDS NODE ...                                  (most risk first)
+    horizon SECONDS NAME:CLASS:PARTITION+... ...              (nodes at risk, most risk first)
     end SERIAL
 """
 
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from whesl.site.publish.machine import Node
     from whesl.site.publish.table import Table
 
-# Candidates of a horizon that are published; the others are used as if nothing was said of them.
-MOST_CANDIDATES = 4096
+# Candidates of a partition and a horizon that are published; of the others nothing is said.
+MOST_CANDIDATES = 256
 # Nodes of a partition in one exclude list: slurmctld takes microseconds for each name at each job.
 MOST_NAMES = 128
 _FEATURE = re.compile(r"[A-Za-z0-9_.:/+-]{1,64}")
@@ -161,7 +160,7 @@ def make(
     during = np.array(chances, dtype=np.float64).reshape(-1, len(table.horizons))
     level = table.threshold if threshold is None else threshold
     chosen = [
-        at_risk(during[:, at], _afterwards(during, at), level)[:MOST_CANDIDATES]
+        _first(at_risk(during[:, at], _afterwards(during, at), level), known, len(partitions))
         for at in range(len(table.horizons))
     ]
     shown = sorted(set(np.concatenate(chosen).tolist()))
@@ -178,6 +177,21 @@ def make(
         horizons=table.horizons,
         orders=tuple(tuple(at[one] for one in order.tolist()) for order in chosen),
     )
+
+
+def _first(
+    order: NDArray[np.int64], known: Sequence[tuple[str, int, tuple[int, ...]]], partitions: int
+) -> NDArray[np.int64]:
+    """Return the candidates that are among the first of one of their partitions."""
+    count = [0] * partitions
+    kept = []
+    for one in order.tolist():
+        mine = known[one][2]
+        if any(count[part] < MOST_CANDIDATES for part in mine):
+            kept.append(one)
+        for part in mine:
+            count[part] += 1
+    return np.array(kept, dtype=np.int64)
 
 
 def _afterwards(during: NDArray[np.float64], at: int) -> NDArray[np.float64]:
@@ -287,9 +301,8 @@ def encode(lookup: Lookup) -> bytes:
         pairs = ",".join(f"{u}/{h}" for u, h in zip(one.usable, one.held, strict=True))
         features = ",".join(sorted(one.features)) or "-"
         lines.append(f"class {at} {one.cpus} {one.memory} {features} {pairs}")
-    for at, node in enumerate(lookup.nodes):
-        lines.append(f"node {at} {node.name} {node.kind} {','.join(map(str, node.partitions))}")
+    shown = [f"{node.name}:{node.kind}:{'+'.join(map(str, node.partitions))}" for node in lookup.nodes]
     for seconds, order in zip(lookup.horizons, lookup.orders, strict=True):
-        lines.append(" ".join(["horizon", f"{seconds:.0f}", *map(str, order)]))
+        lines.append(" ".join(["horizon", f"{seconds:.0f}", *(shown[one] for one in order)]))
     lines.append(f"end {lookup.serial}\n")
     return "\n".join(lines).encode("ascii")
