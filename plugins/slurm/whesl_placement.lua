@@ -280,6 +280,7 @@ local function choose(alike, left)
          end
       end
    end
+   table.sort(chosen)
    return { nodes = #chosen > 0 and table.concat(chosen, ",") or nil, count = #chosen }
 end
 

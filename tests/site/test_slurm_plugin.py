@@ -99,7 +99,7 @@ class TestActing:
         plain = submit("true", "--time=5", "-N2")
         assert fields(acting, plain) == (
             "n[02-03]",
-            "site saw it | whesl-placement: exclude=n[02-03]; 2 of 2 nodes at risk are excluded",
+            "site saw it | whesl-placement: exclude=n02,n03; 2 of 2 nodes at risk are excluded",
         )
         assert acting.bed.wait_job(plain, "COMPLETED")
         large = submit("true", "--time=5", "-N5")

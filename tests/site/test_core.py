@@ -1,0 +1,245 @@
+"""What is done with nodes, on a virtual clock with a cluster that forgets, fails and has administrators."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whesl.model.record import Record
+from whesl.site.publish import core
+from whesl.site.publish.core import (
+    Command,
+    Done,
+    Drain,
+    Leave,
+    Observed,
+    SetFeatures,
+    Settings,
+    SetWeight,
+    State,
+    Undrain,
+)
+from whesl.site.publish.machine import Node
+from whesl.site.publish.records import What, Would
+from whesl.site.publish.table import Outlook, Table
+
+NAMES = tuple(f"n{at:02d}" for at in range(1, 11))
+ACTIVE = Settings(active=True, share=0.2, settle=100.0, drain_within=1000.0, within=1000.0)
+
+
+class World:
+    """Ten nodes, a service, and a clock."""
+
+    def __init__(self, how: Settings = ACTIVE) -> None:
+        self.how, self.now, self.state = how, 1e9, State()
+        self.nodes = {
+            name: Node(name=name, flags=frozenset({"idle"}), partitions=("main",), weight=5) for name in NAMES
+        }
+        self.journal: list[tuple[float, Record]] = []
+        self.risk: dict[str, float] = {}
+        self.known = True
+
+    def change(self, name: str, **fields: object) -> None:
+        self.nodes[name] = msgspec.structs.replace(self.nodes[name], **fields)
+
+    def drained(self) -> set[str]:
+        return {name for name, node in self.nodes.items() if node.drained}
+
+    def table(self) -> Table | None:
+        rows = tuple(Outlook(node=name, probability=(self.risk.get(name, 0.0),)) for name in NAMES)
+        if not self.known:
+            return None
+        until = self.now + 60.0
+        return Table(written=self.now, valid_until=until, horizons=(1000.0,), nodes=rows, source="x")
+
+    def step(self, event: core.Event, *, performed: bool = True) -> list[Command]:
+        self.state, records, commands = core.step(self.state, event, self.now, self.how)
+        self.journal += [(self.now, record) for record in records]
+        for command in commands if performed else ():
+            self.perform(command)
+        return commands
+
+    def look(self, after: float = 10.0, *, performed: bool = True) -> list[Command]:
+        self.now += after
+        return self.step(Observed(tuple(self.nodes.values()), self.table()), performed=performed)
+
+    def perform(self, command: Command) -> None:
+        node = self.nodes[command.node]
+        match command:
+            case SetWeight(name, weight, undo):
+                self.change(name, weight=weight)
+                if undo:
+                    self.step(Done(name, What.WEIGHT, undo=True))
+            case SetFeatures(name, available, active, undo):
+                self.change(name, features=available, active_features=active)
+                if undo:
+                    self.step(Done(name, What.FEATURE, undo=True))
+            case Drain(name, reason):
+                self.change(name, flags=node.flags | {"drain"}, reason=reason)
+                self.step(Done(name, What.DRAIN, undo=False))
+            case Undrain(name, reason):
+                assert node.reason == reason
+                self.change(name, flags=node.flags - {"drain"}, reason="")
+                self.step(Done(name, What.DRAIN, undo=True))
+
+    def restart(self) -> None:
+        """Kill the service and start it again from its journal."""
+        self.state = State()
+        for time, record in self.journal:
+            self.state = core.apply(self.state, record, time)
+
+    def forget(self) -> None:
+        """Start slurmctld again: weights and features are those of slurm.conf."""
+        for name in NAMES:
+            self.change(name, weight=5, features=(), active_features=())
+
+    def clean(self) -> bool:
+        return all(
+            node.weight == 5 and not node.features and not node.drained for node in self.nodes.values()
+        )
+
+
+def test_risk_raises_weight_feature_and_drain_within_the_share() -> None:
+    world = World()
+    world.risk = {"n01": 0.95, "n02": 0.99, "n03": 0.91, "n04": 0.2, "n05": 0.3}
+    world.look()
+    assert world.drained() == {"n01", "n02"}
+    assert [world.nodes[name].weight for name in ("n03", "n04", "n05", "n06")] == [3005, 1005, 2005, 5]
+    assert world.nodes["n03"].features == ("whesl_at_risk",)
+    assert world.nodes["n02"].reason.startswith(
+        "whesl: predicted to fail (0.99 within 0.277778 h), until 2001"
+    )
+    assert world.look() == []
+
+
+def test_a_change_falls_late_and_only_when_the_risk_is_clearly_less() -> None:
+    world = World()
+    world.risk = {"n01": 0.6}
+    world.look()
+    world.risk = {"n01": 0.45}
+    world.look(500.0)
+    assert world.nodes["n01"].weight == 3005  # 0.45 is above 0.8 of the bound
+    world.risk = {"n01": 0.0}
+    world.look(500.0)
+    assert world.clean()
+
+
+def test_a_drain_runs_out_and_pauses_and_one_that_came_true_ends_with_the_repair() -> None:
+    world = World()
+    world.risk = {"n01": 1.0, "n02": 1.0}
+    world.look()
+    down = frozenset({"down"})
+    world.change("n02", flags=world.nodes["n02"].flags | down)
+    world.look()
+    world.change("n02", flags=world.nodes["n02"].flags - down)
+    world.risk = {"n01": 1.0}
+    world.look()
+    assert world.drained() == {"n01"}
+    world.look(1000.0)
+    assert world.drained() == set()
+    world.look(500.0)
+    assert world.drained() == set()
+    world.look(600.0)
+    assert world.drained() == {"n01"}
+
+
+def test_an_administrators_node_is_left_alone() -> None:
+    world = World()
+    world.change("n01", flags=frozenset({"idle", "drain"}), reason="disk")
+    world.risk = {"n01": 1.0, "n02": 1.0}
+    world.look()
+    assert world.nodes["n01"].weight == 5
+    world.change("n02", reason="my own")
+    world.look()
+    world.step(Leave())
+    world.look()
+    assert (world.nodes["n01"].reason, world.nodes["n02"].reason) == ("disk", "my own")
+    assert world.drained() == {"n01", "n02"}
+
+
+def test_without_predictions_all_is_taken_back() -> None:
+    world = World()
+    world.risk = {"n01": 1.0}
+    world.look()
+    world.known = False
+    world.look()
+    assert world.clean()
+
+
+def test_observing_records_and_does_nothing() -> None:
+    world = World(msgspec.structs.replace(ACTIVE, active=False))
+    world.risk = {"n01": 1.0, "n02": 1.0, "n03": 1.0}
+    assert world.look() == []
+    assert sum(isinstance(one, Would) and one.change.what is What.DRAIN for _, one in world.journal) == 2
+    count = len(world.journal)
+    assert world.look() == []
+    assert len(world.journal) == count
+
+
+@pytest.mark.parametrize("performed", [True, False])
+def test_a_kill_between_journal_and_command_leaves_nothing_behind(performed: bool) -> None:
+    world = World()
+    world.risk = {"n01": 1.0}
+    commands = world.look(performed=False)
+    for command in commands[: len(commands) if performed else 1]:
+        world.perform(command)
+    world.restart()
+    world.how = Settings(active=False)
+    world.risk = {}
+    world.look()
+    world.look()
+    assert world.clean()
+    assert not world.state.held
+
+
+events = st.lists(
+    st.one_of(
+        st.tuples(st.just("risk"), st.sampled_from(NAMES), st.sampled_from([0.0, 0.2, 0.45, 0.6, 0.95, 1.0])),
+        st.tuples(st.just("look"), st.sampled_from([1.0, 90.0, 700.0]), st.booleans()),
+        st.tuples(st.sampled_from(["restart", "forget", "predict", "silent"]), st.none(), st.none()),
+        st.tuples(st.sampled_from(["down", "up", "drain", "resume"]), st.sampled_from(NAMES), st.none()),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=60)
+@given(events)
+def test_whatever_happens_nothing_is_left_and_nothing_foreign_is_touched(
+    story: list[tuple[str, object, object]],
+) -> None:
+    world = World()
+    mine: set[str] = set()
+    for what, one, two in story:
+        name = str(one)
+        match what:
+            case "risk":
+                world.risk[name] = float(str(two))
+            case "look":
+                world.look(float(str(one)), performed=bool(two))
+            case "restart":
+                world.restart()
+            case "forget":
+                world.forget()
+            case "predict" | "silent":
+                world.known = what == "predict"
+            case "down" | "up":
+                flags = world.nodes[name].flags - {"down"}
+                world.change(name, flags=flags | {"down"} if what == "down" else flags)
+            case "drain":
+                world.change(name, flags=world.nodes[name].flags | {"drain"}, reason="disk")
+                mine.add(name)
+            case _:
+                world.change(name, flags=world.nodes[name].flags - {"drain"}, reason="")
+                mine.discard(name)
+        ours = {name for name in world.drained() if world.nodes[name].reason.startswith(core.OURS)}
+        assert len(ours) <= 2
+        assert {name for name in world.drained() if world.nodes[name].reason == "disk"} == mine
+    world.step(Leave())
+    world.look()
+    world.look()
+    assert world.drained() == mine
+    assert all(node.weight == 5 and not node.features for node in world.nodes.values())
+    assert not world.state.held
