@@ -136,6 +136,15 @@ def test_a_table_has_tasks_where_it_has_commands(tmp_path: Path) -> None:
     assert flow.stages[1].parents[0].barrier
 
 
+def test_many_tasks_behind_many_others_name_them_once(tmp_path: Path) -> None:
+    """Each with names of its own would be a million of them here, and billions in a large workflow."""
+    path = tmp_path / "wide.toml"
+    path.write_text(TABLE.replace("tasks = 1\n", "tasks = 2000\n"))
+    behind = [task.parents for task in read(path).tasks if task.stage == "reduce"]
+    assert len(behind) == 2000
+    assert all(parents is behind[0] for parents in behind)
+
+
 def test_a_maestro_study_has_a_stage_for_each_step(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(STUDY)

@@ -154,13 +154,20 @@ def _tasks(stages: tuple[Stage, ...], rows: dict[str, _Row]) -> tuple[Task, ...]
     count = {stage.name: stage.tasks for stage in stages}
     found = []
     for stage in stages:
+        # The same for every task of a stage, and one object: there may be very many.
+        behind = tuple(
+            f"{edge.parent}-{number}"
+            for edge in stage.parents
+            if edge.barrier
+            for number in range(count[edge.parent])
+        )
         for index in range(stage.tasks):
             parents: list[str] = []
             for edge in stage.parents:
                 there = count[edge.parent]
                 if edge.barrier:
-                    own = range(there)
-                elif there >= stage.tasks:
+                    continue
+                if there >= stage.tasks:
                     own = range(index * there // stage.tasks, (index + 1) * there // stage.tasks)
                 else:
                     own = range(index * there // stage.tasks, index * there // stage.tasks + 1)
@@ -169,7 +176,7 @@ def _tasks(stages: tuple[Stage, ...], rows: dict[str, _Row]) -> tuple[Task, ...]
                 Task(
                     name=f"{stage.name}-{index}",
                     stage=stage.name,
-                    parents=tuple(parents),
+                    parents=(*behind, *parents) if parents else behind,
                     command=tuple(part.replace("{index}", str(index)) for part in rows[stage.name].command),
                     seconds=stage.seconds,
                 )

@@ -1,0 +1,118 @@
+"""Courses and the menu: what is drawn, what follows from it, and which plan is offered."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
+from whesl.cloud.core import menu, outlook, pace
+from whesl.cloud.core.records import HOUR, FreeForecast, Measurement, Profile, Settings, Workflow
+from whesl.model.errors import UsageError
+
+FREE = FreeForecast(
+    made=0.0, start=0.0, capacity=90, levels=(0.1, 0.5, 0.9), nodes=((10.0, 30.0, 60.0), (5.0, 20.0, 50.0))
+)
+
+
+def case(flow: Workflow, forecast: FreeForecast = FREE, profile: Profile | None = None) -> menu.Case:
+    known = profile or complete(flow)
+    return menu.Case(
+        workflow=flow,
+        profile=known,
+        prices=PRICES,
+        forecast=forecast,
+        paces=pace.paces(flow, known, PRICES, CLUSTER),
+        start=0.0,
+    )
+
+
+def test_ranks_are_those_of_the_normal_distribution() -> None:
+    value = np.array([-3.0, -1.0, 0.0, 0.5, 2.0])
+    exact = [0.5 * (1 + math.erf(one / math.sqrt(2))) for one in value]
+    assert outlook._normal_rank(value) == pytest.approx(exact, abs=1e-7)
+
+
+def test_free_nodes_follow_the_quantiles_and_stay_within_the_cluster() -> None:
+    assert outlook.at_quantile(FREE, 0.5, 3) == (30, 20, 20)
+    assert outlook.at_quantile(FREE, 0.9, 1) == (60,)
+    ranks = np.linspace(0, 1, 101)[:, None]
+    found = outlook.free_nodes(FREE, ranks)[:, 0]
+    assert (np.diff(found) >= 0).all()
+    assert found[0] == 0
+    assert found[-1] == 90
+
+
+def test_hours_that_follow_each_other_are_alike_and_seeds_repeat() -> None:
+    paces = case(oai(100)).paces
+    drawn = outlook.draws(paces, complete(oai(100)), 12, 2000, 3)
+    assert np.corrcoef(drawn.ranks[:, 0], drawn.ranks[:, 1])[0, 1] > 0.8
+    again = outlook.draws(paces, complete(oai(100)), 12, 2000, 3)
+    assert all(np.array_equal(one, other) for one, other in zip(drawn, again, strict=True))
+
+
+def test_run_times_that_were_measured_are_less_uncertain() -> None:
+    flow = workflow(stage("a", 10), stage("b", 10, [], 30), stage("c", 10))
+    entry = Measurement(stage="c", platform="cluster", seconds=60, deviation=6, count=9)
+    known = complete(flow)
+    known = msgspec.structs.replace(known, measurements=(*known.measurements, entry))
+    drawn = outlook.draws(case(flow).paces, known, 1, 4000, 0)
+    spread = np.log(drawn.factors).std(axis=0)
+    assert spread == pytest.approx([0.30, 0.10, math.hypot(0.02, 0.1 / 3)], rel=0.1)
+
+
+def test_an_earlier_end_is_likelier_to_meet_the_deadline() -> None:
+    one = case(oai(3000))
+    drawn = outlook.draws(one.paces, one.profile, 8, 100, 0)
+    found = [
+        menu.judged(one, 8 * HOUR, 0.5, reserve, Settings(backup=0.0), drawn).probability or 0
+        for reserve in (0.0, 300.0, 1200.0, 3600.0)
+    ]
+    assert found == sorted(found)
+    assert found[0] < 0.5
+    assert found[-1] > 0.9
+
+
+def test_each_deadline_has_the_cheapest_plan_that_is_likely_enough() -> None:
+    one = case(oai(3000))
+    deadlines = [4 * HOUR, 12 * HOUR]
+    offers = menu.menu(one, deadlines, 0.8, courses=60)
+    for offer, deadline in zip(offers, deadlines, strict=True):
+        assert offer.reached
+        assert offer.plan.schedule.deadline == deadline
+        assert 0.8 <= (offer.plan.probability or 0) <= 0.97
+        assert offer.cloud_only is not None
+        assert offer.plan.expected_cost < offer.cloud_only
+    assert offers[1].plan.expected_cost < offers[0].plan.expected_cost
+    drawn = outlook.draws(one.paces, one.profile, 12, 60, 0)
+    for quantile in menu.QUANTILES:
+        for backup in menu.BACKUPS:
+            other = menu.judged(one, 12 * HOUR, quantile, HOUR, Settings(backup=backup), drawn)
+            if (other.probability or 0) >= 0.8:
+                assert other.expected_cost >= 0.98 * offers[1].plan.expected_cost
+
+
+def test_without_a_cluster_all_runs_in_the_cloud_at_its_price() -> None:
+    flow = oai(500)
+    none = menu.constant([0.0], 0.0)
+    (offer,) = menu.menu(case(flow, none), [6 * HOUR], courses=40)
+    assert offer.plan.cluster_hours == 0
+    assert offer.cloud_only is not None
+    assert offer.plan.expected_cost == pytest.approx(offer.cloud_only, rel=0.25)
+
+
+def test_a_deadline_that_no_plan_is_likely_to_meet_has_the_likeliest() -> None:
+    one = case(oai(3000))
+    (offer,) = menu.menu(one, [300.0], 0.9, courses=40)
+    assert not offer.reached
+    assert (offer.plan.probability or 0) < 0.9
+
+
+def test_all_deadlines_that_nothing_can_meet_are_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        menu.menu(case(oai(10)), [-60.0, 60.0, HOUR], courses=20)
+    assert "in the past, by 60 s" in caught.value.message
+    assert "a deadline of 60 s is shorter than the critical path" in caught.value.message
