@@ -7,6 +7,8 @@
 # Both say the same: tests/rjms/test_shims_srun.py compares them. Names begin with whesl_, since a variable of
 # the caller's that was assigned here would reach the program changed.
 
+# One command, so that a part of this file that could be read is an error, and starts nothing.
+whesl_main() {
 slow() {
 	exec @START@ srun "$@"
 }
@@ -120,3 +122,5 @@ while [ "$whesl_seen" -lt "$whesl_total" ]; do
 	whesl_seen=$((whesl_seen + 1))
 done
 exec "$whesl_real" $whesl_overlap $whesl_memory "--nodes=$whesl_active" "--nodelist=$WHESL_NODELIST" "$@"
+}
+whesl_main "$@"
