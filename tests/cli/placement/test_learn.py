@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import runpy
+import time
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -143,3 +145,33 @@ def test_health_is_printed_and_appended(tmp_path: Path) -> None:
     refused = whesl(*words[:-1], "n2", "--append", tmp_path / "out")
     assert refused.exit_code != 0
     assert not (tmp_path / "elsewhere").exists()
+
+
+EVENTS = "NodeName|TimeStart|TimeEnd|State|Reason\nn2|{day}T10:00:00|{day}T12:00:00|DOWN*|Not responding\n"
+JOBS = "JobID|State|Submit|Start|End|TimelimitRaw|NNodes|NodeList\n1|COMPLETED|{job}|{job}|{job}|60|1|n1\n"
+
+
+@pytest.mark.parametrize("since", [None, "2026-01-01"])
+def test_a_history_begins_with_its_accounts(
+    since: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Accounts that are younger than what was asked for say nothing of the time before them."""
+    now = time.time()
+    day = datetime.fromtimestamp(now - 5 * 86400).strftime("%Y-%m-%d")
+    job = datetime.fromtimestamp(now - 20 * 86400).strftime("%Y-%m-%dT%H:%M:%S")
+    for name, printed in (
+        ("sinfo", "n[1-4]\n"),
+        ("sacctmgr", EVENTS.format(day=day)),
+        ("sacct", JOBS.format(job=job)),
+    ):
+        (tmp_path / f"{name}.txt").write_text(printed)
+        (tmp_path / name).write_text(f"#!/bin/sh\ncat {tmp_path}/{name}.txt\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    shown = whesl("learn", "--slurm", "--json", *(("--since", since) if since else ()))
+    assert shown.exit_code == 0, shown.output
+    about = json.loads(shown.stdout)
+    days = (about["finish"] - about["begin"]) / 86400
+    expected = (now - datetime(2026, 1, 1).timestamp()) / 86400 if since else 20
+    assert days == pytest.approx(expected, abs=0.1)
+    assert about["failures"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from datetime import datetime, timezone, tzinfo
@@ -118,24 +119,27 @@ def gathered(
     for path in jobs:
         found.jobs(str(path), site.read_jobs(path, zone=where, strict=strict))
     if slurm or flux:
-        _ask(found, slurm=slurm, flux=flux, since=time.time() - _YEAR if begin is None else begin)
+        _ask(found, slurm=slurm, flux=flux, begin=begin)
     for path in evidence:
         found.evidence(str(path), seen.load(path))
     _signs(found, health, logs, chains, predictions)
     return found.made()
 
 
-def _ask(found: Gathering, *, slurm: bool, flux: bool, since: float) -> None:
+def _ask(found: Gathering, *, slurm: bool, flux: bool, begin: float | None) -> None:
     from whesl.site.history import commands
 
     now = time.time()
+    since = now - _YEAR if begin is None else begin
     if slurm:
         found.nodes(commands.slurm_nodes())
         events = commands.slurm_events(since)
         if events is not None:
             found.failures("sacctmgr", events)
-        found.jobs("sacct", commands.slurm_jobs(since))
-        found.since(since)
+        jobs = commands.slurm_jobs(since)
+        found.jobs("sacct", jobs)
+        # The accounts may be younger than a year; their first job says that they were kept.
+        found.since(min((job.start for job in jobs.jobs if job.start >= since), default=math.inf))
     if flux:
         found.failures("flux resource eventlog", commands.flux_events())
     found.until(now)
