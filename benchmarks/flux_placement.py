@@ -1,0 +1,168 @@
+"""Jobs that Flux's scheduler places in a second, by itself and by predictions.
+
+    python benchmarks/flux_placement.py [--quick] [--json FILE]
+
+One broker that claims 16 nodes, or 1,024; jobs of one whole node whose run is simulated for a millisecond
+(``exec.test.run_duration``), so that the time is the scheduler's and the job manager's. A stopped queue is
+filled, and the time counts from its start to the end of the last job. The schedulers take turns; each figure
+is the median of its turns. Bare are flux-core's own ``sched-simple`` and the shortest scheduler on its Python
+class (the example of flux-core's guide); ours has predictions for every node, in a table and in a model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import measure
+import numpy as np
+from measure import Figure
+
+from whesl.predict.history import merged
+from whesl.predict.survival import fit
+from whesl.site import plugins
+from whesl.site.flux import live
+from whesl.site.history.model import About, SiteModel, save
+from whesl.site.publish import table
+
+JOBS = 400
+TURNS = 3
+LEAST = 0.8
+BARE = """\
+import heapq
+from flux.resource import InfeasibleRequest, InsufficientResources
+from flux.scheduler import Scheduler
+
+class Bare(Scheduler):
+    def schedule(self):
+        while self._queue:
+            job = self._queue[0]
+            try:
+                alloc = self.resources.alloc(job.jobid, job.resource_request)
+            except InsufficientResources:
+                break
+            except InfeasibleRequest as error:
+                job.request.deny(str(error))
+            else:
+                job.request.success(alloc)
+            heapq.heappop(self._queue)
+            yield
+
+def mod_main(h, *args):
+    Bare(h, *args).run()
+"""
+
+
+def predictions(place: Path, names: list[str]) -> dict[str, Path]:
+    """Write a table and a model for nodes of which some have failed often."""
+    draw, now = np.random.default_rng(1), time.time()
+    rows = []
+    for node in range(len(names)):
+        for _ in range(int(draw.integers(0, 6))):
+            start = now - float(draw.uniform(0, 3e7))
+            rows.append((node, start, start + 3600.0))
+    history = replace(merged(len(names), now - 3e7, now, rows), names=tuple(names))
+    model = SiteModel(
+        fit(history, frailty=True),
+        history.names,
+        About(learned=now, begin=history.begin, finish=now, failures=len(rows)),
+    )
+    save(model, place / "model.npz")
+    made = table.make(model.predictor, names, now, valid_for=86400.0)
+    table.write_bytes(place / "table.json", table.encode(made))
+    return {"table": place / "table.json", "model": place / "model.npz"}
+
+
+@contextlib.contextmanager
+def instance(place: Path, nodes: int) -> Iterator[dict[str, str]]:
+    """Start an instance of one broker that claims so many nodes; yields the environment that reaches it."""
+    told = place / "uri"
+    script = (
+        "set -e; flux module remove sched-simple; "
+        f"flux R encode -r 0-{nodes - 1} -c 0-3 -H 'n[0001-{nodes:04d}]' >R; flux resource reload -f R; "
+        "flux module reload -f resource noverify monitor-force-up; flux module load sched-simple; "
+        f"printenv FLUX_URI >{told}.new; mv {told}.new {told}; while [ -e {told} ]; do sleep 0.2; done"
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("FLUX_", "PYTHON"))}
+    process = subprocess.Popen(
+        ["flux", "start", "--test-size=1", "sh", "-c", script], cwd=place, env=clean, start_new_session=True
+    )
+    try:
+        measure.until(told.exists, "the instance is up")
+        yield {**clean, "FLUX_URI": told.read_text().strip()}
+    finally:
+        told.unlink(missing_ok=True)  # its program ends, and the instance in order
+        process.wait(60)
+
+
+def turn(environment: dict[str, str], module: tuple[str, ...], jobs: int) -> float:
+    """Load a scheduler, let it place jobs, and return how many in a second."""
+
+    def flux(*words: str) -> None:
+        subprocess.run(["flux", *words], env=environment, check=True, capture_output=True, timeout=600)
+
+    before = live.scheduler(environment)
+    if before:
+        flux("module", "remove", before)
+    flux("module", "load", *module)
+    flux("queue", "stop", "--all")
+    simulated = "--setattr=exec.test.run_duration=1ms"
+    flux("submit", f"--cc=1-{jobs}", "--quiet", "-N1", "-x", "-t", "1h", simulated, "true")
+    begin = time.perf_counter()
+    flux("queue", "start", "--all")
+    flux("queue", "drain")
+    return jobs / (time.perf_counter() - begin)
+
+
+def throughput(nodes: int, quick: bool) -> list[Figure]:
+    """Compare all schedulers on an instance that claims so many nodes."""
+    if shutil.which("flux") is None:
+        raise measure.NotHereError("there is no flux on PATH")
+    jobs = 100 if quick else JOBS
+    with measure.scratch() as place:
+        names = [f"n{number:04d}" for number in range(1, nodes + 1)]
+        files = predictions(place, names)
+        bare = place / "sched-bare.py"
+        bare.write_text(BARE)
+        ours = str(plugins.find("flux/sched-whesl.py"))
+        modules: dict[str, tuple[str, ...]] = {
+            "sched-simple": ("sched-simple",),
+            "bare Python class": (str(bare),),
+        }
+        for kind, file in files.items():
+            for acts in (False, True):
+                options = live.Options(predictions=str(file), acts=acts)
+                name = f"{'acts' if acts else 'observes'}, {kind}"
+                modules[name] = (ours, *live.arguments(options, "fifo"))
+        found: dict[str, list[float]] = {name: [] for name in modules}
+        with instance(place, nodes) as environment:
+            for number in range(1 if quick else TURNS):
+                order = list(modules) if number % 2 == 0 else list(reversed(modules))
+                for name in order:
+                    found[name].append(turn(environment, modules[name], jobs))
+    figures = []
+    simple, plain = (measure.median(found[name]) for name in ("sched-simple", "bare Python class"))
+    for name, rates in found.items():
+        rate = measure.median(rates)
+        figures.append(
+            Figure(
+                f"{nodes} nodes, {name}",
+                rate,
+                "jobs/s",
+                target=LEAST * simple if name.startswith(("acts", "observes")) else None,
+                at_most=False,
+                note=f"{rate / simple:.2f} of sched-simple, {rate / plain:.2f} of the bare class",
+            )
+        )
+    return figures
+
+
+if __name__ == "__main__":
+    parts = [(f"{nodes} nodes", lambda quick, nodes=nodes: throughput(nodes, quick)) for nodes in (16, 1024)]
+    measure.run_parts(measure.arguments(__doc__ or ""), parts)
