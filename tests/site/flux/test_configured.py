@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ from whesl.site.flux import configured, live
 from whesl.site.flux.live import Options
 
 pytestmark = pytest.mark.flux
+
+
+def whesl(*words: str) -> str:
+    command = [sys.executable, "-m", "whesl", "placement", *words]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("FLUX_")}
+    done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def started_with(directory: Path, command: str) -> str:
@@ -42,7 +51,11 @@ def test_an_installed_module_is_the_scheduler_of_instances_that_start_afterwards
     assert file == tmp_path / "modprobe.d" / "whesl-placement.toml"
     new = configured.text(options)
     assert '+name = "sched-whesl"' in configured.difference(file, new)
-    configured.install(file, options)
+    words = ["--flux", options.predictions, "--act", "--modprobe", str(tmp_path)]
+    assert whesl("install", *words, "--dry-run").startswith(f"--- {file}\n")
+    assert not file.exists()
+    whesl("install", *words, "--yes")
+    assert whesl("install", *words) == f"nothing to change: {file}\n"
     assert configured.difference(file, new) == ""
     said = started_with(tmp_path, "flux module list; flux run hostname >/dev/null && echo ran")
     assert "sched-whesl" in said
@@ -52,8 +65,9 @@ def test_an_installed_module_is_the_scheduler_of_instances_that_start_afterwards
     gone = Options(predictions=options.predictions, packages=str(tmp_path))
     file.write_text(configured.text(gone))
     assert started_with(tmp_path, "flux run hostname >/dev/null && echo ran").endswith("ran\n")
-    assert configured.remove(file)
-    assert not configured.remove(file)
+    whesl("remove", "--flux", "--modprobe", str(tmp_path), "--yes")
+    assert not file.exists()
+    assert whesl("remove", "--flux", "--modprobe", str(tmp_path)).startswith("nothing to change")
 
 
 def test_a_file_of_the_site_s_own_is_neither_overwritten_nor_removed(tmp_path: Path) -> None:

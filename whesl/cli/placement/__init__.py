@@ -17,8 +17,8 @@ COMMANDS = {
     "undo": ("serve", "Take everything back that a service has left behind."),
     "table": ("show", "Show the published table."),
     "status": ("show", "Show what the service does, or would do."),
-    "install": ("install", "Put the plugin into Slurm's configuration."),
-    "remove": ("install", "Take the plugin out of Slurm's configuration."),
+    "install": ("install", "Put the plugin into Slurm's or Flux's configuration."),
+    "remove": ("install", "Take the plugin out of Slurm's or Flux's configuration."),
 }
 
 

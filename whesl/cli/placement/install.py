@@ -1,4 +1,4 @@
-"""``whesl placement install`` and ``remove``: the plugin in Slurm's configuration."""
+"""``whesl placement install`` and ``remove``: the plugins in Slurm's and in Flux's configuration."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from whesl.cli.placement import flux
 from whesl.cli.placement.serve import directory
-from whesl.model.errors import RefusedError
+from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
 from whesl.site.slurm import install as steps
 
-slurm = click.option("--slurm", is_flag=True, help="For Slurm; the only scheduler so far, and the default.")
+slurm = click.option("--slurm", is_flag=True, help="For Slurm, the default.")
 conf = click.option(
     "--conf", type=click.Path(path_type=Path), metavar="FILE", help="slurm.conf [SLURM_CONF, /etc/slurm]."
 )
@@ -26,14 +27,36 @@ _THEN = "Slurm loads it with: scontrol reconfigure (the first time, restart slur
 @conf
 @directory
 @click.option("--cli-filter", is_flag=True, help="The client's plugin, nothing in slurmctld.")
+@flux.predictions
+@flux.act
+@flux.queue
+@flux.packages
+@flux.modprobe
 @dry_run
 @yes
-def install(slurm: bool, conf: Path | None, where: Path, cli_filter: bool, dry_run: bool, yes: bool) -> int:
+def install(
+    slurm: bool,
+    conf: Path | None,
+    where: Path,
+    cli_filter: bool,
+    predictions: Path | None,
+    act: bool,
+    queue: str | None,
+    packages: str,
+    modprobe: Path | None,
+    dry_run: bool,
+    yes: bool,
+) -> int:
     """Put the plugin beside slurm.conf, and into it; a script of the site's own stays and runs first.
 
-    Shows the difference before anything is written. Once more it changes nothing.
+    With --flux: a file for `flux modprobe`, which instances read when they start. Shows the difference before
+    anything is written. Once more it changes nothing.
     """
-    del slurm
+    if predictions is not None:
+        if slurm:
+            raise UsageError("--slurm and --flux are two installations", hint="call it once for each")
+        options = flux.options(predictions, queue, packages, act=act)
+        return flux.install(options, modprobe, dry_run=dry_run, yes=yes)
     plan = steps.plan_install(steps.configuration(conf, os.environ), where, cli_filter=cli_filter)
     return _carry_out(plan, "the plugin is installed", dry_run=dry_run, yes=yes)
 
@@ -41,11 +64,18 @@ def install(slurm: bool, conf: Path | None, where: Path, cli_filter: bool, dry_r
 @click.command()
 @slurm
 @conf
+@click.option("--flux", "from_flux", is_flag=True, help="From Flux's configuration, and a live instance.")
+@flux.modprobe
 @dry_run
 @yes
-def remove(slurm: bool, conf: Path | None, dry_run: bool, yes: bool) -> int:
+def remove(
+    slurm: bool, conf: Path | None, from_flux: bool, modprobe: Path | None, dry_run: bool, yes: bool
+) -> int:
     """Take the plugin out again; a script of the site's own is put back."""
-    del slurm
+    if from_flux:
+        if slurm:
+            raise UsageError("--slurm and --flux are two installations", hint="call it once for each")
+        return flux.remove(modprobe, dry_run=dry_run, yes=yes)
     plan = steps.plan_remove(steps.configuration(conf, os.environ))
     return _carry_out(plan, "the plugin is not installed", dry_run=dry_run, yes=yes)
 
