@@ -6,8 +6,9 @@ One broker that claims 16 nodes, or 1,024; jobs of one whole node whose run is s
 (``exec.test.run_duration``), so that the time is the scheduler's and the job manager's. A stopped queue is
 filled, and the time counts from its start to the end of the last job; the processor time of the scheduler's
 own process for each job stands beside it, as it depends less on what else the machine does. The schedulers
-take turns; each figure is the median of its turns. Bare are flux-core's own ``sched-simple`` and the shortest
-scheduler on its Python class (the example of flux-core's guide); ours has predictions for every node.
+take turns; each figure is the median of its turns, and so is the share of a bare scheduler in the same turn.
+Bare are flux-core's own ``sched-simple`` and the shortest scheduler on its Python class (the example of
+flux-core's guide); ours has predictions for every node.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from whesl.site.history.model import About, SiteModel, save
 from whesl.site.publish import table
 
 JOBS = 200
-TURNS = 3
+TURNS = 5
 LEAST = 0.8
 BARE = """\
 import heapq
@@ -170,19 +171,26 @@ def throughput(nodes: int, quick: bool) -> list[Figure]:
         name: tuple(measure.median(column) for column in zip(*rows, strict=True))
         for name, rows in found.items()
     }
-    simple, plain = median["sched-simple"][0], median["bare Python class"][0]
     for name, (rate, used) in median.items():
+        simple, plain = (
+            measure.median([mine[0] / bare[0] for mine, bare in zip(found[name], found[other], strict=True)])
+            for other in ("sched-simple", "bare Python class")
+        )
         figures.append(
             Figure(
                 f"{nodes} nodes, {name}",
                 rate,
                 "jobs/s",
-                target=LEAST * simple if name.startswith(("acts", "observes")) else None,
-                at_most=False,
-                note=f"{rate / simple:.2f} of sched-simple, {rate / plain:.2f} of the bare class; "
-                f"its process takes {used:.2f} ms a job",
+                note=f"its process takes {used:.2f} ms a job",
             )
         )
+        if name.startswith(("acts", "observes")):
+            figures.append(
+                Figure(f"{nodes} nodes, {name}: of sched-simple's", simple, "", LEAST, at_most=False)
+            )
+            figures.append(
+                Figure(f"{nodes} nodes, {name}: of the bare class's", plain, "", LEAST, at_most=False)
+            )
     return figures
 
 

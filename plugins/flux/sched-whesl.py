@@ -227,7 +227,7 @@ def scheduler(queue):
             if reason:
                 annotations = dict(annotations or {})
                 annotations["sched"] = {**annotations.get("sched", {}), "placement": reason}
-                self.log.info(f"placement: {JobID(msg.payload['id']).f58}: {reason}")
+                self.log.debug(f"placement: {JobID(msg.payload['id']).f58}: {reason}")
             super().alloc_success(msg, R, annotations)
 
         def stats_get(self):

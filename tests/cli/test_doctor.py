@@ -295,6 +295,26 @@ def test_bindings_that_hear_nothing(place: Path) -> None:
     assert "flux.job.journal" in finding.detail
 
 
+def test_the_scheduler_module_of_placement(place: Path) -> None:
+    module, file = place / "sched-whesl.py", place / "modprobe" / "modprobe.d" / "whesl-placement.toml"
+    answers = (
+        'case "$*" in "config builtin confdir") echo {place};; "module list") echo sched-whesl;; '
+        "*) echo '{stats}';; esac"
+    )
+    said = {"mode": "act", "predictor": "p", "problem": "", "placed": 3, "differently": 1, "failed": 0}
+    stats = json.dumps({"placement": said})
+    command(place, "flux", answers.format(place=place, stats=stats))
+    assert only(flux.placement()).detail == "mode act, 3 jobs placed, 1 of them differently, by p"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'[[modules]]\nmodule = "{module}"\n')
+    assert [finding.state for finding in flux.placement()] == [State.FAILED, State.OK]
+    module.touch()
+    command(place, "flux", answers.format(place=place, stats="{}"))
+    assert [finding.state for finding in flux.placement()] == [State.OK, State.WARN]
+    (place / "flux").unlink()
+    assert flux.placement() == []
+
+
 @pytest.mark.flux
 def test_a_real_flux(monkeypatch: pytest.MonkeyPatch) -> None:
     need_flux()

@@ -24,6 +24,7 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (flux.GROUP, "Flux", flux.commands),
     (flux.GROUP, "Flux instance", flux.instance),
     (flux.GROUP, "Flux bindings", flux.bindings),
+    (flux.GROUP, "Flux placement", flux.placement),
     (managers.GROUP, "local", managers.local),
     (managers.LAUNCHERS, "launchers", managers.launchers),
     (machine.GROUP, "inotify", machine.inotify),

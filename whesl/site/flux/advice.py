@@ -32,11 +32,13 @@ class Risks(NamedTuple):
         made: when it was asked, in seconds since the epoch.
         hazard: the cumulative hazard while the job runs.
         key: the policy's order, the least risk first; the same for all where nothing is predicted.
+        evidence: why, for ranks for which that was asked.
     """
 
     made: float
     hazard: Mapping[int, float]
     key: Mapping[int, float]
+    evidence: dict[int, str]
 
 
 class Advice:
@@ -102,10 +104,10 @@ class Advice:
     def _ask(self, duration: float, now: float) -> Risks:
         if self.predictor is None or not self._node:
             same = dict.fromkeys(self._hosts, 0.0)
-            return Risks(now, same, same)
+            return Risks(now, same, same, {})
         pool = np.fromiter(self._node.values(), dtype=np.int64, count=len(self._node))
         hazard, key = risks(self.predictor.compiled(), pool, now, duration, now)
-        return Risks(now, self._by_rank(hazard), self._by_rank(key))
+        return Risks(now, self._by_rank(hazard), self._by_rank(key), {})
 
     def _by_rank(self, values: NDArray[np.float64]) -> dict[int, float]:
         middle = float(np.median(values))
@@ -125,7 +127,8 @@ class Advice:
         """
         if self.predictor is None:
             return "nothing is predicted: Flux's own order"
-        hazard = self.risks(duration, now).hazard
+        asked = self.risks(duration, now)
+        hazard = asked.hazard
         chance, before = _chance(hazard, chosen), _chance(hazard, usual)
         left = sorted(set(usual) - set(chosen))
         if not left:
@@ -138,7 +141,9 @@ class Advice:
             f"probability {chance} instead of {before}"
         )
         if (node := self._node.get(worst)) is not None:
-            text += f"; {self.predictor.explain(node, now, duration).evidence}"
+            if worst not in asked.evidence:
+                asked.evidence[worst] = self.predictor.explain(node, now, duration).evidence
+            text += f"; {asked.evidence[worst]}"
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

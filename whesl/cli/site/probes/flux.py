@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 
 from whesl.cli.site.probes.findings import Finding, State, ask, version_tuple
 
@@ -117,6 +119,60 @@ def bindings() -> list[Finding]:
             )
         ]
     return [_finding("Flux bindings", State.OK, detail=detail)]
+
+
+def placement() -> list[Finding]:
+    """Look at the scheduler module of placement, in Flux's configuration and in the instance here."""
+    return [*_installed(), *_loaded()]
+
+
+def _installed() -> list[Finding]:
+    answer = ask("flux", "config", "builtin", "confdir")
+    if answer is None or answer.status != 0:
+        return []
+    file = Path(answer.output.strip()) / "modprobe" / "modprobe.d" / "whesl-placement.toml"
+    try:
+        lines = file.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    named = next((line.partition("=")[2].strip() for line in lines if line.startswith("module =")), "")
+    name = "Flux placement, installed"
+    if Path(named.strip('"')).is_file():
+        return [_finding(name, State.OK, detail=str(file))]
+    return [
+        _finding(
+            name,
+            State.FAILED,
+            detail=f"{file} names {named or 'no module'}, which is not there: no instance starts with it",
+            advice="whesl placement remove --flux, or install it again",
+        )
+    ]
+
+
+def _loaded() -> list[Finding]:
+    modules = ask("flux", "module", "list")
+    if modules is None or modules.status != 0 or "sched-whesl" not in modules.output:
+        return []
+    name = "Flux placement, loaded"
+    answer = ask("flux", "module", "stats", "sched-whesl")
+    try:
+        said = json.loads(answer.output if answer is not None else "")["placement"]
+        mode, predictor, problem = said["mode"], said["predictor"], said["problem"]
+        placed, differently, failed = said["placed"], said["differently"], said["failed"]
+    except (ValueError, KeyError, TypeError):
+        return [
+            _finding(
+                name,
+                State.WARN,
+                detail="the module is there without predictions: Flux's own order",
+                advice="`flux dmesg` says what is missing; whesl placement load --flux FILE",
+            )
+        ]
+    detail = f"mode {mode}, {placed} jobs placed, {differently} of them differently"
+    if problem or failed:
+        why = problem or f"{failed} choices failed, see `flux dmesg`"
+        return [_finding(name, State.WARN, detail=f"{detail}; {why}", advice="see the predictions' file")]
+    return [_finding(name, State.OK, detail=f"{detail}, by {predictor}")]
 
 
 def _finding(name: str, state: State, *, version: str = "", detail: str = "", advice: str = "") -> Finding:

@@ -1,0 +1,164 @@
+"""What a site installs: units, module file, dashboard, Spack package, recipes; each read by what reads it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+LMOD = Path("/usr/share/lmod/lmod/init/bash")
+MODULES = Path("/usr/share/modules/init/bash")
+
+
+def run(*command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env={**os.environ, **more}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("kind", ["system", "user"])
+def test_systemd_takes_the_units(kind: str, tmp_path: Path) -> None:
+    """Their programs are there where WHESL is installed: this environment's stands for it."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    whesl = Path(sys.executable).with_name("whesl")
+    units = []
+    for unit in sorted((DEPLOY / "systemd" / kind).iterdir()):
+        copy = tmp_path / unit.name
+        copy.write_text(unit.read_text().replace("/opt/whesl/bin/whesl", str(whesl)))
+        units.append(str(copy))
+    option = ["--user"] if kind == "user" else []
+    done = run("systemd-analyze", *option, "verify", "--man=no", *units, XDG_RUNTIME_DIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_units_call_what_there_is() -> None:
+    """Each option of a unit's command line is one of that command."""
+    for unit in sorted(DEPLOY.glob("systemd/*/*.service")):
+        (line,) = re.findall(r"^ExecStart=/opt/whesl/bin/whesl (.*)$", unit.read_text(), re.MULTILINE)
+        words = line.split()
+        command = [word for word in words[:2] if not word.startswith("-")]
+        shown = run(sys.executable, "-m", "whesl", *command, "--help")
+        assert shown.returncode == 0, f"{unit.name}: {shown.stderr}"
+        for option in (word for word in words if word.startswith("--")):
+            assert option in shown.stdout, f"{unit.name}: {option}"
+
+
+@pytest.mark.parametrize(
+    "init", [pytest.param(LMOD, id="Lmod"), pytest.param(MODULES, id="Environment Modules")]
+)
+def test_the_module_file_loads_and_unloads(init: Path, tmp_path: Path) -> None:
+    init = Path(os.environ.get("WHESL_TEST_MODULES_INIT", init)) if init == MODULES else init
+    if not init.exists():
+        pytest.skip(f"{init} is not installed")
+    root = tmp_path / "whesl"
+    (root / "bin").mkdir(parents=True)
+    (root / "bin" / "whesl").symlink_to(Path(sys.executable).with_name("whesl"))
+    place = tmp_path / "modulefiles" / "whesl"
+    place.mkdir(parents=True)
+    text = (DEPLOY / "modulefiles" / "whesl").read_text()
+    (place / "1.0").write_text(text.replace("set root /opt/whesl", f"set root {root}"))
+    script = (
+        f"source {init}; module use {place.parent}; module load whesl/1.0 || exit 1; command -v whesl; "
+        "whesl --version; echo $MANPATH; module unload whesl; echo $PATH"
+    )
+    done = run("bash", "-c", script)
+    assert done.returncode == 0, done.stderr
+    found, version, manuals, after = done.stdout.splitlines()[-4:]
+    assert found == f"{root}/bin/whesl"
+    assert version.startswith("whesl")
+    assert f"{root}/share/man" in manuals.split(":")
+    assert str(root) not in after
+
+
+def served() -> set[str]:
+    """The names of all metrics that the product serves, as Prometheus stores them."""
+    names: set[str] = set()
+    for path in (
+        ROOT / "whesl" / "coordinator" / "metrics.py",
+        ROOT / "whesl" / "site" / "slurm" / "figures.py",
+    ):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+                continue
+            first = node.args[0]
+            if not (isinstance(first, ast.Constant) and isinstance(first.value, str)):
+                continue
+            if node.func.id == "GaugeMetricFamily":
+                names.add(first.value)
+            elif node.func.id == "CounterMetricFamily":
+                names.add(f"{first.value}_total")
+            elif node.func.id == "HistogramMetricFamily":
+                names |= {f"{first.value}_{part}" for part in ("bucket", "sum", "count")}
+    return names
+
+
+def test_every_metric_of_the_dashboard_is_served() -> None:
+    board = json.loads((DEPLOY / "grafana" / "whesl.json").read_text())
+    asked: set[str] = set()
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            asked |= set(re.findall(r"\bwhesl_\w+", target["expr"]))
+    assert len(asked) > 15
+    assert asked <= served()
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_spack_s_package_needs_what_the_project_needs() -> None:
+    """Parsed, not built: names and lowest versions of the libraries are those of pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    package = ast.parse((DEPLOY / "spack" / "packages" / "whesl" / "package.py").read_text())
+    said = {
+        str(node.args[0].value)
+        for node in ast.walk(package)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "depends_on"
+        if isinstance(node.args[0], ast.Constant)
+    }
+    named = [re.fullmatch(r"py-([\w-]+)@([\d.]+):?", one) for one in said if one.startswith("py-")]
+    found = {match[1]: match[2] for match in named if match}
+    assert len(found) == len(named)
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["predict"], *extras["metrics"]]
+    for requirement in wanted:
+        match = re.match(r"([\w.-]+?)(?:\[.*\])?[>=]=([\d.]+)", requirement)
+        assert match, requirement
+        name = {"xgboost-cpu": "xgboost"}.get(match[1], match[1].lower().replace(".", "-"))
+        if name == "hyperscan":
+            continue  # Spack has no package of it; google-re2 stands in for it
+        assert _numbers(found[name]) == _numbers(match[2]), requirement
+
+
+def _numbers(version: str) -> list[int]:
+    parts = [int(part) for part in version.strip(".").split(".")]
+    while parts and parts[-1] == 0:
+        parts.pop()
+    return parts
+
+
+def test_scripts_are_shell_that_sh_can_read() -> None:
+    for script in sorted(DEPLOY.rglob("*.sh")):
+        assert run("sh", "-n", str(script)).returncode == 0
+        assert os.access(script, os.X_OK)
+        assert run("sh", str(script)).returncode != 0  # without arguments it says how it is called
+
+
+def test_the_recipes_name_files_that_there_are() -> None:
+    text = (DEPLOY / "containers" / "Containerfile").read_text() + (
+        DEPLOY / "containers" / "whesl.def"
+    ).read_text()
+    for path in re.findall(r"deploy/[\w./-]+", text):
+        assert (ROOT / path).exists(), path
