@@ -56,4 +56,4 @@ fi
 END
 chmod 0755 "$tree/DEBIAN/postinst"
 mkdir -p "$output"
-dpkg-deb --root-owner-group --build "$tree" "$output/whesl_${version}_$(dpkg --print-architecture).deb"
+dpkg-deb --root-owner-group -Zgzip --build "$tree" "$output/whesl_${version}_$(dpkg --print-architecture).deb"
