@@ -11,7 +11,7 @@ import math
 import os
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from whesl.predict.survival import Fitted, Survival
 from whesl.predict.trees import Trees, check
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
+Restored = TypeVar("Restored")
 VERSION = 1
 _LARGEST = 4 << 30  # bytes of one file's arrays: a hundred million failures
 _MOST = 10_000_000  # nodes
@@ -57,10 +59,24 @@ def save(predictor: ArrayPredictor, path: Path, about: dict[str, Any] | None = N
         WheslError: it cannot be written.
     """
     meta, arrays = _state(predictor)
-    meta |= {"version": VERSION, "threshold": predictor.threshold, "name": predictor.name}
+    meta |= {"threshold": predictor.threshold, "name": predictor.name}
     if about is not None:
         meta["about"] = about
-    text = json.dumps(meta, allow_nan=False).encode()
+    write(path, meta, arrays)
+
+
+def write(path: Path, meta: dict[str, Any], arrays: Arrays) -> None:
+    """Write arrays and what is said of them; the file takes its name when all of it is on the disk.
+
+    Args:
+        path: the file.
+        meta: JSON-ready facts.
+        arrays: by name; none may be called ``meta``.
+
+    Raises:
+        WheslError: it cannot be written.
+    """
+    text = json.dumps(meta | {"version": VERSION}, allow_nan=False).encode()
     whole = io.BytesIO()
     np.savez_compressed(whole, allow_pickle=False, meta=np.frombuffer(text, dtype=np.uint8), **arrays)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -73,6 +89,37 @@ def save(predictor: ArrayPredictor, path: Path, about: dict[str, Any] | None = N
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise WheslError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def read(
+    path: Path, what: str, hint: str, restored: Callable[[dict[str, Any], Arrays], Restored]
+) -> Restored:
+    """Read what ``write`` wrote.
+
+    Args:
+        path: the file.
+        what: it is to hold, for messages.
+        hint: how another one is made.
+        restored: makes it from the facts and the arrays; whatever is wrong with them is its ValueError.
+
+    Raises:
+        WheslError: it cannot be read, is none of this version, or does not hold what it has to.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
+                raise ValueError(f"its arrays are larger than {_LARGEST >> 30} GiB")
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        meta = json.loads(arrays.pop("meta").tobytes())
+        if not isinstance(meta, dict) or meta.get("version") != VERSION:
+            raise ValueError(f"it is not of version {VERSION}")
+        return restored(meta, arrays)
+    except OSError as error:
+        raise WheslError(f"cannot read {path}: {error.strerror or error}") from error
+    except _WRONG as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise WheslError(f"{path} does not hold {what}: {why}", hint=hint) from error
 
 
 def load(path: Path) -> ArrayPredictor:
@@ -92,24 +139,12 @@ def load_with(path: Path) -> tuple[ArrayPredictor, dict[str, Any] | None]:
 
     Arguments and errors as of ``load``.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
-                raise ValueError(f"its arrays are larger than {_LARGEST >> 30} GiB")
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        meta = json.loads(arrays.pop("meta").tobytes())
-        if not isinstance(meta, dict) or meta.get("version") != VERSION:
-            raise ValueError(f"it is not of version {VERSION}")
+
+    def both(meta: dict[str, Any], arrays: Arrays) -> tuple[ArrayPredictor, dict[str, Any] | None]:
         about = meta.get("about")
         return _restored(meta, arrays), about if isinstance(about, dict) else None
-    except OSError as error:
-        raise WheslError(f"cannot read {path}: {error.strerror or error}") from error
-    except _WRONG as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else error
-        raise WheslError(
-            f"{path} does not hold a predictor: {what}", hint="make it anew from the history of failures"
-        ) from error
+
+    return read(path, "a predictor", "make it anew from the history of failures", both)
 
 
 def _state(predictor: ArrayPredictor) -> tuple[dict[str, Any], Arrays]:
