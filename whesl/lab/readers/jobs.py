@@ -47,6 +47,8 @@ class JobRecord(NamedTuple):
         hosts: their names as a host list; empty where they are not known.
         limit: its time limit in seconds; ``inf`` for none.
         state: how it ended.
+        user: whose it is; empty where it is not known.
+        partition: where it ran; empty where it is not known.
     """
 
     line: int
@@ -58,6 +60,8 @@ class JobRecord(NamedTuple):
     hosts: str
     limit: float
     state: State
+    user: str = ""
+    partition: str = ""
 
 
 @dataclass(slots=True)

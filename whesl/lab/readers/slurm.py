@@ -95,6 +95,8 @@ def sacct(text: str, path: Path, clock: Clock) -> JobLog:
                 "" if hosts == "None assigned" else hosts,
                 _minutes(asked) if minutes else seconds(asked),
                 state(row[column["State"]]),
+                row[column["User"]] if "User" in column else "",
+                row[column["Partition"]] if "Partition" in column else "",
             )
         )
 
@@ -152,6 +154,8 @@ def _of_object(entry: int, job: dict[str, Any]) -> JobRecord:
         "" if hosts == "None assigned" else hosts,
         math.inf if limit is None or limit >= 2**32 - 2 else 60.0 * limit,
         state(current[0] if isinstance(current, list) else current),
+        str(job.get("user") or ""),
+        str(job.get("partition") or ""),
     )
 
 
