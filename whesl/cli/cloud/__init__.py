@@ -8,6 +8,7 @@ from whesl.cli.group import LazyGroup
 
 # name: (module below whesl.cli.cloud, one line of help).
 COMMANDS = {
+    "forecast": ("forecast", "Forecast free nodes of a cluster, from its job log."),
     "plan": ("plan", "Offer plans: deadline, cost, and the probability of meeting it."),
     "prices": ("plan", "Print the prices that plans are made with, as a file to edit."),
     "measure": ("measure", "Run a part of the tasks on each platform; write times and costs."),

@@ -1,0 +1,344 @@
+"""``whesl cloud forecast``: free nodes of a cluster in each of the next 24 hours."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whesl.cli.lab.progress import quiet_option, shown
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whesl.cloud.core.records import FreeForecast
+    from whesl.lab.prediction.freenodes import Fold, Row
+    from whesl.lab.readers.history import History
+
+    Function = Callable[..., Any]
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_MODEL = Path("free-nodes.npz")
+_DRAWS = 24
+_SHOWN = (1, 2, 3, 6, 12, 24)
+
+
+def _log_options(command: Function) -> Function:
+    for option in (
+        quiet_option,
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option("--strict", is_flag=True, help="Refuse a log when a line cannot be read."),
+        click.option("--calendar", type=_FILE, metavar="CSV", help="Announced maintenance: start,end."),
+        click.option(
+            "--per-node", type=click.FloatRange(1), default=1.0, metavar="N", help="Processors of a node [1]."
+        ),
+        click.argument("logs", nargs=-1, required=True, type=_FILE, metavar="LOG..."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def forecast() -> None:
+    """Forecast free nodes: the least in each of the next 24 hours, with quantiles.
+
+    Trained on the site's own job log: sacct -aDXP -S START -o
+    JobID,User,Partition,State,Submit,Start,End,TimelimitRaw,NNodes; SWF is read as well.
+    """
+
+
+@forecast.command()
+@_log_options
+@click.option("--model", type=_FILE, default=_MODEL, metavar="FILE", help=f"Where it is kept [{_MODEL}].")
+@click.option("--seed", type=int, default=0, metavar="N", help="Of random numbers [0].")
+def train(
+    logs: tuple[Path, ...],
+    per_node: float,
+    calendar: Path | None,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+    model: Path,
+    seed: int,
+) -> None:
+    """Learn from a job log; keep it in a file."""
+    from whesl.lab.prediction import freenodes as study
+    from whesl.predict.freenodes import model as learning
+    from whesl.predict.freenodes import storing
+
+    history = _read(logs, strict=strict)
+    progress = shown(quiet=quiet)
+    known = study.moments(
+        history.jobs, _windows(calendar), capacity=None, draws=_DRAWS, seed=seed, every=1, keep=None,
+        progress=progress,
+    )  # fmt: skip
+    with progress.stage("fit", 3) as advance:
+        learned = learning.fit(known.rows, known.truth, seed=seed, advance=advance)
+    days = len(known.rows.time) / 24
+    storing.save(learned, storing.About(history.latest, days, per_node, _DRAWS), model)
+    if as_json:
+        print(
+            json.dumps({"model": str(model), "days": days, "jobs": len(history.jobs), "notes": history.notes})
+        )
+        return
+    _note(history)
+    print(f"{model}: learned from {days:.0f} days, {len(history.jobs)} jobs, until {_moment(history.latest)}")
+
+
+@forecast.command()
+@_log_options
+@click.option("--model", type=_FILE, default=_MODEL, metavar="FILE", help=f"What was learned [{_MODEL}].")
+@click.option("--now", "at", metavar="TIME", help="The moment [the log's last event]: ISO 8601 or seconds.")
+@click.option("--out", type=_FILE, metavar="FILE", help="Also write the JSON there.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Of random numbers [0].")
+def now(
+    logs: tuple[Path, ...],
+    per_node: float,
+    calendar: Path | None,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+    model: Path,
+    at: str | None,
+    out: Path | None,
+    seed: int,
+) -> None:
+    """Forecast from running and waiting jobs.
+
+    The job log has to hold them.
+    """
+    import msgspec
+
+    from whesl.lab.readers.jobs import Clock
+    from whesl.predict.freenodes import storing
+    from whesl.predict.freenodes.forecast import forecast as forecast_of
+
+    learned, about = storing.load(model)
+    history = _read(logs, strict=strict)
+    try:
+        moment = Clock().time(at) if at is not None else history.latest
+    except ValueError as error:
+        raise UsageError(f"--now: {error}") from None
+    if not math.isfinite(moment):
+        raise UsageError(f"--now: not a time: {at!r}", hint="2026-11-23T04:54:34 or Unix seconds")
+    found = forecast_of(learned, history.jobs, moment, _windows(calendar), draws=about.draws, seed=seed)
+    unit = per_node if per_node != 1.0 else about.unit
+    answer = _record(found.now, found.capacity / unit, found.levels, found.nodes / unit)
+    text = msgspec.json.encode(answer).decode()
+    if out is not None:
+        try:
+            out.write_text(text + "\n")
+        except OSError as error:
+            raise UsageError(f"cannot write {out}: {error.strerror}") from error
+    if as_json:
+        print(text)
+        return
+    if not quiet:
+        _note(history)
+    print(
+        f"from {_moment(found.now)}: {found.running} jobs run, {found.waiting} wait for nodes, "
+        f"{found.held} are held by something else; capacity {found.capacity / unit:.0f} nodes"
+    )
+    print("hour  10 %  50 %  90 %  least free nodes")
+    for hour, row in enumerate(answer.nodes, 1):
+        print(f"{hour:4d}  " + "  ".join(f"{one:4.0f}" for one in row))
+
+
+@forecast.command()
+@_log_options
+@click.option(
+    "--months", type=click.IntRange(1), default=3, metavar="N", help="Latest months to forecast [3]."
+)
+@click.option("--until", metavar="DATE", help="Leave alone what comes later: YYYY-MM-DD.")
+@click.option(
+    "--replayed", type=click.FloatRange(1), metavar="N",
+    help="Replay the log under FCFS and EASY backfilling on N nodes first, as the document does.",
+)  # fmt: skip
+@click.option(
+    "--every", type=click.IntRange(1, 24), default=1, metavar="H", help="Hours between forecasts [1]."
+)
+@click.option(
+    "--draws", type=click.IntRange(2), default=_DRAWS, metavar="N", help=f"Of the queue [{_DRAWS}]."
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Results; resumes."
+)
+@click.option("--seed", type=int, default=0, metavar="N", help="Of random numbers [0].")
+def evaluate(
+    logs: tuple[Path, ...],
+    per_node: float,
+    calendar: Path | None,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+    months: int,
+    until: str | None,
+    replayed: float | None,
+    every: int,
+    draws: int,
+    out: Path | None,
+    seed: int,
+) -> None:
+    """Score forecasts of the latest months.
+
+    Each is made by a model that has seen only what was before its month.
+    """
+    from whesl.lab.prediction import freenodes as study
+    from whesl.predict.freenodes.jobs import replayed as replay
+
+    limit = _date(until) if until is not None else math.inf
+    history = _read(logs, strict=strict)
+    jobs = replay(history.jobs, replayed) if replayed is not None else history.jobs
+    keep = _directory(out)
+    progress = shown(quiet=quiet)
+    known = study.moments(
+        jobs, _windows(calendar), capacity=replayed, draws=draws, seed=seed, every=every, keep=keep,
+        progress=progress,
+    )  # fmt: skip
+    chosen = study.months(known, months, limit)
+    folds = []
+    with progress.stage("fit and forecast, month by month", len(chosen)) as advance:
+        for month in chosen:
+            folds.append(study.fold(known, month, seed=seed, keep=keep))
+            advance(1)
+    rows = study.summary(folds, unit=per_node, seed=seed)
+    text = json.dumps(_as_json(folds, rows), indent=1)
+    if out is not None:
+        (out / "results.json").write_text(text + "\n")
+    if as_json:
+        print(text)
+        return
+    _note(history)
+    _table(folds, rows)
+
+
+@forecast.command()
+@_log_options
+@click.option(
+    "--weekday", type=click.IntRange(1, 7), metavar="N", help="Only those of a weekday: 1 is Monday."
+)
+@click.option(
+    "--hours", type=(float, float), default=(0.0, 24.0), metavar="FROM TO", help="Begun in UTC hours."
+)
+def outages(
+    logs: tuple[Path, ...],
+    per_node: float,
+    calendar: Path | None,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+    weekday: int | None,
+    hours: tuple[float, float],
+) -> None:
+    """Print outages that a job log shows, as a calendar to edit.
+
+    An outage is use below 5 % of the capacity for 3 hours.
+    """
+    from whesl.predict.freenodes.supply import supply, windows
+
+    history = _read(logs, strict=strict)
+    found = [
+        (begin, finish)
+        for begin, finish in windows(supply(history.jobs)).tolist()
+        if (weekday is None or datetime.fromtimestamp(begin, timezone.utc).isoweekday() == weekday)
+        and hours[0] <= begin % 86400 / 3600 <= hours[1]
+    ]
+    if as_json:
+        print(json.dumps([{"start": begin, "end": finish} for begin, finish in found]))
+        return
+    print("start,end")
+    for begin, finish in found:
+        print(f"{_moment(begin)},{_moment(finish)}")
+
+
+def _read(logs: tuple[Path, ...], *, strict: bool) -> History:
+    from whesl.lab.readers.history import read_history
+
+    return read_history(list(logs), strict=strict)
+
+
+def _windows(calendar: Path | None) -> Any:
+    from whesl.lab.readers.history import read_calendar
+    from whesl.predict.freenodes.forecast import NO_CALENDAR
+
+    return read_calendar(calendar) if calendar is not None else NO_CALENDAR
+
+
+def _record(now: float, capacity: float, levels: tuple[float, ...], nodes: Any) -> FreeForecast:
+    from whesl.cloud.core.records import FreeForecast
+
+    return FreeForecast(
+        made=now,
+        start=now,
+        capacity=round(capacity),
+        levels=levels,
+        nodes=tuple(tuple(round(one, 2) for one in row) for row in nodes.tolist()),
+        source="queue rolled forward and boosted trees",
+    )
+
+
+def _note(history: History) -> None:
+    for note in history.notes:
+        click.echo(note, err=True)
+
+
+def _moment(time: float) -> str:
+    return datetime.fromtimestamp(time, timezone.utc).isoformat(timespec="seconds")
+
+
+def _date(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        raise UsageError(f"--until: not a date: {text!r}", hint="YYYY-MM-DD") from None
+
+
+def _directory(out: Path | None) -> Path | None:
+    if out is None:
+        return None
+    keep = out / "kept"
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make {keep}: {error.strerror}") from error
+    return keep
+
+
+def _as_json(folds: list[Fold], rows: list[Row]) -> dict[str, Any]:
+    return {
+        "months": [
+            {"month": one.name, "forecasts": len(one.time), "seconds to fit": round(one.seconds, 1)}
+            for one in folds
+        ],
+        "hours": [
+            {
+                "hour": row.hour,
+                "mean absolute error": {name: round(value, 2) for name, value in row.error.items()},
+                "below the best": round(row.skill, 4),
+                "95 %": [round(row.low, 4), round(row.high, 4)],
+                "covered": round(row.covered, 4),
+            }
+            for row in rows
+        ],
+    }
+
+
+def _table(folds: list[Fold], rows: list[Row]) -> None:
+    print(f"forecasts of {', '.join(f'{one.name} ({len(one.time)})' for one in folds)}")
+    print("hour  forecast  persistence  median  climatology  last hour   below the best (95 %)  in 80 %")
+    for row in rows:
+        if row.hour in _SHOWN:
+            ours, still, middle, daily, last = (
+                row.error[name] for name in ("forecast", "persistence", "median", "climatology", "last hour")
+            )
+            print(
+                f"{row.hour:4d}  {ours:8.1f}  {still:11.1f}  {middle:6.1f}  {daily:11.1f}  "
+                f"{last:9.1f}  {row.skill:6.1%} ({row.low:6.1%} {row.high:6.1%})  {row.covered:6.1%}"
+            )
+    worse = [str(row.hour) for row in rows if row.skill < 0]
+    print(f"worse than the best at hours {', '.join(worse)}" if worse else "at no hour worse than the best")

@@ -1,0 +1,257 @@
+"""Forecasts of free nodes scored month by month on what came after them; resumable.
+
+Rolling origin: for each of the last months the model is fitted to what was known before it began, and
+forecasts each hour of it. Compared with persistence (the free nodes of now), the median and the median by
+hour of the day of what was learned from; beside them the least of the hour before. Intervals of confidence
+come from resampling blocks of three days.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from whesl.model.errors import UsageError
+from whesl.predict.freenodes import conformal, features, forecast, model
+from whesl.predict.freenodes.conformal import Scores
+from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.rollforward import HOURS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from whesl.lab.progress import Progress
+    from whesl.predict.freenodes.forecast import Learnable
+    from whesl.predict.freenodes.jobs import Jobs
+
+    Floats = NDArray[np.float64]
+
+COMPARED = ("persistence", "median", "climatology")
+ALL = ("forecast", *COMPARED, "last hour", "rolled forward")
+SHOWN = (1, 2, 3, 6, 12, 24)  # hours of the table
+_ENOUGH = 120  # moments that make a month
+_BLOCK = 3 * DAY
+_RESAMPLED = 1000
+_VERSION = "1"  # of what is kept in files: another one is made anew
+
+
+class Fold(NamedTuple):
+    """A month that was forecast.
+
+    Attributes:
+        name: of the month, 2012-07.
+        time: moments in seconds, shape (moments,).
+        error: absolute errors of each of ``ALL`` as shares of the capacity, shape (methods, moments, hours).
+        inside: whether the interval held what came, shape (moments, hours).
+        capacity: shape (moments,).
+        seconds: that fitting took.
+    """
+
+    name: str
+    time: Floats
+    error: Floats
+    inside: NDArray[np.bool_]
+    capacity: Floats
+    seconds: float
+
+
+class Row(NamedTuple):
+    """One hour ahead over all months.
+
+    Attributes:
+        hour: ahead, from 1.
+        error: mean absolute error by method, in nodes of the log.
+        skill: how far the forecast's error is below the least of ``COMPARED``, from -inf to 1.
+        low: end of the interval of 95 % confidence of the skill.
+        high: its other end.
+        covered: share of outcomes inside of the 80 % interval.
+    """
+
+    hour: int
+    error: dict[str, float]
+    skill: float
+    low: float
+    high: float
+    covered: float
+
+
+def moments(
+    history: Jobs,
+    closed: Floats,
+    *,
+    capacity: float | None,
+    draws: int,
+    seed: int,
+    every: int,
+    keep: Path | None,
+    progress: Progress,
+) -> Learnable:
+    """Return all moments of a history, from a file of an earlier run where there is one.
+
+    Args:
+        history: jobs.
+        closed: announced maintenance.
+        capacity: of a replay.
+        draws: times that the queue is rolled forward at each moment.
+        seed: of random numbers.
+        every: hours between two moments.
+        keep: a directory for what is worked out; None for none.
+        progress: is told.
+    """
+    own = hashlib.sha256(f"{_VERSION} {capacity} {draws} {seed} {every} {features.COLUMNS}".encode())
+    for one in (history.submit, history.start, history.end, history.size, history.limit, closed):
+        own.update(np.ascontiguousarray(one).tobytes())
+    path = keep / f"moments-{own.hexdigest()[:16]}.npz" if keep is not None else None
+    if path is not None and path.exists():
+        with np.load(path, allow_pickle=False) as file:
+            rows = features.Rows(*(file[name] for name in ("time", "capacity", "free", "values")))
+            return forecast.Learnable(rows, file["truth"])
+    with progress.stage("roll the queue forward", 1) as advance:
+
+        def begin(about: str, steps: float) -> Callable[[float], None]:
+            return lambda done: advance(done / steps)
+
+        found = forecast.learnable(
+            history, closed, capacity=capacity, draws=draws, seed=seed, every=every, begin=begin
+        )
+    if path is not None:
+        rows = found.rows
+        parts: dict[str, NDArray[Any]] = {
+            "time": rows.time,
+            "capacity": rows.capacity,
+            "free": rows.free,
+            "values": rows.values,
+        }
+        _write(path, parts | {"truth": found.truth})
+    return found
+
+
+def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[str, float, float]]:
+    """Return the last months that can be forecast: their names, begins and ends in seconds.
+
+    Args:
+        known: all moments.
+        count: how many at most.
+        until: months that end later are left alone, in seconds.
+
+    Raises:
+        UsageError: there is none with enough before it.
+    """
+    times = known.rows.time
+    names = [datetime.fromtimestamp(one, timezone.utc).strftime("%Y-%m") for one in times.tolist()]
+    found = []
+    for name in sorted(set(names)):
+        year, month = int(name[:4]), int(name[5:])
+        begin = datetime(year, month, 1, tzinfo=timezone.utc).timestamp()
+        finish = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=timezone.utc).timestamp()
+        own = int(((times >= begin) & (times < finish)).sum())
+        step = float(np.median(np.diff(times))) / HOUR if len(times) > 1 else 1.0
+        before = int((times < begin - HOURS * HOUR).sum()) * step / 24
+        if own * step >= _ENOUGH and before >= 2 * model.LEAST_DAYS and finish <= until:
+            found.append((name, begin, finish))
+    if not found:
+        raise UsageError(
+            f"no month has {2 * model.LEAST_DAYS} days before it to learn from",
+            hint="give a longer job log; an evaluation needs three months, better a year",
+        )
+    return found[-count:]
+
+
+def fold(known: Learnable, month: tuple[str, float, float], *, seed: int, keep: Path | None) -> Fold:
+    """Fit before a month, and forecast it; from a file of an earlier run where there is one.
+
+    Args:
+        known: all moments.
+        month: one of ``months``.
+        seed: of the trees.
+        keep: the directory of ``moments``; None for none.
+    """
+    name, begin, finish = month
+    own = hashlib.sha256(f"{_VERSION} {name} {seed}".encode())
+    own.update(known.truth.tobytes())
+    own.update(known.rows.values.tobytes())
+    path = keep / f"month-{name}-{own.hexdigest()[:16]}.npz" if keep is not None else None
+    if path is not None and path.exists():
+        with np.load(path, allow_pickle=False) as file:
+            return Fold(
+                name, file["time"], file["error"], file["inside"], file["capacity"], float(file["seconds"])
+            )
+    times = known.rows.time
+    before = known.select(times < begin - HOURS * HOUR)
+    asked = known.select((times >= begin) & (times < finish))
+    started = time.monotonic()
+    learned = model.fit(before.rows, before.truth, seed=seed)
+    seconds = time.monotonic() - started
+    found = _scored(name, learned, asked, seconds)
+    if path is not None:
+        parts = {"time": found.time, "error": found.error, "inside": found.inside, "capacity": found.capacity}
+        _write(path, parts | {"seconds": np.array(seconds)})
+    return found
+
+
+def _scored(name: str, learned: model.Model, asked: Learnable, seconds: float) -> Fold:
+    rows, truth = asked.rows, asked.truth
+    quantiles = model.predict(learned, rows)
+    own = Scores(rows.time, quantiles[0], quantiles[2], truth)
+    inside = np.zeros(truth.shape, dtype=np.bool_)
+    # Calibrated anew each day, with what has come out by then.
+    for day in np.unique(rows.time // DAY):
+        today = rows.time // DAY == day
+        past = learned.scores.joined(own).known(float(day * DAY)).latest()
+        low, _, high = conformal.calibrated(quantiles[:, today], conformal.offsets(past))
+        inside[today] = (truth[today] >= low - 1e-9) & (truth[today] <= high + 1e-9)
+    compared = model.baselines(learned, rows)
+    rolled = rows.values[:, :, features.COLUMNS.index("rolled forward, 50%")].astype(np.float64)
+    said = {"forecast": quantiles[1], "rolled forward": rolled} | compared
+    error = np.stack([np.abs(said[method] - truth) for method in ALL])
+    return Fold(name, rows.time, error, inside, rows.capacity, seconds)
+
+
+def summary(folds: list[Fold], *, unit: float = 1.0, seed: int = 0) -> list[Row]:
+    """Return the scores of each hour ahead over all months.
+
+    Args:
+        folds: the months.
+        unit: processors that make a node.
+        seed: of the resampled blocks.
+    """
+    nodes = np.concatenate([one.capacity for one in folds]) / unit
+    error = np.concatenate([one.error for one in folds], axis=1) * nodes[:, None]
+    inside = np.concatenate([one.inside for one in folds])
+    blocks = np.concatenate([one.time for one in folds]) // _BLOCK
+    _, number = np.unique(blocks, return_inverse=True)
+    number = number.reshape(-1)
+    count = int(number.max()) + 1
+    sums = np.zeros((count, *error.shape[::2]))
+    np.add.at(sums, number, error.transpose(1, 0, 2))
+    sizes = np.bincount(number, minlength=count)
+    generator = np.random.default_rng(seed)
+    picked = generator.integers(count, size=(_RESAMPLED, count))
+    means = sums[picked].sum(axis=1) / sizes[picked].sum(axis=1)[:, None, None]
+    places = [ALL.index(method) for method in COMPARED]
+    again = 1.0 - means[:, 0] / np.maximum(means[:, places].min(axis=1), 1e-12)
+    found = []
+    for hour in range(HOURS):
+        mean = {method: float(error[place, :, hour].mean()) for place, method in enumerate(ALL)}
+        best = min(mean[method] for method in COMPARED)
+        low, high = np.quantile(again[:, hour], (0.025, 0.975))
+        skill = 1.0 - mean["forecast"] / best if best > 0 else 0.0
+        found.append(Row(hour + 1, mean, skill, float(low), float(high), float(inside[:, hour].mean())))
+    return found
+
+
+def _write(path: Path, parts: dict[str, NDArray[Any]]) -> None:
+    """Write arrays; the file takes its name when it is whole."""
+    whole = io.BytesIO()
+    np.savez(whole, allow_pickle=False, **parts)
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_bytes(whole.getbuffer())
+    beside.replace(path)
