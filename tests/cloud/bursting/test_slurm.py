@@ -110,6 +110,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_job_brings_its_node_and_the_reaper_takes_what_slurm_forgot(site: Site) -> None:
     """From submission to running, the orphan beside it, a dead slurmctld, and the end of the idle node."""
     job = site.bed.submit("#!/bin/sh\nsleep 1000", "-p", "burst", "-N1")

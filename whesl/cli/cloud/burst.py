@@ -51,9 +51,10 @@ def suspend(site_file: Path, nodes: str) -> None:
 @click.option("--grace", type=click.FloatRange(0), default=300.0, metavar="S", help="Without use [300].")
 @click.option("--every", type=click.FloatRange(1), metavar="S", help="Go on, a look every so many seconds.")
 def reap(site_file: Path, grace: float, every: float | None) -> None:
-    """End instances whose nodes Slurm does not use; to be run outside of Slurm, by cron or systemd.
+    """End instances whose nodes Slurm does not use.
 
-    Nothing is ended while slurmctld does not answer. Two looks at least, and the grace between them.
+    To be run outside of Slurm, by cron or systemd. Nothing is ended while slurmctld does not answer: two
+    looks at least, and the grace between them.
     """
     from whesl import rjms
 

@@ -1,0 +1,116 @@
+"""``whesl cloud measure``, ``run`` and what shows them, as users call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks import cloud_run
+from tests.cloud.runner import worlds
+from whesl.rjms.local import daemons
+from whesl.rjms.local.cluster import Cluster
+
+INSTANCE = cloud_run.INSTANCES / "helloworld-forkjoin-10-chameleon.json.xz"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = worlds.local_cluster(tmp_path_factory.mktemp("cluster"), 1)
+    yield made
+    daemons.stop(made)
+
+
+class Home:
+    """An execution of WfCommons, shrunk, and where it is run."""
+
+    def __init__(self, tmp_path: Path, cluster: Cluster) -> None:
+        if not INSTANCE.exists():
+            pytest.skip(f"{INSTANCE.name} is not there")
+        self.place, self.data, self.ledger = tmp_path, tmp_path / "data", tmp_path / "ledger"
+        self.data.mkdir()
+        self.flow = tmp_path / "flow.json"
+        self.document = cloud_run.shrunk(INSTANCE, 6, 0.2, self.ledger)
+        self.flow.write_text(json.dumps(self.document))
+        self.site = tmp_path / "cloud.toml"
+        self.site.write_text(cloud_run.SITE.format(cluster=cluster.path, capacity=4))
+        cloud_run.write_inputs(self.document, self.data)
+
+    def whesl(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "whesl", "cloud", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=110,
+            env={**os.environ, "WHESL_HOME": str(self.place / "home")},
+        )
+
+
+@pytest.fixture
+def home(tmp_path: Path, cluster: Cluster) -> Home:
+    return Home(tmp_path, cluster)
+
+
+def test_measure_then_run(home: Home) -> None:
+    """The profile of a sample goes into the run; its outputs are what they have to be."""
+    shared = ("--site", str(home.site), "--data", str(home.data))
+    types = ("--platforms", "c5a.4xlarge")
+    done = home.whesl(
+        "measure", str(home.flow), "--sample", "20%", *types, *shared, "--dir", str(home.place / "m")
+    )
+    assert done.returncode == 0, done.stderr
+    profile = json.loads((home.place / "m" / "profile.json").read_text())
+    assert {one["platform"] for one in profile["measurements"]} == {"cluster", "c5a.4xlarge"}
+    assert all(one["seconds"] > 0.2 and one["count"] for one in profile["measurements"])
+    assert profile["cost"] > 0
+    home.ledger.unlink()
+    place = home.place / "r"
+    known = ("--profile", str(home.place / "m" / "profile.json"), "--free", "1", "--hour", "60")
+    done = home.whesl(
+        "run", str(home.flow), "--deadline", "100s", *known, *shared, "--dir", str(place), "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["done"] == found["tasks"] == len(home.document["workflow"]["execution"]["tasks"])
+    for name, content in cloud_run.expected(home.document, home.data).items():
+        path = home.data / name
+        assert not path.exists() or path.read_bytes() == content
+    shown = home.whesl("status", str(place))
+    assert shown.returncode == 0 and "tasks done" in shown.stdout
+    told = [
+        json.loads(line)["kind"] for line in home.whesl("events", "--json", str(place)).stdout.splitlines()
+    ]
+    assert told[0] == "run_started" and told[-1] == "run_ended"
+    assert json.loads(home.whesl("report", "--json", str(place)).stdout)["outputs"]
+    # Once more is no second run.
+    assert home.whesl("run", str(home.flow), "--dir", str(place)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "flow.json"), "deadline"),
+        (("run", "flow.json", "--deadline", "1s", "--free", "1"), "critical path"),
+        (("run", "flow.json", "--deadline", "12h", "--free", "0", "--budget", "0.0001"), "budget"),
+        (("measure", "flow.json", "--sample", "lots"), "5%"),
+        (("measure", "flow.json", "--platforms", "z9"), "known"),
+        (("status", "nowhere"), "no run"),
+        (("run", "flow.json", "--deadline", "12h", "--site", "nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_started(
+    home: Home, words: tuple[str, ...], said: str
+) -> None:
+    given = [str(home.flow) if word == "flow.json" else word for word in words]
+    if words[0] != "status" and "--site" not in words:
+        given += ["--site", str(home.site)]
+    done = home.whesl(*given, *(("--dir", str(home.place / "r")) if words[0] != "status" else ()))
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert said in done.stderr and "Traceback" not in done.stderr
+    assert not (home.place / "r" / "journal.db").exists()

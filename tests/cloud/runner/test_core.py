@@ -1,0 +1,279 @@
+"""The runner's decisions, on a virtual clock and with scripted sides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.cloud.runner import worlds
+from whesl.cloud.core.records import Domain, Settings
+from whesl.cloud.runner import records as r
+from whesl.cloud.runner.core import Core
+from whesl.cloud.runner.events import (
+    Command,
+    Copied,
+    Copy,
+    End,
+    Heard,
+    Limits,
+    Looked,
+    Refused,
+    Seen,
+    Send,
+    Start,
+    Tick,
+)
+from whesl.cloud.runner.messages import Said
+from whesl.cloud.runner.records import ExecutorState, Made
+from whesl.cloud.runner.state import RunState
+from whesl.cloud.transfer.port import Digest
+
+T0 = 1_000_000.0
+DIGEST = Digest(size=1, sha256="0" * 64)
+BOTH = (Domain.HPC, Domain.CLOUD)
+
+
+class World:
+    """A run whose sides do what a test says."""
+
+    def __init__(self, *, nodes: int = 1, instances: int = 1, backup: bool = False, **limits: object) -> None:
+        self.workflow = worlds.two_stages(2, 10.0, Path("ledger"))
+        settings = Settings(long=3600.0, short=300.0, rebalance=False)
+        self.plan = worlds.plan(
+            self.workflow, nodes=nodes, instances=instances, now=T0, settings=settings, backup=backup
+        )
+        self.limits = Limits(platforms=(worlds.PLATFORM,), **limits)  # type: ignore[arg-type] # given by tests
+        self.journal: list[tuple[r.Record, float]] = []
+        self.commands: list[Command] = []
+        self.now = T0
+        started = r.RunStarted(run="run", workflow="two", content="", deadline=T0 + 10800)
+        copied = r.FileCopied(name="input", domain=Domain.HPC, digest=DIGEST)
+        self.journal = [(started, T0), (copied, T0)]
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew from the journal, as after a kill."""
+        state = RunState(self.workflow)
+        for record, time in self.journal:
+            encoded = msgspec.json.encode(record)
+            state.take(msgspec.json.decode(encoded, type=type(record)), time)
+        initial = worlds.initial(self.workflow, self.plan, 10.0)
+        self.core = Core(state, self.limits, initial, BOTH)
+        self.take(self.core.resume(self.now))
+
+    def take(self, outcome: tuple[list[r.Record], list[Command]]) -> None:
+        self.journal += [(record, self.now) for record in outcome[0]]
+        self.commands += outcome[1]
+
+    def tell(self, event: object, after: float = 1.0) -> None:
+        self.now += after
+        self.take(self.core.step(event, self.now))  # type: ignore[arg-type] # one of the core's events
+
+    def taken(self, kind: type) -> list[Command]:
+        """Return the commands of a kind that came since the last call."""
+        found = [command for command in self.commands if isinstance(command, kind)]
+        self.commands = [command for command in self.commands if not isinstance(command, kind)]
+        return found
+
+    def seen(self, known_as: str, state: ExecutorState, **more: object) -> None:
+        domain = self.core.state.executors[known_as].domain
+        seen = {known_as: Seen(state=state, handle=f"h-{known_as}", **more)}  # type: ignore[arg-type] # as given
+        self.tell(Looked(domain=domain, began=self.now, seen=seen))
+
+    def up(self, known_as: str) -> None:
+        self.seen(known_as, ExecutorState.WAITING)
+        domain = self.core.state.executors[known_as].domain
+        self.tell(
+            Heard(domain=domain, began=self.now, said=(Said(executor=known_as, number=0, time=self.now),))
+        )
+
+    def said(self, send: Send, status: int | None = 0) -> None:
+        assignment = send.assignment
+        said = Said(
+            executor=send.executor,
+            number=assignment.number,
+            time=self.now,
+            task=assignment.task,
+            attempt=assignment.attempt,
+            status=status,
+            seconds=10.0,
+            outputs=tuple(Made(name=name, digest=DIGEST) for name in assignment.outputs),
+        )
+        self.tell(Heard(domain=send.domain, began=self.now, said=(said,)))
+
+    def copy(self) -> None:
+        """Carry all copies out."""
+        while found := self.taken(Copy):
+            for one in found:
+                assert isinstance(one, Copy)
+                self.tell(Copied(name=one.name, domain=one.domain, digest=DIGEST, seconds=1.0))
+
+
+def first(world: World, domain: Domain) -> str:
+    """Return the first executor of a side that was asked for."""
+    return next(one.id for one in world.core.state.executors.values() if one.domain is domain)
+
+
+def test_records_come_before_their_commands() -> None:
+    """Each executor that is started was written down, with its end time in the cloud."""
+    world = World()
+    asked = {record.id: record for record, _ in world.journal if isinstance(record, r.ExecutorAsked)}
+    starts = [one.asked for one in world.taken(Start) if isinstance(one, Start)]
+    assert starts and all(asked[one.id] == one for one in starts)
+    assert all(one.ends > T0 + 3600 for one in starts if one.domain is Domain.CLOUD)
+
+
+def test_a_restart_asks_again_for_what_may_not_have_been_done() -> None:
+    """The same executors, by the same names; a task's message is sent again with the same number."""
+    world = World()
+    before = {one.asked.id for one in world.taken(Start) if isinstance(one, Start)}
+    world.restart()
+    assert {one.asked.id for one in world.taken(Start) if isinstance(one, Start)} == before
+    world.up(first(world, Domain.HPC))
+    (sent,) = world.taken(Send)
+    world.restart()
+    assert sent in world.taken(Send)
+    assert len([record for record, _ in world.journal if isinstance(record, r.Assigned)]) == 1
+
+
+def test_data_come_before_the_task() -> None:
+    """An input on the other side is copied first; a copy that failed is made again later."""
+    world = World(nodes=0, again=10.0)
+    world.up(first(world, Domain.CLOUD))
+    (copy,) = world.taken(Copy)
+    assert isinstance(copy, Copy) and (copy.name, copy.domain) == ("input", Domain.CLOUD)
+    assert not world.taken(Send)
+    world.tell(Copied(name="input", domain=Domain.CLOUD, why="the network is away"))
+    assert not world.taken(Copy) and world.core.state.troubles
+    world.tell(Tick(), after=11.0)
+    world.copy()
+    assert world.taken(Send) and not world.core.state.troubles
+
+
+def test_who_is_not_seen_is_not_gone() -> None:
+    """An executor that a look leaves out keeps its task."""
+    world = World(instances=0)
+    executor = first(world, Domain.HPC)
+    world.up(executor)
+    for _ in range(50):
+        world.tell(Looked(domain=Domain.HPC, began=world.now, seen={}))
+    assert world.core.state.executors[executor].task
+    assert not any(isinstance(record, r.TaskLost) for record, _ in world.journal)
+
+
+def test_what_a_gone_executor_said_is_read_first() -> None:
+    """Its job has ended, and its result is among the messages: nothing is lost."""
+    world = World(instances=0)
+    executor = first(world, Domain.HPC)
+    world.up(executor)
+    (sent,) = world.taken(Send)
+    assert isinstance(sent, Send)
+    world.seen(executor, ExecutorState.GONE)
+    world.said(sent)
+    assert world.core.state.tasks[sent.assignment.task].done
+    assert not any(isinstance(record, r.TaskLost) for record, _ in world.journal)
+
+
+def test_a_lost_task_is_given_to_another_executor_and_the_old_result_is_no_result() -> None:
+    """A message of an attempt that was given up changes nothing."""
+    world = World(instances=0)
+    executor = first(world, Domain.HPC)
+    world.up(executor)
+    (sent,) = world.taken(Send)
+    assert isinstance(sent, Send)
+    world.seen(executor, ExecutorState.GONE)
+    world.tell(Heard(domain=Domain.HPC, began=world.now, said=()), after=2.0)
+    world.tell(Heard(domain=Domain.HPC, began=world.now, said=()), after=2.0)
+    (lost,) = [record for record, _ in world.journal if isinstance(record, r.TaskLost)]
+    assert lost.task == sent.assignment.task
+    world.said(sent)
+    assert not world.core.state.tasks[sent.assignment.task].done
+
+
+def test_a_lost_executor_is_replaced() -> None:
+    """At the next short interval, for the rest of its time."""
+    world = World(nodes=0)
+    executor = first(world, Domain.CLOUD)
+    world.up(executor)
+    world.taken(Start)
+    world.seen(executor, ExecutorState.GONE, why="lost")
+    world.tell(Tick(), after=301.0)
+    (again,) = [one for one in world.taken(Start) if isinstance(one, Start)]
+    assert again.asked.instead == executor and again.asked.seconds < 3 * 3600 - 300
+
+
+def test_executors_that_never_come_up_are_not_asked_for_without_end() -> None:
+    """Six in a row, and the next hour tries again."""
+    world = World(instances=0)
+    for _ in range(8):
+        for one in world.taken(Start):
+            assert isinstance(one, Start)
+            world.seen(one.asked.id, ExecutorState.GONE, why="its job has ended: FAILED")
+        world.tell(Tick(), after=301.0)
+    asked = [record for record, _ in world.journal if isinstance(record, r.ExecutorAsked)]
+    assert len(asked) <= 12 and world.core.state.troubles
+
+
+def test_a_failed_task_is_tried_again_and_then_given_up() -> None:
+    """What depends on it is not run; the run ends, says so, and leaves nothing."""
+    world = World(instances=0, retries=1)
+    for one in [one for one in world.core.state.executors.values() if one.domain is Domain.HPC]:
+        world.up(one.id)
+    for _ in range(12):
+        for sent in world.taken(Send):
+            assert isinstance(sent, Send)
+            world.said(sent, status=1 if sent.assignment.task == "a0" else 0)
+    failed = [record for record, _ in world.journal if isinstance(record, r.TaskFailed)]
+    assert [record.final for record in failed] == [False, True]
+    for end in world.taken(End):
+        assert isinstance(end, End)
+        world.seen(end.id, ExecutorState.GONE)
+    assert world.core.over and world.core.state.ended is not None
+    assert not world.core.state.ended.complete and "a0" in world.core.state.ended.why
+    assert world.core.state.done == {"first": 1, "second": 1, "gather": 0}
+
+
+def test_the_budget_holds() -> None:
+    """No instance beyond it, and it is said."""
+    world = World(nodes=0, budget=2.5)
+    starts = world.taken(Start)
+    assert len(starts) == 1  # of three; one costs 1.86 for its three hours
+    assert "budget" in world.core.state.troubles
+
+
+def test_a_refused_executor_is_gone() -> None:
+    """It cost nothing."""
+    world = World(nodes=0)
+    executor = first(world, Domain.CLOUD)
+    world.tell(Refused(id=executor, why="no such image"))
+    assert world.core.state.executors[executor].state is ExecutorState.GONE
+    assert world.core.state.executors[executor].cost(world.now + 3600) == 0
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_revoked_instance_takes_no_new_task(told: bool) -> None:
+    """From its notice on."""
+    world = World(nodes=0)
+    executor = first(world, Domain.CLOUD)
+    world.up(executor)
+    world.copy()
+    (sent,) = world.taken(Send)
+    assert isinstance(sent, Send)
+    if told:
+        world.seen(executor, ExecutorState.UP, revoked=True)
+    world.said(sent)
+    given = [one for one in world.taken(Send) if isinstance(one, Send) and one.executor == executor]
+    assert bool(given) is not told
+
+
+def test_a_stop_ends_all() -> None:
+    """Also what was only asked for."""
+    world = World()
+    world.take(world.core.stop("it was stopped", world.now))
+    ended = {one.id for one in world.taken(End) if isinstance(one, End)}
+    assert ended == set(world.core.state.executors)
+    for known_as in ended:
+        world.seen(known_as, ExecutorState.GONE)
+    assert world.core.over
