@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import zmq
 from msgspec.structs import replace
@@ -114,7 +114,7 @@ class Service:
         self._began = time.monotonic()
         self._last = self._began
         self._stopping = False
-        self._ended: dict[str, object] | None = None  # how the last checkpoint ended
+        self._ended: dict[str, Any] | None = None  # how the last checkpoint ended
         self._server = ServerSocket(host, 0, keys.coordinator, frozenset({keys.client.public}))
         self.address = rendezvous.Address(
             _endpoints(host, self._server.port),
@@ -156,10 +156,12 @@ class Service:
         now = time.monotonic()
         if protocol.due(self._state) <= now:
             self._step(Tick())
-        for node, since in list(self._gone.items()):
-            if now - since > GONE:
-                del self._gone[node]
-                self._step(Lost(node=node, why="its agent is not connected"))
+        late = [node for node, since in self._gone.items() if now - since > GONE]
+        for node in late:
+            del self._gone[node]
+        if late:
+            # As one transition: ten thousand may go at once.
+            self._step(*(Lost(node=node, why="its agent is not connected") for node in late))
         if self._next_interval() <= now:
             self._last = now
             if self._state.epoch is None and self._state.nodes:
@@ -226,7 +228,11 @@ class Service:
     def _perform(self, command: Command) -> None:
         match command:
             case Ask(nodes=nodes) | Grant(nodes=nodes) | Release(nodes=nodes):
-                if isinstance(command, Ask):
+                if isinstance(command, Release) and not command.complete and command.epoch in self._whole:
+                    command = replace(
+                        command, complete=True, why=""
+                    )  # an agent that had not heard of its end
+                elif isinstance(command, Ask):
                     self._prepare(command)
                 elif isinstance(command, Release):
                     self._over(command)
@@ -267,6 +273,8 @@ class Service:
         self._step(Sealed(epoch=seal.epoch, why=why))
 
     def _over(self, release: Release) -> None:
+        if self._ended is not None and release.epoch <= self._ended["number"]:
+            return  # told again to an agent that came back
         self._last = time.monotonic()
         self._ended = {"number": release.epoch, "whole": release.complete, "why": release.why}
         if not release.complete:

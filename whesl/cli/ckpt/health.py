@@ -1,0 +1,86 @@
+"""``whesl ckpt watch``: a node's own counters as predictions of its failure."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from whesl.model.errors import UsageError
+
+# What a counter that went up says: seconds until the node fails, and how sure that is. Chosen, not measured.
+SAYS = {
+    "memory uncorrected": (120.0, 0.5),
+    "memory corrected": (3600.0, 0.05),
+    "file system errors": (300.0, 0.3),
+    "disk errors": (600.0, 0.2),
+    "disk failing": (3600.0, 0.5),
+    "disk offline": (60.0, 0.5),
+    "array degraded": (3600.0, 0.2),
+    "link down": (60.0, 0.3),
+    "link errors": (600.0, 0.1),
+}
+
+
+@click.command()
+@click.option("--node", metavar="NODE", help="This node's name; default: SLURMD_NODENAME, else the host's.")
+@click.option(
+    "--every", type=click.FloatRange(min=0.1), default=10.0, metavar="SECONDS", help="Between two looks [10]."
+)
+@click.option(
+    "--rule", "rules", multiple=True, metavar="KIND=LEAD,P", help="What a counter says, in place of its own."
+)
+@click.option("--once", is_flag=True, help="End after the second look.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
+def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, root: Path) -> None:
+    """Read this node's counters again and again, and predict its failure when one goes up.
+
+    Memory (EDAC), file systems, disks, links, and SMART where smartctl may read it: what is not there is left
+    out. LEAD is seconds until the failure, P how sure that is; --rule "link down=60,0" leaves one out.
+    """
+    from whesl.ckpt.rendezvous import name_of_node
+    from whesl.client import PredictedFailure, RefusedError, TransientError, predict_failure
+    from whesl.site import health
+
+    says = SAYS | dict(_rule(text) for text in rules)
+    here = node or name_of_node()
+    before = health.read(here, time.time(), root)
+    click.echo(f"{here}: {len(before.counters)} counters", err=True)
+    while True:
+        time.sleep(every)
+        now = health.read(here, time.time(), root)
+        for change in health.changes((before, now)):
+            lead, confidence = says.get(change.kind, (0.0, 0.0))
+            if change.time != now.time or lead <= 0 or confidence <= 0:
+                continue
+            prediction = PredictedFailure(
+                node=here,
+                time=now.time,
+                lead=lead,
+                confidence=confidence,
+                evidence=f"{change.kind} {change.detail}",
+                source="health",
+            )
+            try:
+                told = predict_failure(prediction)
+                click.echo(f"{prediction}: told {', '.join(told.tasks)}")
+            except (RefusedError, TransientError) as error:
+                click.echo(f"{prediction}: {error}", err=True)
+        before = now
+        if once:
+            return
+
+
+def _rule(text: str) -> tuple[str, tuple[float, float]]:
+    kind, _, values = text.partition("=")
+    try:
+        lead, confidence = (float(value) for value in values.split(","))
+    except ValueError:
+        lead = confidence = -1.0
+    if kind not in SAYS or not (lead >= 0 and 0 <= confidence <= 1):
+        raise UsageError(
+            f"--rule {text!r} is none",
+            hint=f'for example "link down=60,0.3"; kinds are {", ".join(SAYS)}',
+        )
+    return kind, (lead, confidence)
