@@ -171,8 +171,16 @@ class Job:
 
     def end(self) -> str:
         """Wait for its end; return its output."""
-        until(lambda: "status 0" in self.text() or self.check(), "the end of the job", 300)
+        until(lambda: "status" in self.text(), "the end of the job", 300)
+        if "status 0" not in self.text():
+            self.check()
         return self.text()
+
+
+def _ready(job: Job) -> list[str]:
+    """Wait for all ranks; return their nodes."""
+    until(lambda: len(job.nodes()) == NODES, "all ranks", 120)
+    return job.nodes()
 
 
 def python(quick: bool) -> list[Figure]:
@@ -186,9 +194,8 @@ def python(quick: bool) -> list[Figure]:
             ranks = f"srun --overlap --overcommit --no-kill -n{RANKS} --ntasks-per-node={EACH}"
             ranks += f" {sys.executable} program.py {RANKS} {steps} {BYTES}"
             job = Job(place, environment, bed.at("shared") / "kept", "JOB.CHECKPOINT", ranks)
-            until(lambda: len(job.nodes()) == NODES, "all ranks", 120)
-            victim = job.nodes()[3]
-            lead = 3.0
+            victim = _ready(job)[3]
+            lead = 5.0
             begun = time.time()
             job.predict(victim, lead)
             time.sleep(max(begun + lead - time.time(), 0))
@@ -202,7 +209,8 @@ def python(quick: bool) -> list[Figure]:
             equal = expected <= set(text.splitlines())
             whole = bed.backing / "kept" / "1" / manifest.NAME
             after = whole.stat().st_ctime - killed if whole.exists() else float("nan")
-            note = f"whole {after:+.1f} s after the kill; checkpoints {kept}; {text.count('restored step')} restored"
+            restored = text.count("restored step")
+            note = f"whole {after:+.1f} s after the kill; checkpoints {kept}; {restored} ranks restored"
             figures.append(
                 Figure(f"{name}, python: result equal", float(equal), "", 1, at_most=False, note=note)
             )
@@ -230,8 +238,7 @@ def c(quick: bool) -> list[Figure]:
             kept = bed.at("shared") / f"kept{number}"
             job = Job(here, environment, kept, "NODE.REPLACE BEFORE FAILURE", f"{mpi}{launch} 20000 400 40")
             if disturbed:
-                until(lambda job=job: len(job.nodes()) == NODES, "all ranks", 120)  # type: ignore[misc]
-                victim, begun, lead = job.nodes()[3], time.time(), 20.0
+                victim, begun, lead = _ready(job)[3], time.time(), 20.0
                 job.predict(victim, lead)
                 time.sleep(max(begun + lead - time.time(), 0))
                 kill(victim)

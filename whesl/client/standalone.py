@@ -101,7 +101,7 @@ def directory_of(home: Path, task: str) -> TaskDir:
 
 
 def leave(directory: TaskDir, message: RaiseException | PredictFailure) -> None:
-    """Leave an exception or a prediction where a task's isolator looks every two seconds, a file for each.
+    """Leave an exception or a prediction where a task's isolator looks twice a second, a file for each.
 
     Raises RefusedError when too many wait there, TaskDirError, OSError.
     """

@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 MOST_WAITING = 32
 # Seconds between two looks: at a paused task's control, and for what is raised.
 LOOK_PAUSED = 1.0
-LOOK = 2.0
+LOOK = 0.5
 # Seconds for which what was left may have waited while an isolator was away.
 LONGEST_LEFT = 3600.0
 
