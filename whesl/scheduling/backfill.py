@@ -33,13 +33,21 @@ def release_of(job: Job, now: float, kill_wait: float) -> Release:
     return Release(max(job.started + job.time_limit, now) + kill_wait, job.held_shares)
 
 
+# Puts nodes in the order in which a job with a time limit (seconds, None for none) takes them.
+Rank = Callable[[Sequence[str], float | None], Sequence[str]]
+
+
 class Machine(NamedTuple):
-    """The nodes that may be used, by partition; CPUs free now and in all; who takes whole nodes."""
+    """The nodes that may be used, by partition; CPUs free now and in all; who takes whole nodes.
+
+    ``rank``: in which order jobs take nodes; None for the partition's own.
+    """
 
     order: Mapping[str, Sequence[str]]
     free: Mapping[str, int]
     total: Mapping[str, int]
     whole_nodes: bool
+    rank: Rank | None = None
 
 
 class Decision(NamedTuple):
@@ -86,7 +94,12 @@ def schedule(
 
     def fit(job: Job, available: Mapping[str, int]) -> tuple[Share, ...] | None:
         whole = machine.whole_nodes or job.spec.exclusive
-        return choose(job.spec, machine.order[job.partition], available, machine.total, whole)
+        order = machine.order[job.partition]
+        if machine.rank is None:
+            return choose(job.spec, order, available, machine.total, whole)
+        ranked = machine.rank(order, job.time_limit)
+        found = choose(job.spec, ranked, available, machine.total, whole)
+        return found and tuple(sorted(found, key=lambda share: order.index(share.node)))
 
     left = sum(free.values())
     for job in queue:

@@ -12,7 +12,8 @@ its script for ever when the lost node is its batch host, and then stays RUNNING
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -28,8 +29,17 @@ from whesl.scheduling.records import Job, JobSpec, StepWish
 replace = msgspec.structs.replace
 
 
+# Puts nodes in the order in which a job takes them: the time, the nodes, the job's time limit; in seconds.
+Ranking = Callable[[float, Sequence[str], float | None], Sequence[str]]
+
+
 class Core(Lifecycle):
-    """The rules of one cluster over its records."""
+    """The rules of one cluster over its records.
+
+    ``rank``: in which order jobs take nodes; None for the partition's own.
+    """
+
+    rank: Ranking | None = None
 
     # Submission and what users change -----------------------------------------------------------------
 
@@ -361,6 +371,7 @@ class Core(Lifecycle):
             {name: free[name] for name in self.nodes if name in usable},
             {name: self.nodes[name].cpus for name in usable},
             self.settings.whole_nodes,
+            None if self.rank is None else partial(self.rank, now),
         )
         decision = schedule(
             self._ready(now, looked, hopeless),

@@ -32,7 +32,7 @@ class Settings(Record, frozen=True, kw_only=True):
     ``node_timeout``: silence after which a node is down. ``kill_wait``: from TERM to KILL.
     ``requeue_delay``: how long a requeued job is held (Slurm: two minutes). ``whole_nodes``: jobs always
     get all CPUs of their nodes. ``storage_limit``: largest file (bytes) that a
-    process on a node may write, 0 for any.
+    process on a node may write, 0 for any. ``placement``: a file of predictions, absolute; "" for none.
     """
 
     name: str = "local"
@@ -47,6 +47,7 @@ class Settings(Record, frozen=True, kw_only=True):
     requeue_delay: float = 120.0
     whole_nodes: bool = False
     storage_limit: int = 0
+    placement: str = ""
 
     def partition(self, name: str) -> Partition | None:
         """Return a partition; the empty name means the first, which is the default."""

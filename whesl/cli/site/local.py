@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, missing
 from whesl.rjms.hostlist import expand
 from whesl.rjms.local import daemons, protocol
 from whesl.rjms.local.cluster import Cluster
@@ -30,6 +31,15 @@ def local(context: click.Context, name: str | None) -> None:
     if name is not None and ("/" in name or name in ("", ".", "..")):
         raise UsageError(f"not a cluster's name: {name!r}")
     context.obj = Cluster.of(os.environ, name)
+
+
+def _check_predictions(path: Path) -> None:
+    """Raise an error for what is no model and no table, before anything starts."""
+    try:
+        from whesl.site.flux import source  # it needs an extra, which this command alone does not
+    except ModuleNotFoundError as error:
+        raise missing(error, "--placement", "whesl[predict]") from error
+    source.read(path)
 
 
 def _partition(text: str, nodes: tuple[str, ...]) -> Partition:
@@ -67,6 +77,12 @@ def _partition(text: str, nodes: tuple[str, ...]) -> Partition:
     metavar="BYTES",
     help="Largest file written on a node [0: any].",
 )
+@click.option(
+    "--placement",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, resolve_path=True),
+    help="Jobs take the nodes of least risk: a model or a table of whesl placement.",
+)
 @click.pass_obj
 def start(cluster: Cluster, /, **given: Any) -> None:
     """Start a cluster; without options, as it was before.
@@ -74,6 +90,8 @@ def start(cluster: Cluster, /, **given: Any) -> None:
     When only its server is missing, only that is started.
     """
     chosen = {name: value for name, value in given.items() if value not in (None, ())}
+    if "placement" in chosen:
+        _check_predictions(Path(chosen["placement"]))
     known = os.path.exists(cluster.join("settings.json"))  # noqa: PTH110  # the room's paths are texts
     settings = None
     if chosen or not known:

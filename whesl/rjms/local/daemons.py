@@ -75,7 +75,9 @@ def prepare(cluster: Cluster, settings: Settings) -> None:
 
 def start_server(cluster: Cluster) -> int:
     """Start the server and wait until it answers; returns its process id. Raises TransientError."""
-    process = _spawn(cluster, ["whesl.rjms.local.server", cluster.path])
+    # What places jobs by predictions needs more than this room; it runs the same server.
+    server = "whesl.site.embedded" if cluster.settings().placement else "whesl.rjms.local.server"
+    process = _spawn(cluster, [server, cluster.path])
     deadline = time.monotonic() + START_TIMEOUT
     while not _answers(cluster):
         if process.poll() is not None or time.monotonic() > deadline:

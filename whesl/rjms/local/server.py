@@ -21,6 +21,7 @@ from whesl.rjms.local.channel import Channel, ChannelClosedError
 from whesl.rjms.local.cluster import SERVER, Cluster
 from whesl.rjms.local.service import Service
 from whesl.rjms.local.store import Store
+from whesl.scheduling.core import Ranking
 
 STEP = 2.0  # seconds by which the clock may run ahead of what was waited for
 
@@ -30,17 +31,19 @@ class Server:
 
     Args:
         cluster: its directory, with settings.
+        rank: the order in which jobs take nodes; None for the partition's own.
 
     Raises RefusedError when another server has it.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, rank: Ranking | None = None) -> None:
         try:
             self._lock = locks.take(cluster.join("lock"), locks.owned())
         except HeldError:
             raise RefusedError(f"a server for {cluster.path} runs already") from None
         self._store = Store(cluster.join("state.db"))
         self._service = Service(cluster, self._store, self._close)
+        self._service.core.rank = rank
         self._selector = selectors.DefaultSelector()
         self._sockets = cluster.sockets
         self._listener = cluster.sockets.listen(SERVER)
@@ -123,12 +126,17 @@ class Server:
             channel.close()
 
 
-def main(arguments: list[str]) -> int:
-    """Run the server of a directory; an address that is taken or a broken state ends it with a message."""
+def main(arguments: list[str], rank: Ranking | None = None) -> int:
+    """Run the server of a directory; an address that is taken or a broken state ends it with a message.
+
+    Args:
+        arguments: the directory.
+        rank: as of ``Server``.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        Server(Cluster(arguments[0])).run()
+        Server(Cluster(arguments[0]), rank).run()
     except WheslError as error:
         sys.stderr.write(f"whesl.rjms.local.server: {error}\n")
         return error.exit_code
