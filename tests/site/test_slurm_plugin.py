@@ -6,6 +6,7 @@ import os
 import pwd
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -239,8 +240,22 @@ def test_observing_leaves_jobs_as_they_are(site: Site) -> None:
         site.until(lambda: f"job {job} would be kept off n02" in site.log(), "it says what it would do")
 
 
+def doctor(site: Site) -> str:
+    """Return what the doctor says of the plugin."""
+    shown = site.bed.run(sys.executable, "-m", "whesl", "doctor").stdout
+    return next((line for line in shown.splitlines() if "Slurm placement" in line), "")
+
+
 def test_installed_twice_and_removed(site: Site) -> None:
     etc = site.bed.directory / "etc"
+    assert "no table at" in doctor(site)
+    with (etc / "whesl_placement.lua").open("a") as script:
+        script.write("-- mine\n")
+    assert "is not the one that was installed" in doctor(site)
+    refused = site.whesl("remove", "--yes")
+    assert "whesl_placement.lua was changed since" in refused.stderr
+    assert (etc / "job_submit.site.lua").exists()
+    assert site.whesl("install", "--yes", "--dir", str(site.directory)).returncode == 0
     again = site.whesl("install", "--yes", "--dir", str(site.directory))
     assert "nothing to change" in again.stdout
     before = {path.name: path.read_bytes() for path in etc.iterdir()}

@@ -10,7 +10,17 @@ from rich.text import Text
 
 from whesl import __version__
 from whesl.cli.display import Screen
-from whesl.cli.site.probes import flux, home_files, login, machine, managers, settings, software, workflows
+from whesl.cli.site.probes import (
+    flux,
+    home_files,
+    login,
+    machine,
+    managers,
+    placement,
+    settings,
+    software,
+    workflows,
+)
 from whesl.cli.site.probes.findings import Finding, Probe, State, examine
 from whesl.model import home as places
 
@@ -21,6 +31,7 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (software.GROUP, "stacks", software.stacks),
     (managers.GROUP, "Slurm", managers.slurm),
     (settings.GROUP, "Slurm settings", settings.slurm),
+    (placement.GROUP, placement.NAME, placement.slurm),
     (flux.GROUP, "Flux", flux.commands),
     (flux.GROUP, "Flux instance", flux.instance),
     (flux.GROUP, "Flux bindings", flux.bindings),

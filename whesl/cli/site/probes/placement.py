@@ -1,0 +1,82 @@
+"""Slurm's placement plugin, where it is installed: whole, loaded, and with a table that holds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from pathlib import Path
+
+import msgspec
+
+from whesl.cli.site.probes.findings import Finding, State, ask
+from whesl.rjms.slurm import records
+
+GROUP = "resource managers"
+NAME = "Slurm placement"
+_MANIFEST, _SHARED = "whesl_placement.json", "whesl_placement.lua"
+_PATH = re.compile(r'^   path = "([^"\n]+)",$', re.MULTILINE)
+_SETTINGS = {"job_submit.lua": "JobSubmitPlugins", "cli_filter.lua": "CliFilterPlugins"}
+_HEADER = re.compile(rb"whesl-placement 1 \d+ \d+ (\d{1,15}) (active|observe)\n")
+
+
+def slurm() -> list[Finding]:
+    """Look at what `whesl placement install` has put beside slurm.conf; nothing where that was not called."""
+    here = Path(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf").parent
+    try:
+        scripts = msgspec.json.decode((here / _MANIFEST).read_bytes(), type=dict[str, dict[str, str]])[
+            "scripts"
+        ]
+        shared = (here / _SHARED).read_text()
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, LookupError) as error:
+        return [
+            _found(State.FAILED, f"{here / _MANIFEST} or what it names cannot be read: {error}", "install")
+        ]
+    for name, digest in scripts.items():
+        path = here / name
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            return [_found(State.FAILED, f"{path} is not the one that was installed", "install")]
+    answer = ask("scontrol", "show", "config")
+    if answer is not None and answer.status == 0:
+        known = records.settings(answer.output)
+        for name in scripts:
+            setting = _SETTINGS.get(name)
+            if setting and "lua" not in known.get(setting, "").split(","):
+                return [_found(State.FAILED, f"{setting} of the running slurmctld has no lua", "reconfigure")]
+    return [
+        _table(Path(found[1]))
+        if (found := _PATH.search(shared))
+        else _found(State.FAILED, "no table is named", "install")
+    ]
+
+
+_ADVICE = {
+    "install": "whesl placement install --dry-run shows what is different",
+    "reconfigure": "scontrol reconfigure, or start slurmctld again",
+    "serve": "whesl placement serve publishes it: see docs/placement/slurm.md",
+}
+
+
+def _table(path: Path) -> Finding:
+    try:
+        with path.open("rb") as file:
+            header = _HEADER.match(file.read(256))
+    except PermissionError:
+        return Finding(
+            group=GROUP, name=NAME, state=State.OK, detail="installed; users do not read its table"
+        )
+    except OSError as error:
+        return _found(State.WARN, f"no table at {path}: {error.strerror or error}", "serve")
+    if header is None:
+        return _found(State.WARN, f"{path} is no table: nothing is excluded", "serve")
+    if int(header[1]) <= time.time():
+        return _found(State.WARN, f"the table {path} has expired: nothing is excluded", "serve")
+    mode = "jobs are kept off nodes at risk" if header[2] == b"active" else "it observes only"
+    return Finding(group=GROUP, name=NAME, state=State.OK, detail=f"installed; {mode}")
+
+
+def _found(state: State, detail: str, advice: str) -> Finding:
+    return Finding(group=GROUP, name=NAME, state=state, detail=detail, advice=_ADVICE[advice])
