@@ -73,7 +73,7 @@ def counted(bed: SlurmBed) -> tuple[int, int]:
 
 
 def submit(beds: dict[str, SlurmBed], jobs: int) -> tuple[float, dict[str, list[float]]]:
-    """Submit jobs to all clusters in turn; return their rate together, and each one's milliseconds by cluster."""
+    """Submit jobs to all clusters in turn; return their rate together, and the milliseconds of each."""
     took: dict[str, list[float]] = {mode: [] for mode in beds}
     script = next(iter(beds.values())).script("true")
 
