@@ -135,6 +135,11 @@ class Agent:
         self._pausing = threading.Lock()
         self._paused: list[processes.Process] = []
 
+    @property
+    def succeeds(self) -> bool:
+        """Whether another half has held the lease before."""
+        return self._lease.held
+
     def run(self) -> None:
         """Serve until told to leave, or until nobody has been there for long."""
         poller = zmq.Poller()
@@ -331,7 +336,8 @@ def main() -> int:
 
     def work(pair: Pair) -> None:
         agent = Agent(file, node_name(), endpoint, pair)
-        stay_resident()
+        if not agent.succeeds:  # the half before this one has brought all into memory, and time is short
+            stay_resident()
         agent.run()
 
     return Pair(file.limit, work).stand_by()
