@@ -1,8 +1,8 @@
 """An agent's two halves, each of which starts the other one again when that was killed.
 
 The *working* half does all that an agent does. The *resident* half waits for the end of the working one. It
-also kills a working half that has not run while the lease was running out: the next one has the same lease,
-in memory that both share, and does what was left undone. So a lease is held as long as one half runs.
+also kills a working half that is stopped while the lease runs out: the next one has the same lease, in memory
+that both share, and does what was left undone. One that is only late is as quick as any other would be.
 
 The resource manager knows the resident half that it has started, and ends an agent through that one. Whoever
 has outlived it may never be ended by others, and leaves by itself (``Lease.orphaned``).
@@ -25,7 +25,7 @@ from whesl.model.stoppage import Stoppage
 
 # Seconds before another resident half is started: a resource manager that ends both halves, ends one first.
 RESTORE_AFTER = 0.25
-_LONGEST = 30.0  # seconds between two looks at the lease
+_LOOK, _LONGEST = 0.1, 30.0  # seconds between two looks at the lease
 _FIRST = 3  # descriptor after the standard ones
 
 
@@ -46,6 +46,7 @@ class Pair:
         self._work = work
         self._other: int | None = None  # a descriptor of the other half
         self._child = 0  # its number, where it was started here
+        self._working = 0  # the working half's
         self._restore_at: float | None = None
 
     # The resident half ----------------------------------------------------------------------------------
@@ -78,7 +79,7 @@ class Pair:
                 os._exit(0)
         if here is not None:
             os.close(here)
-        self._other, self._child = _descriptor(child), child
+        self._other, self._child, self._working = _descriptor(child), child, child
 
     def _watch(self, lease: Lease) -> None:
         """Return when the working half has ended, or was killed since it does not run."""
@@ -94,12 +95,12 @@ class Pair:
             now = time.monotonic()
             if stoppage.found(now):
                 woke = now
-            if lease.neglected(now, woke):
+            if lease.neglected(now, woke) and _stopped(self._working):
                 lease.taken_over(woke)
                 signal.pidfd_send_signal(self._other, signal.SIGKILL)
                 poller.poll()
                 return
-            until = min(max(lease.neglected_from(woke), now + 0.01), now + _LONGEST)
+            until = min(max(lease.neglected_from(woke), now + _LOOK), now + _LONGEST)
             stoppage.waits(until)
             if poller.poll((until - now) * 1000):
                 return
@@ -131,7 +132,8 @@ class Pair:
         self._reap()
         self._restore_at = None
         lease.orphaned = True
-        here = _descriptor(os.getpid())
+        working = os.getpid()
+        here = _descriptor(working)
         child = os.fork()
         if child == 0:
             try:
@@ -140,7 +142,7 @@ class Pair:
                 assert here is not None
                 os.dup2(here, _FIRST)
                 os.closerange(_FIRST + 1, os.sysconf("SC_OPEN_MAX"))
-                self._other, self._child = _FIRST, 0
+                self._other, self._child, self._working = _FIRST, 0, working
                 self.stand_by()
             finally:
                 os._exit(0)
@@ -154,6 +156,13 @@ def _descriptor(pid: int) -> int | None:
         return procfs.pidfd(pid)
     except OSError:
         return None
+
+
+def _stopped(pid: int) -> bool:
+    try:
+        return procfs.status_fields(pid)[:1] == [b"T"]
+    except OSError:
+        return False
 
 
 def _ended(descriptor: int) -> bool:
