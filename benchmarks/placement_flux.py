@@ -1,0 +1,247 @@
+"""The stream of ``placement.py`` on a real Flux whose brokers really die, by itself and by predictions.
+
+    python benchmarks/placement_flux.py [--failures FILE] [--jobs N] [--modes off,...] [--json FILE]
+
+16 brokers that find one another by their configuration, as a system instance's do, each in a namespace that
+is killed with all its processes; it is started again when its repair is over, and joins. Rank 0 is the leader
+and does not die: its failures are left out, in the lab too. The queue is ``sched-backfill``'s in all modes. A
+job that was killed is submitted again ahead of the others. The table is published every half second, as by a
+service. Beside each mode stands the lab's simulation of the same jobs and failures; in the lab jobs may wait
+for a better node, in Flux they do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import numpy as np
+import psutil
+from placement import (
+    LIMIT,
+    MODES,
+    NODES,
+    PATIENCE,
+    SPAN,
+    Stream,
+    figures,
+    generated,
+    given,
+    logged,
+    simulated,
+)
+from placement import stream as make_stream
+
+from whesl.predict.history import History
+from whesl.site.flux import live
+from whesl.site.publish import table
+
+NAMES = tuple(f"n{number:02d}" for number in range(1, NODES + 1))
+HORIZONS = (LIMIT / 4, LIMIT / 2, LIMIT, 2 * LIMIT)
+_INIT = 'mount -t proc proc /proc; hostname "$1"; shift; "$@"; exit $?'
+
+
+class Instance:
+    """Brokers that can be killed and come back; a context manager."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="whesl-flux-"))
+        self._brokers: dict[str, subprocess.Popen[bytes]] = {}
+        self._clean = {k: v for k, v in os.environ.items() if not k.startswith(("FLUX_", "PYTHON"))}
+        self.environment = {**self._clean, "FLUX_URI": f"local://{self.directory}/run/n01/local-0"}
+
+    def __enter__(self) -> Instance:
+        subprocess.run(
+            ["flux", "keygen", str(self.directory / "curve.cert")], check=True, capture_output=True
+        )
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            leader = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+        (self.directory / "bed.toml").write_text(
+            f'[bootstrap]\ncurve_cert = "{self.directory}/curve.cert"\n'
+            f'[[bootstrap.hosts]]\nhost = "n01"\nbind = "{leader}"\nconnect = "{leader}"\n'
+            f'[[bootstrap.hosts]]\nhost = "n[02-{NODES:02d}]"\n'
+            f'[resource]\nnoverify = true\n[[resource.config]]\nhosts = "n[01-{NODES:02d}]"\ncores = "0-1"\n'
+            '[heartbeat]\nperiod = "0.2s"\n'
+        )
+        for name in NAMES:
+            self.start(name)
+        until = time.monotonic() + PATIENCE
+        while self.flux("resource", "list", "-no", "{nnodes}", "-s", "up") != str(NODES):
+            if time.monotonic() > until:
+                raise SystemExit("the instance does not start")
+            time.sleep(0.5)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name in reversed(NAMES):
+            self.kill(name)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def start(self, name: str) -> None:
+        """Start a node with its broker."""
+        if name in self._brokers:
+            return
+        place = self.directory / "run" / name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--mount", "--uts", "--fork"]
+        command += ["--kill-child=KILL", "sh", "-c", _INIT, "init", name, "flux", "broker"]
+        command += [f"--config-path={self.directory / 'bed.toml'}", f"-Srundir={place}", "-Sbroker.quorum=1"]
+        if name == NAMES[0]:
+            command += ["sleep", "36000"]
+        with (self.directory / f"{name}.log").open("ab") as log:
+            self._brokers[name] = subprocess.Popen(command, env=self._clean, stdout=log, stderr=log)
+
+    def kill(self, name: str) -> None:
+        """Kill a node with all its processes."""
+        process = self._brokers.pop(name, None)
+        if process is None:
+            return
+        for child in psutil.Process(process.pid).children():
+            child.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def flux(self, *words: str) -> str:
+        """Return what a command of Flux prints."""
+        done = subprocess.run(
+            ["flux", *words], env=self.environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        return done.stdout.strip()
+
+
+class Run:
+    """One mode on one instance."""
+
+    def __init__(self, instance: Instance, mode: str, jobs: Stream, truth: History, seed: int) -> None:
+        self.instance, self.mode, self.jobs, self.truth, self.seed = instance, mode, jobs, truth, seed
+        self.names: dict[str, int] = {}
+        self.attempts: list[tuple[int, float, float, bool]] = []
+        self.table = instance.directory / "table.json"
+        self.zero = 0.0
+
+    def go(self) -> list[tuple[int, float, float, bool]]:
+        """Return the attempts: job, start, end, killed."""
+        events: list[tuple[float, str, int]] = []
+        for node, start, end in zip(self.truth.node, self.truth.start, self.truth.end, strict=True):
+            if start >= 0:
+                events += [(float(start), "down", int(node)), (float(end), "up", int(node))]
+        events += [(float(at), "job", number) for number, at in enumerate(self.jobs.submit)]
+        events.sort()
+        self.instance.flux("module", "remove", "sched-simple")
+        self.instance.flux("module", "load", "sched-backfill", "queue-depth=unlimited")
+        self.zero = time.time() + 5.0
+        if self.mode != "off":
+            self._publish()
+            options = live.Options(predictions=str(self.table), acts=self.mode != "observing")
+            live.load(options, self.instance.environment)
+        self.zero = time.time() + 0.5
+        until, looked, told = time.monotonic() + PATIENCE, 0.0, 0.0
+        while len({at for at, _, _, killed in self.attempts if not killed}) < len(self.jobs.size):
+            now = time.time() - self.zero
+            while events and events[0][0] <= now:
+                self._event(*events.pop(0)[1:])
+            if now - told >= 0.5 and self.mode != "off":
+                self._publish()
+                told = now
+            if now - looked >= 0.5:
+                self._look()
+                looked = now
+            if time.monotonic() > until:
+                raise SystemExit(f"{self.mode}: not done within {PATIENCE:g} s")
+            time.sleep(0.02)
+        return self.attempts
+
+    def _event(self, what: str, which: int) -> None:
+        if what == "job":
+            self._submit(which, 16)
+        elif what == "down":
+            self.instance.kill(NAMES[which])
+        else:
+            self.instance.start(NAMES[which])
+
+    def _submit(self, at: int, urgency: int) -> None:
+        said = self.instance.flux(
+            "submit", f"-N{self.jobs.size[at]}", "-x", f"-t{LIMIT:g}s", f"--urgency={urgency}",
+            "-ocpu-affinity=off", "--output=none", "sleep", str(self.jobs.run[at]),
+        )  # fmt: skip
+        if not said:
+            raise SystemExit("flux submit refused a job")
+        self.names[said] = at
+
+    def _look(self) -> None:
+        shown = self.instance.flux(
+            "jobs", "-a", "-c", "0", "-no", "{id.f58}|{state}|{result}|{t_run}|{t_cleanup}"
+        )
+        for line in shown.splitlines():
+            name, state, result, start, end = line.split("|")
+            if state != "INACTIVE" or name not in self.names:
+                continue
+            at, killed = self.names.pop(name), result != "COMPLETED"
+            if float(start or 0) > 0:
+                self.attempts.append((at, float(start) - self.zero, float(end) - self.zero, killed))
+            if killed:
+                self._submit(at, 20)
+
+    def _publish(self) -> None:
+        """Write the table that the mode's predictor gives now."""
+        now = time.time()
+        predictor = given(self.mode, self.truth, self.seed)
+        made = table.make(predictor, NAMES, now - self.zero, valid_for=3600.0, horizons=HORIZONS)
+        moved = msgspec.structs.replace(made, written=now, valid_until=now + 60.0)
+        table.write_bytes(self.table, table.encode(moved))
+
+
+def without_the_leader(truth: History) -> History:
+    """Return the failures of all nodes but the first from the stream's begin on."""
+    kept = (truth.node != 0) | (truth.start < 0)
+    return replace(
+        truth, node=truth.node[kept], start=truth.start[kept], end=truth.end[kept], cause=truth.cause[kept]
+    )
+
+
+def main() -> None:
+    """Run the modes and print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--failures", type=Path)
+    parser.add_argument("--system")
+    parser.add_argument("--jobs", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    jobs = make_stream(options.jobs, options.seed)
+    truth = without_the_leader(
+        logged(options.failures, options.system) if options.failures else generated(options.seed)
+    )
+    inside = (truth.start >= 0) & (truth.start < SPAN)
+    print(f"{len(jobs.size)} jobs, {int(np.count_nonzero(inside))} failures in {SPAN:g} s")
+    results: dict[str, dict[str, Any]] = {}
+    for mode in options.modes.split(","):
+        expected = simulated(mode, jobs, truth, options.seed)
+        with ExitStack() as stack:
+            instance = stack.enter_context(Instance())
+            real = figures(jobs, Run(instance, mode, jobs, truth, options.seed).go())
+        results[mode] = {"flux": real, "lab": expected}
+        print(f"{mode:10} Flux {real}\n{'':10} lab  {expected}", flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
