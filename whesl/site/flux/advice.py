@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _NAMED = 4  # nodes that a reason names; more are counted
 _LONGEST = 400  # characters of a reason
+_SAID = 30.0  # seconds for which a node's evidence is remembered
+_MOST_SAID = 65536
 _KEPT = 256  # different durations whose keys are remembered
 
 
@@ -32,13 +34,11 @@ class Risks(NamedTuple):
         made: when it was asked, in seconds since the epoch.
         hazard: the cumulative hazard while the job runs.
         key: the policy's order, the least risk first; the same for all where nothing is predicted.
-        evidence: why, for ranks for which that was asked.
     """
 
     made: float
     hazard: Mapping[int, float]
     key: Mapping[int, float]
-    evidence: dict[int, str]
 
 
 class Advice:
@@ -68,6 +68,7 @@ class Advice:
         self._node = {rank: node for rank, node in found.items() if node is not None}
         self._hosts = dict(hosts)
         self._risks: dict[float, Risks] = {}
+        self._said: dict[tuple[int, float], tuple[float, str]] = {}
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -104,10 +105,10 @@ class Advice:
     def _ask(self, duration: float, now: float) -> Risks:
         if self.predictor is None or not self._node:
             same = dict.fromkeys(self._hosts, 0.0)
-            return Risks(now, same, same, {})
+            return Risks(now, same, same)
         pool = np.fromiter(self._node.values(), dtype=np.int64, count=len(self._node))
         hazard, key = risks(self.predictor.compiled(), pool, now, duration, now)
-        return Risks(now, self._by_rank(hazard), self._by_rank(key), {})
+        return Risks(now, self._by_rank(hazard), self._by_rank(key))
 
     def _by_rank(self, values: NDArray[np.float64]) -> dict[int, float]:
         middle = float(np.median(values))
@@ -127,8 +128,7 @@ class Advice:
         """
         if self.predictor is None:
             return "nothing is predicted: Flux's own order"
-        asked = self.risks(duration, now)
-        hazard = asked.hazard
+        hazard = self.risks(duration, now).hazard
         chance, before = _chance(hazard, chosen), _chance(hazard, usual)
         left = sorted(set(usual) - set(chosen))
         if not left:
@@ -141,10 +141,19 @@ class Advice:
             f"probability {chance} instead of {before}"
         )
         if (node := self._node.get(worst)) is not None:
-            if worst not in asked.evidence:
-                asked.evidence[worst] = self.predictor.explain(node, now, duration).evidence
-            text += f"; {asked.evidence[worst]}"
+            text += f"; {self._evidence(self.predictor, node, duration, now)}"
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+    def _evidence(self, predictor: Predictor, node: int, duration: float, now: float) -> str:
+        """Return why a node is at risk; a burst of jobs asks for each node once."""
+        key = node, float(f"{duration:.2g}")
+        made, text = self._said.get(key, (-math.inf, ""))
+        if not made <= now < made + _SAID:
+            text = predictor.explain(node, now, duration).evidence
+            if len(self._said) >= _MOST_SAID:
+                self._said.clear()
+            self._said[key] = now, text
+        return text
 
 
 def _chance(hazard: Mapping[int, float], ranks: Collection[int]) -> str:
