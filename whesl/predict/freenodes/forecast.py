@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whesl.predict.freenodes.model import Model
 
 _SETTLED = 14 * DAY  # after which a capacity can be told from use
+_LOOKED = 57 * DAY  # shares of capacities of four weeks, which each need four weeks
 NO_CALENDAR = np.zeros((0, 2))
 
 
@@ -137,8 +138,14 @@ def forecast(
     if not len(past) or not len(past.covered) or not np.isfinite(past.start).any():
         raise UsageError("no job has started before the moment of the forecast", hint="give a later --now")
     # Hours are counted back from now, so that the last one is over now.
-    begin = now - np.ceil((now - past.covered.min()) / HOUR) * HOUR
-    covered = past.covered.copy()
+    first = max(float(past.covered.min()), now - _LOOKED)
+    begin = now - np.ceil((now - first) / HOUR) * HOUR
+    covered = np.maximum(past.covered[past.covered[:, 1] > first], first)
+    if not len(covered):
+        raise UsageError(
+            f"the job log covers nothing of the {_LOOKED / DAY:.0f} days before the moment",
+            hint="give a longer log, or an earlier --now",
+        )
     covered[0, 0] = begin
     covered[-1, 1] = max(covered[-1, 1], now)
     hours = supply(
