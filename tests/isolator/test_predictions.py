@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -152,6 +154,16 @@ def test_a_checkpoint_alone_leaves_the_program_running(four: Make) -> None:
     assert not made.asked(KillAttempt) and made.state.attempt == 1
 
 
+def test_checkpoints_alone_are_limited_as_well(four: Make) -> None:
+    made = four(dying(CHECKPOINT, limit=2))
+    for number in range(4):
+        predict(made, identity=f"p{number}")
+    assert len(made.asked(AskCheckpoint)) == 2 and made.kinds().count("dropped") == 2
+    made.restart()
+    predict(made, identity="p9")
+    assert len(made.asked(AskCheckpoint)) == 2 and made.finished is None
+
+
 def test_a_plain_replacement_comes_after_the_checkpoint_whatever_became_of_it(four: Make) -> None:
     made = four(dying(CHECKPOINT, step(ResourceKind.NODE)))
     made.checkpoint_result = lambda ask: CheckpointDone(ordinal=ask.ordinal, seconds=1.0, why="no client")
@@ -271,3 +283,9 @@ def test_during_another_recovery_it_waits_and_needs_no_checkpoint(four: Make) ->
     made.restart()
     assert raised(made) == ["CRASH", "DYING"] and not made.asked(AskCheckpoint)
     assert made.state.attempt == 2
+
+
+def test_who_does_not_use_it_loads_nothing_of_it() -> None:
+    code = "import sys, whesl.isolator.daemon; print([m for m in sys.modules if m.startswith('whesl.ckpt')])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

@@ -90,11 +90,15 @@ class Raised(Record, frozen=True, kw_only=True, tag="raised"):
 
 
 class CheckpointAsked(Record, frozen=True, kw_only=True, tag="checkpoint-asked"):
-    """The running program is asked for a checkpoint because of an exception. ``until``: bounds the wait."""
+    """The running program is asked for a checkpoint because of an exception. ``until``: bounds the wait.
+
+    ``counted``: it is all that is done about the exception, and counts for its limit.
+    """
 
     ordinal: int
     until: float
     arguments: dict[str, Any]
+    counted: bool = False
 
 
 class CheckpointEnded(Record, frozen=True, kw_only=True, tag="checkpoint-ended"):

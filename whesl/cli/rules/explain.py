@@ -125,7 +125,8 @@ def _text(spec: Spec, explained: Sequence[Explained], workflow: Workflow | None)
             yield from _wrapped("  Then, ", f"{item.budget}:")
             for number, said in enumerate(item.then, 1):
                 yield from _wrapped(f"    {number}. ", said.text)
-            if not any(".REMOVE: the task is skipped" in said.text for said in item.then):
+            skipped = any(".REMOVE: the task is skipped" in said.text for said in item.then)
+            if item.restarts and not skipped:
                 yield f"    {len(item.then) + 1}. the task is restarted in its allocation"
             yield from _wrapped("  After that, or when it cannot be done: ", f"{item.otherwise}.")
         else:

@@ -63,6 +63,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 
     ``when`` are the ways to raise it, ``then`` the steps of its recovery in their order; ``budget`` says how
     often, ``otherwise`` what happens after that, ``told`` what the resource manager is told, if anything.
+    ``restarts``: whether the program is ended and started again.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     budget: str
     otherwise: str
     told: str = ""
+    restarts: bool = True
 
 
 def explain(spec: Spec) -> tuple[Explained, ...]:
@@ -92,6 +94,7 @@ def _explained(spec: Spec, exception: ExceptionSpec) -> Explained:
         budget=_budget(exception),
         otherwise=_otherwise(exception),
         told=_told(exception),
+        restarts=any(step.operation != Operation.CHECKPOINT for step in exception.steps),
     )
 
 
@@ -330,6 +333,8 @@ def _budget(exception: ExceptionSpec) -> str:
 
 
 def _otherwise(exception: ExceptionSpec) -> str:
+    if any(step.before_failure for step in exception.steps):
+        return "the program goes on as it is, on the node"
     if exception.otherwise is Otherwise.FAIL:
         return "the task fails"
     if exception.otherwise is Otherwise.PAUSE:

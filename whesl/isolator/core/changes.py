@@ -48,7 +48,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Raised():
             return _raised(state, record)
         case records.CheckpointAsked():
-            return _checkpoint_asked(state, record)
+            return _checkpoint_asked(state, record, time)
         case records.CheckpointEnded():
             return {"asked": tuple(a for a in state.asked if a.raised.ordinal != record.ordinal)}
         case records.Decided():
@@ -194,9 +194,13 @@ def _raised(state: State, record: records.Raised) -> dict[str, Any]:
     }
 
 
-def _checkpoint_asked(state: State, record: records.CheckpointAsked) -> dict[str, Any]:
+def _checkpoint_asked(state: State, record: records.CheckpointAsked, time: float) -> dict[str, Any]:
     raised = _of(state, record.ordinal)
-    return {"asked": (*state.asked, Asked(raised=raised, until=record.until, arguments=record.arguments))}
+    asked = Asked(raised=raised, until=record.until, arguments=record.arguments)
+    budget = state.budget
+    if record.counted and state.setup.spec is not None:
+        budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
+    return {"asked": (*state.asked, asked), "budget": budget}
 
 
 def _of(state: State, ordinal: int) -> Raised:

@@ -52,11 +52,23 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
                 records.Dropped(exception=found.exception, of=asked.raised.ordinal, evidence=found.evidence)
             )
             return True
+    if not _goes_on(spec):
+        # Nothing else is ever decided about it, so that its limit is that of checkpoints.
+        decision = rules.decide(state, spec, raised, transition.now)
+        if decision.action is not Action.RECOVER:
+            of, evidence = state.ordinal, found.evidence
+            transition.record(records.Dropped(exception=found.exception, of=of, evidence=evidence))
+            transition.say(f"{raised.exception}: no checkpoint is asked for: {decision.reason}")
+            return True
     transition.record(records.Raised(raised=raised, history=became.history, goes_on=True))
     steps = [step["arguments"] for step in planned.steps if (step["resource"], step["operation"]) == _NAME]
     arguments: dict[str, Any] = steps[0] if steps else {}
     until = transition.now + float(arguments.get("timeout") or JobCheckpoint().timeout) + GRACE
-    transition.record(records.CheckpointAsked(ordinal=raised.ordinal, until=until, arguments=arguments))
+    transition.record(
+        records.CheckpointAsked(
+            ordinal=raised.ordinal, until=until, arguments=arguments, counted=not _goes_on(spec)
+        )
+    )
     transition.say(f"raised {raised.exception} ({rules.why(raised)}): a checkpoint is asked for")
     _do(transition, transition.state.asked[-1])
     return True
