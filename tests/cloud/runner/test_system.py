@@ -327,6 +327,7 @@ def test_an_input_is_missing(tmp_path: Path, cluster: LocalCluster) -> None:
     with pytest.raises(UsageError, match="input"):
         run(world)
     assert not runs.state_of(world.place).executors
+    until(lambda: not world.left(), "nothing is left running", 30)
 
 
 def _drain(cluster: LocalCluster, node: str) -> None:

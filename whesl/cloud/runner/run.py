@@ -144,7 +144,11 @@ def carry_out(
                 return state
             both = made or sides(setup.site, directory, setup.run, setup.limits.platforms)
             if state.started is None:
-                _start(setup, state, both, journal)
+                try:
+                    _start(setup, state, both, journal)
+                except WheslError:
+                    _let_go(both)
+                    raise
             core = Core(state, setup.limits, setup.initial, tuple(both))
             shell = Shell(
                 core,
@@ -158,8 +162,7 @@ def carry_out(
             )
             shell.run()
             _tidy(state, both)
-            for side in both.values():
-                side.close()
+            _let_go(both)
             return state
     finally:
         locks.release(lock)
@@ -200,6 +203,12 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
     journal.append_many([(r.NAMES[type(one)], one) for one in records], now)
     for record in records:
         state.take(record, now)
+
+
+def _let_go(both: dict[Domain, Side]) -> None:
+    """Leave nothing running here for the run's sake."""
+    for side in both.values():
+        side.close()
 
 
 def _tidy(state: RunState, both: dict[Domain, Side]) -> None:
