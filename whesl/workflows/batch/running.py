@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
 from collections import deque
 from pathlib import Path
 
 from whesl import rjms
+from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 from whesl.model.workflow import Task
@@ -107,8 +109,7 @@ class Chain:
             errors="replace",
             check=False,
         )
-        with Path(self._plan.log).open("a") as log:
-            log.write(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
+        self._note(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
         job = result.stdout.strip() if self._rjms == "flux" else job_id(result.stdout)
         if result.returncode != 0 or not job:
             reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
@@ -117,6 +118,16 @@ class Chain:
                 f"{Path(file).name} was not submitted: {reason}"
             )
         return job
+
+    def _note(self, text: str) -> None:
+        """Add to the log; what cannot be noted was submitted all the same."""
+
+        def write() -> None:
+            with Path(self._plan.log).open("a") as log:
+                log.write(text)
+
+        with contextlib.suppress(OSError):
+            retry.retried(write, retry.BRIEF)
 
     def poll(self) -> int | None:
         """Return 0 when all jobs have completed, 1 when all have ended and one has not completed.
