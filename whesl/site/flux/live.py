@@ -96,6 +96,8 @@ def load(options: Options, environ: Mapping[str, str] | None = None) -> Loaded:
         if before:
             ask(environ, "module", "load", instead or _USUAL)
         raise
+    # Flux says "loaded" before the module has read anything; it answers when it has.
+    stats(environ)
     return Loaded(instead=instead, queue=queue)
 
 
