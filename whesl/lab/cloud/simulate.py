@@ -366,7 +366,7 @@ class _Run:
             completion=tuple(float(share) for share in done.sum(axis=1) / self.shape.tasks),
             finished=finished,
             cost=float(tally[executors.COST] + files + moved + benchmark),
-            predicted=self.plan.cost.total,
+            predicted=self.plan.expected_cost,
             backup=float(tally[executors.BACKUP_COST]),
             backup_hours=float(tally[executors.BACKUP_HOURS] / lived) if lived else float("nan"),
             backup_tasks=float(tally[executors.BACKUP_TASKS] / max(1, done.sum())),
