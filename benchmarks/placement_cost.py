@@ -5,8 +5,9 @@
 Four clusters, each with 10,000 nodes in slurm.conf besides the real one: without the plugin, with a script
 that does nothing, with the table observed, and with it acted on. Held jobs, each with another size and limit,
 go to all of them in turn, as fast as ``sbatch`` in four processes can, so that what else runs on the machine
-slows all of them alike. The cost is the difference of what ``sbatch`` takes, by the fastest tenth and the
-median; what slurmctld counts itself (sdiag, waits included) and its processor time stand beside it.
+slows all of them alike. The cost is slurmctld's processor time for each, the least of three rounds: with
+so many nodes it sometimes works for itself for seconds. What it counts itself (sdiag, waits for a processor
+included) and what ``sbatch`` takes, by the fastest tenth and the median, stand beside it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from whesl.testing.slurmbed import SlurmBed
 COUNT = 10_000
 AT_RISK = 3000
 WORKERS = 4
+ROUNDS = 3
 MODES = ("bare", "empty script", "observing", "acting")
 _SERVED = re.compile(r"REQUEST_SUBMIT_BATCH_JOB.*count:(\d+).*total_time:(\d+)")
 EMPTY = """\
@@ -123,7 +125,7 @@ def prepare(bed: SlurmBed, mode: str) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=800)
+    parser.add_argument("--jobs", type=int, default=240)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     found: dict[str, dict[str, float]] = {}
@@ -135,24 +137,28 @@ def main() -> None:
             prepare(bed, mode)
         submit(beds, 80)
         processes = {mode: psutil.Process(bed.pid("slurmctld")) for mode, bed in beds.items()}
-        before = {mode: (counted(bed), sum(processes[mode].cpu_times()[:2])) for mode, bed in beds.items()}
-        rate, took = submit(beds, options.jobs)
-        for mode, bed in beds.items():
-            (count, spent), used = before[mode]
-            later, all_spent = counted(bed)
-            processor = (sum(processes[mode].cpu_times()[:2]) - used) / (later - count) * 1000
-            served = (all_spent - spent) / (later - count) / 1000
-            tenth, half = statistics.quantiles(took[mode], n=10)[0], statistics.median(took[mode])
-            found[mode] = {
-                "sbatch_tenth_ms": round(tenth, 3),
-                "sbatch_median_ms": round(half, 3),
-                "served_ms": round(served, 3),
-                "processor_ms": round(processor, 3),
+        for _ in range(ROUNDS):
+            before = {
+                mode: (counted(bed), sum(processes[mode].cpu_times()[:2])) for mode, bed in beds.items()
             }
-            print(f"{mode:13} {found[mode]}")
-    print(f"{rate:.0f} submissions/s to all of them together")
+            rate, took = submit(beds, options.jobs)
+            for mode, bed in beds.items():
+                (count, spent), used = before[mode]
+                later, all_spent = counted(bed)
+                processor = (sum(processes[mode].cpu_times()[:2]) - used) / (later - count) * 1000
+                figures = {
+                    "processor_ms": processor,
+                    "served_ms": (all_spent - spent) / (later - count) / 1000,
+                    "sbatch_tenth_ms": statistics.quantiles(took[mode], n=10)[0],
+                    "sbatch_median_ms": statistics.median(took[mode]),
+                }
+                least = found.setdefault(mode, figures)
+                found[mode] = {name: min(value, least[name]) for name, value in figures.items()}
+            print(f"{rate:.0f} submissions/s to all of them together", flush=True)
+    for mode, figures in found.items():
+        print(f"{mode:13} " + ", ".join(f"{name} {value:.2f}" for name, value in figures.items()))
     if options.json:
-        options.json.write_text(json.dumps({**found, "submissions_per_second": rate}, indent=1))
+        options.json.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

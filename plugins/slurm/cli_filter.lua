@@ -20,7 +20,7 @@ if not loaded then
 end
 
 local function filled(text)
-   return text ~= nil and text ~= "" and text ~= "-2"
+   return text ~= nil and text ~= "" and text ~= "-2" and text ~= "unset"
 end
 
 -- Seconds of MINUTES, MM:SS, HH:MM:SS, DAYS-HH[:MM[:SS]]; nil for anything else.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.local.commands.options import seconds
-from whesl.rjms.slurm.command import SlurmCommands
+from whesl.rjms.slurm.command import DeniedError, SlurmCommands
 from whesl.site.publish import lookup
 from whesl.site.publish.core import Command, Drain, SetFeatures, SetWeight, Undrain
 from whesl.site.publish.jobs import Change, Job
@@ -115,13 +115,15 @@ class Cluster:
         Raises WheslError as Slurm's commands say.
         """
         text = with_mark(comment, lookup.mark(change.decision) if change.decision.nodes else "")
-        self._commands.run(
-            "scontrol",
-            "update",
-            f"jobid={change.job}",
-            f"excnodelist={compress(change.decision.nodes)}",
-            f"admincomment={text}",
-        )
+        update = ("scontrol", "update", f"jobid={change.job}")
+        listed = f"excnodelist={compress(change.decision.nodes)}"
+        try:
+            self._commands.run(*update, listed, f"admincomment={text}")
+        except DeniedError:
+            # Operators may change the list and not the comment: a list without a mark would stay for ever.
+            if change.decision.nodes:
+                raise
+            self._commands.run(*update, listed)
 
     def _update(self, node: str, *changes: str) -> None:
         self._commands.run("scontrol", "update", f"nodename={node}", *changes)
