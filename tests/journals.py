@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core import journalled
+from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core.state import Settings, State
 from whesl.isolator.core import machine
 from whesl.isolator.core import state as isolator_state
@@ -111,7 +111,7 @@ def of_tasks(written: Written) -> list[tuple[isolator.AnyRecord, float]]:
 
 def rebuild(written: Written, settings: Settings = Settings()) -> State:  # noqa: B008 - frozen
     """Return the coordinator's state that records describe."""
-    return journalled.rebuild(of_daemons(written), settings)
+    return journal_replay.rebuild(of_daemons(written), settings)
 
 
 def rebuild_task(setup: Setup, written: Written) -> isolator_state.State:

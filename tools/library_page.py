@@ -10,7 +10,7 @@ import sys
 from whesl import esl
 from whesl.esl import library
 from whesl.esl.language import syntax
-from whesl.esl.language.parsing import parse
+from whesl.esl.language.parser import parse
 from whesl.esl.language.source import Source
 from whesl.esl.spec import (
     Detection,

@@ -26,13 +26,13 @@ from rich.console import Console
 from tests.journals import of_daemon, rebuild
 from whesl.cli.inspect.watch import Watcher
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.views import status_view
+from whesl.coordinator.json_views import status_view
 from whesl.esl.spec import Spec
 from whesl.journal import Journal
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.report import terminal
+from whesl.report import terminal_view
 
 PATIENCE = 60.0
 NOW = 1_700_000_100.0
@@ -86,7 +86,7 @@ def finished(task: str, state: str, time: float) -> Records:
 def lines(view: dict[str, Any], said: list[str], width: int, height: int, **more: Any) -> list[str]:
     printed = io.StringIO()
     console = Console(file=printed, width=width, height=height, color_system=None, legacy_windows=False)
-    console.print(terminal.picture(view, said, width=width, height=height, **{"now": NOW, **more}))
+    console.print(terminal_view.picture(view, said, width=width, height=height, **{"now": NOW, **more}))
     return printed.getvalue().splitlines()
 
 
@@ -130,7 +130,7 @@ def test_what_stands_there() -> None:
     assert set(lines(view, [], 80, 23, ascii_only=True)[1]) == {"#"}
     short = lines(view, [], 80, 10)
     assert short[-1] == "and 5 more"
-    assert terminal.duration(200_000) == "2 d 7 h"
+    assert terminal_view.duration(200_000) == "2 d 7 h"
 
 
 def test_what_goes_on_comes_first() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.coordinator.world import World
-from whesl.coordinator.core import contest
-from whesl.coordinator.views import health_view
+from whesl.coordinator.core import competing_claims
+from whesl.coordinator.json_views import health_view
 from whesl.model.states import JobState, TaskState
 from whesl.wire.messages import Command, Finished, Welcome
 
@@ -17,7 +17,7 @@ def claim(world: World, seconds: float, *alive: str) -> tuple[str, Welcome]:
         return [each for to, each in world.sent if to == peer and isinstance(each, Welcome)][-1]
 
     welcome = answer()
-    for _ in range(int(seconds / contest.AGAIN)):
+    for _ in range(int(seconds / competing_claims.AGAIN)):
         if not welcome.again:
             break
         world.wait(welcome.again, *alive)
@@ -55,7 +55,7 @@ def test_a_manager_that_cannot_be_asked_is_named_with_the_way_out(world: World) 
     world.wait(60)  # silent
     assert world.task("a").state is TaskState.UNOBSERVED
     world.ports.fake.silent = 10_000
-    peer, welcome = claim(world, 2 * contest.LIMIT)
+    peer, welcome = claim(world, 2 * competing_claims.LIMIT)
     assert not welcome.admitted and not welcome.again
     assert "no answer" in welcome.reason and "whesl cancel w/a" in welcome.reason
     (said,) = health_view(world.state, {}, 0)["unreachable"]

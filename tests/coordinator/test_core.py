@@ -10,7 +10,7 @@ import pytest
 from tests.coordinator.world import FULL, RULES, World, done, exception, raised, spec, step
 from tests.journals import rebuild, report
 from whesl.coordinator.core.state import Outcome, Settings
-from whesl.coordinator.views import task_view
+from whesl.coordinator.json_views import task_view
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.configuration import Configuration
 from whesl.model.outcomes import RecoveryOutcome

@@ -6,7 +6,7 @@ import pytest
 
 from tests.coordinator.world import START, World, done, exception, raised, spec
 from tests.journals import report
-from whesl.coordinator.views import task_view
+from whesl.coordinator.json_views import task_view
 from whesl.esl.spec import Level, Otherwise
 from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap, PathRule

@@ -9,7 +9,7 @@ import pytest
 from tests.journals import of_daemon
 from whesl.coordinator.core.configuration import configure_by_change
 from whesl.coordinator.core.hierarchy import dependents, identify
-from whesl.coordinator.core.journalled import apply
+from whesl.coordinator.core.journal_replay import apply
 from whesl.coordinator.core.state import State
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec

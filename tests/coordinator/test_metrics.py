@@ -26,7 +26,7 @@ from tests.coordinator.world import raised
 from tests.journals import of_daemon, rebuild, report
 from whesl.coordinator.client import start
 from whesl.coordinator.core.state import State
-from whesl.coordinator.figures import MOST_NAMES, OTHER, Figures, Snapshot
+from whesl.coordinator.counters import MOST_NAMES, OTHER, Figures, Snapshot
 from whesl.coordinator.metrics import MetricsServer, address, families
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.outcomes import RecoveryOutcome

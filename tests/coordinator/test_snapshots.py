@@ -23,9 +23,9 @@ from tests.coordinator.test_crashes import play
 from tests.coordinator.world import World, raised
 from tests.journals import of_daemon, of_daemons, rebuild, report
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core.journalled import Replay, apply
+from whesl.coordinator.core.journal_replay import Replay, apply
 from whesl.coordinator.core.state import Settings, State
-from whesl.coordinator.figures import Figures
+from whesl.coordinator.counters import Figures
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshot_schedule import Limits, Snapshotter

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.detect.build import SPAN, TASK, exception, spec
-from whesl.detect.transform import Transformed, transform
+from whesl.detect.transformation import Transformed, transform
 from whesl.esl.spec import CountDetection, ExceptionSpec, Spec
 from whesl.model.evidence import History
 

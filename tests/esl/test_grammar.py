@@ -19,7 +19,7 @@ from tests.esl.test_syntax_errors import CASES
 from whesl import esl
 from whesl.esl._generated.ESLLexer import ESLLexer
 from whesl.esl._generated.ESLParser import ESLParser
-from whesl.esl.language.lexing import statements
+from whesl.esl.language.lexer import statements
 from whesl.esl.language.source import Source
 
 CORPUS = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.esl.corpus import DETECT, DETECTIONS, EXAMPLES, HEADER, PRINTED
 from whesl import esl
 from whesl.esl.diagnostics import Diagnostic
-from whesl.esl.language.lexing import statements
+from whesl.esl.language.lexer import statements
 from whesl.esl.language.source import Source
 
 WHOLE = """\

@@ -13,10 +13,10 @@ import msgspec
 from tests.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.fuzz.harness import Harness
 from tests.isolator.conftest import exception, make_setup
-from whesl.coordinator import views
+from whesl.coordinator import json_views
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core import journalled
-from whesl.coordinator.figures import Figures
+from whesl.coordinator.core import journal_replay
+from whesl.coordinator.counters import Figures
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Kept
 from whesl.isolator import resume
@@ -151,7 +151,7 @@ def restored(data: bytes) -> None:
             path = snapshot.write(directory, Head(last=Anchor(1, NOW, 1)), found)
             with contextlib.suppress(SnapshotError):
                 _, kept = snapshots.read(path)
-                msgspec.json.encode(views.status_view(kept.state))
+                msgspec.json.encode(json_views.status_view(kept.state))
                 assert snapshots.read(
                     snapshot.write(directory, Head(last=Anchor(2, NOW, 1)), snapshots.pieces(kept))
                 )
@@ -186,17 +186,17 @@ def history(data: bytes) -> None:
         except UNDECODABLE:
             continue
         written.append((found.kind, {"kind": found.kind, **found.data}, NOW + number))
-    replay, figures = journalled.Replay(), Figures()
+    replay, figures = journal_replay.Replay(), Figures()
     replay.take(_BEGUN, NOW)
     for kind, content, time in written:
         raw = msgspec.Raw(msgspec.json.encode(content))
-        with contextlib.suppress(journalled.RecordError):
-            record = journalled.read(Record(seq=1, time=time, kind=kind, content=raw))
+        with contextlib.suppress(journal_replay.RecordError):
+            record = journal_replay.read(Record(seq=1, time=time, kind=kind, content=raw))
             replay.take(record, time)
             figures.take(record)
     state = replay.state()
-    msgspec.json.encode(views.status_view(state))
-    msgspec.json.encode(views.nodes_view(state, NOW))
+    msgspec.json.encode(json_views.status_view(state))
+    msgspec.json.encode(json_views.nodes_view(state, NOW))
     # Both journals in a home, for the report.
     home = _scratch()
     try:

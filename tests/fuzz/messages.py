@@ -9,8 +9,8 @@ import msgspec
 from tests.coordinator.world import DIAMOND, RULES
 from tests.fuzz.harness import Harness, text_of
 from tests.isolator.conftest import exception, make_setup
-from whesl.coordinator import views
-from whesl.coordinator.core import journalled
+from whesl.coordinator import json_views
+from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core import machine as coordinator
 from whesl.coordinator.core.events import Arrived
 from whesl.coordinator.core.events import Journal as CoordinatorJournal
@@ -77,7 +77,7 @@ def _messages(data: bytes) -> list[tuple[str, AnyMessage]]:
 
 def _known() -> State:
     told = records.Workflow(workflow=DIAMOND, spec=RULES, rjms="local", observe=False, environment={})
-    return journalled.apply(State(settings=Settings()), told, NOW)
+    return journal_replay.apply(State(settings=Settings()), told, NOW)
 
 
 _KNOWN = _known()
@@ -101,10 +101,10 @@ def to_coordinator(data: bytes) -> None:
                     encode(Envelope(1, "coordinator", "i", 1, sent))
     again = _KNOWN
     for record, time in written:
-        again = journalled.apply(again, record, time)
+        again = journal_replay.apply(again, record, time)
     assert _settled(again) == _settled(state)
-    msgspec.json.encode(views.status_view(state))
-    msgspec.json.encode(views.nodes_view(state, now))
+    msgspec.json.encode(json_views.status_view(state))
+    msgspec.json.encode(json_views.nodes_view(state, now))
 
 
 def _settled(state: State) -> str:

@@ -16,7 +16,7 @@ from tests.isolator.bench import records
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.port import StepRequest
-from whesl.rjms.shims.rewriting import rewrite
+from whesl.rjms.shims.launcher_rewriting import rewrite
 from whesl.rjms.slurm.allocation import step_command
 from whesl.rjms.slurm.environment import components, for_nodes, nodes_of
 from whesl.testing.slurmbed import SlurmBed

@@ -18,7 +18,7 @@ from tests.waiting import until
 from whesl.isolator.nodes.lease import KEPT, LAST_CALL, KernelWitness, Lease, lead, moment
 from whesl.isolator.nodes.lease_table import LeaseTable
 from whesl.isolator.nodes.liveness import LEASE_MARGIN, SETTLING, Silence
-from whesl.model.stoppage import SLACK, Stoppage
+from whesl.model.paused_process import SLACK, Stoppage
 
 LIMIT = 3.0
 KILLING = LEASE_MARGIN - LAST_CALL  # seconds, for the end of all processes

@@ -96,5 +96,5 @@ def test_a_launcher_starts_lean() -> None:
     """Each of these would add milliseconds to every srun of a task."""
     launcher = str(Path(shims.__file__).with_name("launcher.py"))
     modules = loaded_by(launcher, "srun", "-N2", "hostname")
-    assert "whesl.rjms.shims.rewriting" in modules
+    assert "whesl.rjms.shims.launcher_rewriting" in modules
     assert not modules & {"re", "typing", "json", "pathlib", "collections", "subprocess", "msgspec", "site"}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whesl.rjms.shims.launcher_rewriting import rewrite
 from whesl.rjms.shims.options import parse_srun
-from whesl.rjms.shims.rewriting import rewrite
 
 # Four nodes were given: n02 was lost and n04 took its place; n05 is spare.
 AFTER = {

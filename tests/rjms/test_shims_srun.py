@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from whesl.rjms import shims
 from whesl.rjms.hostlist import expand
-from whesl.rjms.shims.rewriting import rewrite
+from whesl.rjms.shims.launcher_rewriting import rewrite
 
 FIRST = {"WHESL_NODELIST": "n01,n02", "WHESL_SWAPPED": "{}", "SLURM_JOB_ID": "7", "SLURM_NNODES": "2"}
 SWAPPED = {**FIRST, "WHESL_NODELIST": "n01,n03", "WHESL_SWAPPED": '{"n02":"n03"}', "WHESL_LOST_NODES": "n02"}

@@ -22,7 +22,7 @@ from tests.operations.trees import Bed, contents
 from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, result_of, run_as, start_as
 from whesl.isolator.observe import output
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.model.planted import planted
+from whesl.model.untrusted_paths import planted
 from whesl.operations.files.dependent_inputs import prepare_dependent
 from whesl.operations.plan import RecoveryError
 

@@ -12,7 +12,7 @@ import msgspec
 from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
-from whesl.coordinator.core import admission, configuration, contest, escalation, hierarchy
+from whesl.coordinator.core import admission, competing_claims, configuration, escalation, hierarchy
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core import recovery as coordinator_recovery
 from whesl.coordinator.core.changes import tasks as coordinator_changes
@@ -108,7 +108,7 @@ def claim_ignored() -> Any:
 
 def refused_unasked() -> Any:
     """Another job's claim is refused before anybody has asked whether the task's owner lives."""
-    return patch.object(contest, "held", lambda _turn, _entry, _message: False)
+    return patch.object(competing_claims, "held", lambda _turn, _entry, _message: False)
 
 
 def replaced_claim_heard() -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.journals import of_daemons, rebuild
 from tests.simulation.world import InvariantError
-from whesl.coordinator.core.journalled import Replay
+from whesl.coordinator.core.journal_replay import Replay
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Kept, Reader

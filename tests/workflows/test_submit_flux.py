@@ -19,7 +19,7 @@ from whesl.model.submission import GRANTED_SPARES
 from whesl.rjms.port import JobRecord
 from whesl.workflows import wrap
 from whesl.workflows.submit import directives, flux, jobspec
-from whesl.workflows.submit.bindings import OUTER
+from whesl.workflows.submit.flux_bindings import OUTER
 from whesl.workflows.submit.install import install
 
 HEADER = """\

@@ -23,7 +23,7 @@ import msgspec
 import zmq
 
 from whesl import __version__
-from whesl.coordinator import file_limit, garbage, views
+from whesl.coordinator import file_limit, garbage_collection, json_views
 from whesl.coordinator.batching import events_of
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import (
@@ -40,10 +40,10 @@ from whesl.coordinator.core.events import (
 from whesl.coordinator.core.events import Journal as WriteDown
 from whesl.coordinator.core.fan_out import Untold
 from whesl.coordinator.core.state import Settings
+from whesl.coordinator.counters import Figures
 from whesl.coordinator.effects.calls import CALLS, Calls
 from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.workers import Workers
-from whesl.coordinator.figures import Figures
 from whesl.coordinator.metrics import MetricsServer
 from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshot_schedule import Snapshotter
@@ -163,7 +163,7 @@ class Daemon:
 
     def run(self) -> None:
         """Serve until told to stop."""
-        garbage.spare()
+        garbage_collection.spare()
         write_endpoint(self._home, self._endpoint)
         started = records.CoordinatorStarted(pid=self._endpoint.pid, host=self._endpoint.host)
         self._journal.append(started.kind, started, self._clock())
@@ -387,11 +387,11 @@ class Daemon:
 
     def _answer(self, query: Query) -> Reply:
         if query.what == "status":
-            body = views.status_view(self._state, query.workflow)
+            body = json_views.status_view(self._state, query.workflow)
         elif query.what == "nodes":
-            body = views.nodes_view(self._state, self._clock())
+            body = json_views.nodes_view(self._state, self._clock())
         elif query.what == "health":
-            body = views.health_view(self._state, dict(self._server.counters), self._server.waiting())
+            body = json_views.health_view(self._state, dict(self._server.counters), self._server.waiting())
             body.update(pid=self._endpoint.pid, host=self._endpoint.host, port=self._endpoint.port)
             body.update(metrics=self._metrics.where if self._metrics is not None else "")
             body.update(journal=self._trouble or self._snapshotter.trouble)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl import __version__
-from whesl.coordinator.figures import BOUNDS, Snapshot
+from whesl.coordinator.counters import BOUNDS, Snapshot
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import TaskState
 

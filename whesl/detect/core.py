@@ -22,7 +22,7 @@ import msgspec
 
 from whesl.detect.disk import Usage
 from whesl.detect.matcher import Match
-from whesl.detect.windows import Seen, Window
+from whesl.detect.recurrence import Seen, Window
 from whesl.esl.spec import (
     DiskDetection,
     DiskMetric,
@@ -39,7 +39,7 @@ from whesl.esl.spec import (
     Spec,
 )
 from whesl.model.evidence import Detected, Evidence
-from whesl.model.recovered import Reach
+from whesl.model.recovery_rule import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task, job_matches
 

@@ -16,7 +16,7 @@ import msgspec
 from whesl.detect.core import Detectors
 from whesl.detect.logs import opened
 from whesl.detect.matcher import Match, Matcher, compile_patterns
-from whesl.detect.transform import transform
+from whesl.detect.transformation import transform
 from whesl.esl.spec import HangDetection, Pattern, ProgressDetection, Source, Spec
 from whesl.model.evidence import Detected, History
 from whesl.model.workflow import Task, job_matches

@@ -18,7 +18,7 @@ from whesl.detect.tail import READ_SIZE, Chunk, Tailer
 from whesl.esl.spec import DiskMetric, Pattern, Source, Spec, Stream
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
-from whesl.model.recovered import Reach
+from whesl.model.recovery_rule import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task
 

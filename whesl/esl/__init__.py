@@ -34,13 +34,13 @@ def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Res
         The specification (None if there is an error) and the findings by position.
     """
     from whesl.esl.diagnostics import Result
-    from whesl.esl.language import checks, including
+    from whesl.esl.language import checks, includes
     from whesl.esl.language.source import Source
 
     source = Source(text, file)
     if not source.readable:
         return Result(spec=None, diagnostics=source.findings.sorted(), texts=source.texts())
-    parsed = including.parse(source)
+    parsed = includes.parse(source)
     spec = checks.check(source, parsed, workflow)
     return Result(
         spec=spec, diagnostics=source.findings.sorted(), texts=source.texts(), included=parsed.included

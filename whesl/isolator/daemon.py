@@ -75,7 +75,7 @@ from whesl.journal import Journal as JournalFile
 from whesl.locking.guard import Guard
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
-from whesl.model.stoppage import Stoppage
+from whesl.model.paused_process import Stoppage
 from whesl.records.isolator import AnyRecord
 from whesl.rjms.port import Allocation
 

@@ -253,7 +253,7 @@ class Confirmed(Record, frozen=True, kw_only=True, tag="confirmed"):
 
 
 class Recovered(Record, frozen=True, kw_only=True, tag="recovered"):
-    """The restarted program went on past what had failed (``whesl.model.recovered``)."""
+    """The restarted program went on past what had failed (``whesl.model.recovery_rule``)."""
 
     ordinals: tuple[int, ...]
     exceptions: tuple[str, ...]

@@ -18,7 +18,7 @@ from whesl.records import coordinator, isolator
 from whesl.report.collection import Happening
 from whesl.report.records import Report
 from whesl.report.render import count
-from whesl.report.terminal import STYLES
+from whesl.report.terminal_view import STYLES
 
 _LINE = 140
 _ROWS = 24

@@ -1,6 +1,6 @@
 """From records to a report. Pure: the happenings of a workflow in, what is printed out.
 
-What resubmission would have cost, for one exception that was recovered (``whesl.model.recovered``; seconds)::
+What resubmission would have cost, for one that was recovered (``whesl.model.recovery_rule``; seconds)::
 
     resubmission = queue wait + poll interval + lost work
     in place     = time from raised to relaunched + lost work

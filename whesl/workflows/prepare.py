@@ -19,8 +19,8 @@ from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import file_of
 from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step, with_isolators_node
-from whesl.workflows.submit.bindings import OUTER
 from whesl.workflows.submit.flux import python_directory
+from whesl.workflows.submit.flux_bindings import OUTER
 from whesl.workflows.submit.install import install
 from whesl.workflows.submit.rewrite import OURS
 

@@ -18,7 +18,7 @@ from whesl.model.errors import RefusedError, UsageError
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, request, sbatch, show, srun
 from whesl.rjms.local.environment import counts, file_name
-from whesl.rjms.local.waits import QueueWait
+from whesl.rjms.local.queue_wait import QueueWait
 from whesl.rjms.slurm.environment import expand_counts
 from whesl.rjms.slurm.records import MARK
 from whesl.scheduling.records import Dependency, Job, JobSpec, Partition, Settings

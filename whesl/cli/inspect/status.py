@@ -19,12 +19,12 @@ from whesl.cli.inspect.watch import watch as follow
 from whesl.coordinator.client.observing import Known, known_state
 from whesl.coordinator.client.start import running
 from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
-from whesl.coordinator.garbage import put_off
-from whesl.coordinator.views import status_view, unreachable_managers
+from whesl.coordinator.garbage_collection import put_off
+from whesl.coordinator.json_views import status_view, unreachable_managers
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.report.collection import without_coordinator
-from whesl.report.terminal import STYLES
+from whesl.report.terminal_view import STYLES
 from whesl.wire import keys
 
 _HEAD = ("task", "state", "attempt", "job", "nodes", "last exception", "reason")

@@ -14,13 +14,13 @@ from rich.live import Live
 
 from whesl.cli.display import Screen
 from whesl.coordinator.client.observing import Known, journal_file
-from whesl.coordinator.core import journalled
-from whesl.coordinator.core.journalled import RecordError, apply
+from whesl.coordinator.core import journal_replay
+from whesl.coordinator.core.journal_replay import RecordError, apply
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.coordinator.views import status_view, task_view
+from whesl.coordinator.json_views import status_view, task_view
 from whesl.journal import Journal, JournalError
 from whesl.model.printable import visible
-from whesl.report import progress, terminal
+from whesl.report import progress, terminal_view
 from whesl.report.collection import Happening, happening
 
 _TURN = 0.5
@@ -61,7 +61,7 @@ class Watcher:
                 for record in journal.read(self._seen):
                     self._seen = record.seq
                     try:
-                        found = journalled.read(record)
+                        found = journal_replay.read(record)
                         self.state = apply(self.state, found, record.time)
                     except RecordError as error:
                         self.said.append(visible(f"not read: {error.message}"))
@@ -81,7 +81,7 @@ class Watcher:
                 if record.seq > self._seen:
                     return
                 with contextlib.suppress(RecordError):
-                    self._say(happening(journalled.read(record), record.time))
+                    self._say(happening(journal_replay.read(record), record.time))
 
     def view(self) -> dict[str, Any]:
         """Return what ``whesl status --json`` prints."""
@@ -128,7 +128,7 @@ def _paint(watcher: Watcher, console: Screen) -> None:
             if news or console.size != size or time.monotonic() - painted >= _REPAINT:
                 size, painted = console.size, time.monotonic()
                 # The last line is the cursor's.
-                shown = terminal.picture(
+                shown = terminal_view.picture(
                     watcher.view(),
                     tuple(watcher.said),
                     width=size.width,
@@ -176,7 +176,7 @@ def cells(task: dict[str, Any]) -> list[str]:
         state,
         str(task["attempt"] or "-"),
         task["job_id"] or "-",
-        terminal.nodes(task["nodes"]) or "-",
+        terminal_view.nodes(task["nodes"]) or "-",
         raised or "-",
-        visible(terminal.reason(task)) or "-",
+        visible(terminal_view.reason(task)) or "-",
     ]

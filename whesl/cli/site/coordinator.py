@@ -105,7 +105,7 @@ def stop() -> int:
 def status(as_json: bool) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
     from whesl.coordinator.client import start as control
-    from whesl.coordinator.views import unreachable_managers
+    from whesl.coordinator.json_views import unreachable_managers
     from whesl.report.render import count
 
     home = keys.home()

@@ -15,7 +15,7 @@ from whesl.rjms.hostlist import expand
 from whesl.rjms.local import daemons, protocol
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, show
-from whesl.rjms.local.waits import FORMS, QueueWait
+from whesl.rjms.local.queue_wait import FORMS, QueueWait
 from whesl.scheduling.records import Partition, Settings
 
 as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")

@@ -16,7 +16,7 @@ from rich.text import Text
 from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.views import nodes_view
+from whesl.coordinator.json_views import nodes_view
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
 from whesl.rjms.hostlist import expand

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.core import journalled
-from whesl.coordinator.core.journalled import RecordError, Replay, apply
+from whesl.coordinator.core import journal_replay
+from whesl.coordinator.core.journal_replay import RecordError, Replay, apply
 from whesl.coordinator.core.state import State
-from whesl.coordinator.garbage import put_off
+from whesl.coordinator.garbage_collection import put_off
 from whesl.coordinator.storage import snapshots
 from whesl.journal import Journal, JournalError
 from whesl.model import home as places
@@ -50,7 +50,7 @@ def _read(home: Path) -> Known:
             for record in journal.read(seq):
                 seq = record.seq
                 try:
-                    replay.take(journalled.read(record), record.time)
+                    replay.take(journal_replay.read(record), record.time)
                 except RecordError as error:
                     damage = _not_understood(journal, seq, error)
     except JournalError as error:
@@ -66,7 +66,7 @@ def _read_on(home: Path, since: Known) -> Known:
             for record in journal.read(seq):
                 seq = record.seq
                 try:
-                    state = apply(state, journalled.read(record), record.time)
+                    state = apply(state, journal_replay.read(record), record.time)
                 except RecordError as error:
                     damage = _not_understood(journal, seq, error)
     except JournalError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whesl.coordinator.core import clocks, contest, escalation, recovery
+from whesl.coordinator.core import clocks, competing_claims, escalation, recovery
 from whesl.coordinator.core.events import AllowRequeue, RequeueEnded
 from whesl.coordinator.core.hierarchy import identify
 from whesl.coordinator.core.state import TaskEntry
@@ -29,12 +29,12 @@ def on_register(transition: Transition, peer: str, message: Register) -> None:
     entry = transition.state.tasks.get(task)
     reason = _why_not(transition, entry, message)
     if reason and entry is not None:
-        if contest.held(transition, entry, message):
-            contest.wait(transition, peer, message, reason)
+        if competing_claims.held(transition, entry, message):
+            competing_claims.wait(transition, peer, message, reason)
         else:
             _refuse(transition, entry, peer, message, reason)
         return
-    contest.over(transition, task)
+    competing_claims.over(transition, task)
     again = entry is not None and not entry.of_another_run(message.claim, message.run)
     if not again:
         clocks.forget(transition, task)
@@ -57,7 +57,7 @@ def _why_not(transition: Transition, entry: TaskEntry | None, message: Register)
     if message.job_id == entry.job_id:
         order = _order(message.claim, entry.claim, message.job_id)
         return f"claim {entry.claim} is newer" if order < 0 else ""
-    return "" if entry.state.final else contest.why(transition, entry)
+    return "" if entry.state.final else competing_claims.why(transition, entry)
 
 
 def _order(one: str, other: str, job_id: str) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from whesl.coordinator.core import journalled
-from whesl.coordinator.core.journalled import RecordError, Replay
+from whesl.coordinator.core import journal_replay
+from whesl.coordinator.core.journal_replay import RecordError, Replay
 from whesl.coordinator.core.state import Settings
-from whesl.coordinator.figures import Figures
-from whesl.coordinator.garbage import put_off
+from whesl.coordinator.counters import Figures
+from whesl.coordinator.garbage_collection import put_off
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Begun, Kept
 from whesl.journal import Journal
@@ -36,7 +36,7 @@ def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
         replay = Replay(settings, begun.kept.state)
         for record in journal.read(begun.seq):
             try:
-                found = journalled.read(record)
+                found = journal_replay.read(record)
                 if isinstance(found, Record) and found.message is not None:
                     inbox.note(*found.message)
                 replay.take(found, record.time)

@@ -24,7 +24,7 @@ from whesl.coordinator.core.state import (
     TaskEntry,
     WorkflowEntry,
 )
-from whesl.coordinator.figures import Memory
+from whesl.coordinator.counters import Memory
 from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, Piece, SnapshotError

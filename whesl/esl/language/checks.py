@@ -11,7 +11,7 @@ from whesl.esl.diagnostics import Severity, nearest
 from whesl.esl.language import checkpoints, quantities, syntax
 from whesl.esl.language.declarations import Declarations
 from whesl.esl.language.detections import DetectionCheck
-from whesl.esl.language.parsing import Parsed
+from whesl.esl.language.parser import Parsed
 from whesl.esl.language.recoveries import Captured, RecoveryCheck
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import Word, unquote

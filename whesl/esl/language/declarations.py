@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from whesl.esl import library
 from whesl.esl.language import syntax
-from whesl.esl.language.parsing import Parsed
+from whesl.esl.language.parser import Parsed
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import Word, unquote
 from whesl.esl.spec import (

@@ -7,7 +7,7 @@ from typing import Any
 from whesl.esl._generated.ESLParser import ESLParser
 from whesl.esl._generated.ESLVisitor import ESLVisitor
 from whesl.esl.language import syntax
-from whesl.esl.language.lexing import Lexeme
+from whesl.esl.language.lexer import Lexeme
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import Word
 from whesl.esl.spec import DiskMetric, NodeCondition, Require, Stream

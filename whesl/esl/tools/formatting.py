@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from whesl.esl._generated.ESLLexer import ESLLexer
 from whesl.esl.diagnostics import Result
-from whesl.esl.language import parsing
+from whesl.esl.language import parser
 from whesl.esl.language.json_text import TOKEN, plain
-from whesl.esl.language.lexing import STATEMENT, Lexeme, statements
+from whesl.esl.language.lexer import STATEMENT, Lexeme, statements
 from whesl.esl.language.source import Source
 
 WIDTH = 100
@@ -48,13 +48,13 @@ def layout(content: bytes | str, file: str) -> Formatted:
     """
     source = Source(content, file)
     if source.readable:
-        parsing.parse(source)
+        parser.parse(source)
     findings = Result(spec=None, diagnostics=source.findings.sorted(), texts=source.texts())
     if source.findings.failed:
         return Formatted(None, findings)
     text = _render(source)
     again = Source(text, file)
-    parsing.parse(again)
+    parser.parse(again)
     if again.findings.failed or _said(again) != _said(source):
         raise RuntimeError(f"the layout of {file} would change its meaning: please report this file")
     return Formatted(text, findings)

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 
 from whesl.esl.diagnostics import lines_of
-from whesl.esl.language import parsing, syntax
+from whesl.esl.language import parser, syntax
 from whesl.esl.language.source import Source
 
 _KINDS = ("source", "sees", "ignores")
@@ -57,7 +57,7 @@ def read(content: bytes | str, file: str) -> Notes:
     lines = lines_of(source.text)
     exceptions: dict[str, Note] = {}
     detections = []
-    for statement in parsing.parse(source).statements if source.readable else ():
+    for statement in parser.parse(source).statements if source.readable else ():
         if isinstance(statement, syntax.Declared):
             line, _ = source.position(statement.start)
             exceptions.setdefault(statement.name.text, _note(lines, statement.name.text, line))

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.detect.transform import Transformed
+from whesl.detect.transformation import Transformed
 from whesl.esl.spec import ExceptionSpec, Operation, ResourceKind
 from whesl.isolator.core import rules
 from whesl.isolator.core.events import AskCheckpoint, CheckpointDone

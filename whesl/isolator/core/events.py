@@ -14,7 +14,7 @@ from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines, PredictedFailure
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
-from whesl.model.recovered import Reach
+from whesl.model.recovery_rule import Reach
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode
 from whesl.records.isolator import AnyRecord

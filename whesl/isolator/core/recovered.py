@@ -1,4 +1,4 @@
-"""Whether restarts were recoveries: the record ``recovered``, by the rule of ``whesl.model.recovered``."""
+"""Whether restarts were recoveries: the record ``recovered``, by ``whesl.model.recovery_rule``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Raised
-from whesl.model.recovered import Reach, seconds_past, went_past
+from whesl.model.recovery_rule import Reach, seconds_past, went_past
 from whesl.records import isolator as records
 
 # Seconds between two looks at an attempt whose output or progress may yet come to more.

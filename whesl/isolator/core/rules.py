@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.detect.transform import Transformed, transform
+from whesl.detect.transformation import Transformed, transform
 from whesl.esl.spec import Entity, ExceptionSpec, NodeCondition, NodeDetection
 from whesl.isolator.core.state import State
 from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
 from whesl.model.outcomes import Action
-from whesl.model.recovered import Reach
+from whesl.model.recovery_rule import Reach
 from whesl.model.workflow import job_matches
 from whesl.operations.budget import Allowed
 from whesl.operations.plan import Context, RecoveryError, make_plan

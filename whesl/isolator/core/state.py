@@ -18,7 +18,7 @@ from whesl.model.configuration import Configuration
 from whesl.model.evidence import Detected, History, Raised
 from whesl.model.outcomes import Action, JobRaiseOutcome
 from whesl.model.pathmap import PathMap
-from whesl.model.recovered import Reach
+from whesl.model.recovery_rule import Reach
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.operations.budget import Budget

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from whesl.model import marks, retry
+from whesl.model import process_mark, retry
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def start(
     Raises OSError when a file cannot be opened or the working directory does not exist.
     """
     # Where the site's hard limit is lower than any mark, the shell leaves the limit as it is.
-    mark = str(marks.in_kib(environment[TOKEN_VARIABLE]))
+    mark = str(process_mark.in_kib(environment[TOKEN_VARIABLE]))
     opened: list[int] = []
     try:
         # The attempt's own files are private; those that the caller named are as the caller would make them.

@@ -54,7 +54,7 @@ from whesl.isolator.nodes.link import (
 )
 from whesl.isolator.nodes.resident_memory import stay_resident
 from whesl.model import retry
-from whesl.model.stoppage import Stoppage
+from whesl.model.paused_process import Stoppage
 from whesl.wire.addresses import bracketed
 from whesl.wire.link import LinkClient
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from whesl.isolator.nodes.lease import KEPT, Lease, lead
 from whesl.isolator.nodes.resident_memory import stay_resident
 from whesl.locking import procfs
-from whesl.model.stoppage import Stoppage
+from whesl.model.paused_process import Stoppage
 
 # Seconds before another resident half is started: a resource manager that ends both halves, ends one first.
 RESTORE_AFTER = 0.25

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whesl.isolator.nodes import processes
-from whesl.model import marks
+from whesl.model import process_mark
 
 
 def attempts_of(found: Iterable[processes.Process], prefix: str) -> tuple[int, ...]:
@@ -18,8 +18,8 @@ def attempts_of(found: Iterable[processes.Process], prefix: str) -> tuple[int, .
     numbers = set()
     wanted = f"\0{processes.TOKEN_VARIABLE}={prefix}".encode()
     for process in found:
-        if marks.carries(process.mark, prefix):
-            numbers.add(marks.number_of(process.mark))
+        if process_mark.carries(process.mark, prefix):
+            numbers.add(process_mark.number_of(process.mark))
             continue
         environment = b"\0" + (processes.environment_of(process.pid) or b"")
         number = environment.partition(wanted)[2].partition(b"\0")[0]

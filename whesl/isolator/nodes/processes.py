@@ -20,7 +20,7 @@ from whesl.isolator.nodes import slurm_steps
 from whesl.isolator.nodes.shared_memory import Segments
 from whesl.isolator.task import files
 from whesl.locking import procfs
-from whesl.model import marks
+from whesl.model import process_mark
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
@@ -67,7 +67,7 @@ class Process(msgspec.Struct, frozen=True):
     state: str
     started: int
     name: str
-    mark: int = marks.UNLIMITED
+    mark: int = process_mark.UNLIMITED
     kernel: bool = False  # a thread of the kernel's
 
 
@@ -242,7 +242,7 @@ def _accounted(processes: Iterable[Process]) -> bool:
     """Whether one of the processes tells whose they are: another attempt's, or agents."""
     variable = f"\0{TOKEN_VARIABLE}=".encode()
     return any(
-        marks.is_mark(process.mark)
+        process_mark.is_mark(process.mark)
         or _AGENT in command_line(process.pid)
         or variable in b"\0" + (environment_of(process.pid) or b"")
         for process in processes
@@ -278,7 +278,7 @@ def _belongs(
 ) -> bool:
     environment = b"\0" + (environment_of(process.pid) or b"") + b"\0"
     # Marks are there for everybody to read; another user's process could never be killed.
-    marked = marks.carries(process.mark, token) and files.is_own(process.pid)
+    marked = process_mark.carries(process.mark, token) and files.is_own(process.pid)
     if not marked and wanted not in environment:
         return False
     # A job that the attempt has submitted has inherited both.

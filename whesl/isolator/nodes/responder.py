@@ -29,7 +29,7 @@ from whesl.isolator.nodes.link import (
     ToAgent,
 )
 from whesl.isolator.nodes.resident_memory import stay_resident
-from whesl.model.stoppage import Stoppage
+from whesl.model.paused_process import Stoppage
 from whesl.wire.link import LinkServer, PeerFound, PeerLost
 
 TICK = 0.1  # seconds: the isolator counts silence only as far as this process has run

@@ -21,7 +21,7 @@ from whesl.model.configuration import Configuration
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
-from whesl.model.recovered import Reach
+from whesl.model.recovery_rule import Reach
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.configuration import Configuration
 from whesl.model.evidence import LastLines
 from whesl.model.pathmap import PathMap
-from whesl.model.planted import planted
 from whesl.model.printable import visible
+from whesl.model.untrusted_paths import planted
 from whesl.model.workflow import job_matches
 
 if TYPE_CHECKING:

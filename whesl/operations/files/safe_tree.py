@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from whesl.model.planted import planted
+from whesl.model.untrusted_paths import planted
 from whesl.operations.files.mirror import Entry, Kind, Rel, kind_of
 from whesl.operations.plan import RecoveryError
 

@@ -26,7 +26,7 @@ import psutil
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, WheslError
-from whesl.model.stoppage import RunTime
+from whesl.model.paused_process import RunTime
 from whesl.rjms.port import Allocation, Step, StepRequest
 
 LOG = logging.getLogger(__name__)

@@ -19,8 +19,8 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, W
 from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import TIMEOUT, Bridge, FluxRefusedError
 from whesl.rjms.flux.steps import idset
+from whesl.rjms.lost_replies import look_again
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
-from whesl.rjms.settling import look_again
 
 # How far back jobs that have ended are searched for a token.
 LOOKBACK_DAYS = 30

@@ -20,8 +20,8 @@ from whesl.model.states import JobState
 from whesl.rjms.local import environment, protocol
 from whesl.rjms.local.channel import Channel
 from whesl.rjms.local.cluster import Cluster
+from whesl.rjms.local.queue_wait import QueueWait
 from whesl.rjms.local.store import Store
-from whesl.rjms.local.waits import QueueWait
 from whesl.scheduling import actions
 from whesl.scheduling.core import Core
 from whesl.scheduling.records import Job

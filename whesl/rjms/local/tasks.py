@@ -10,7 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from whesl.model import marks
+from whesl.model import process_mark
 from whesl.rjms.local import processes, protocol
 from whesl.rjms.local.channel import Channel
 from whesl.rjms.local.environment import STEP, of_task
@@ -326,7 +326,7 @@ def _start(
     soft, hard = resource.getrlimit(resource.RLIMIT_RSS)
     try:
         if (token := env.get(TOKEN)) and hard == resource.RLIM_INFINITY:
-            resource.setrlimit(resource.RLIMIT_RSS, (marks.of_token(token), hard))
+            resource.setrlimit(resource.RLIMIT_RSS, (process_mark.of_token(token), hard))
         return subprocess.Popen(
             command,
             bufsize=0,

@@ -13,7 +13,7 @@ import os
 
 from whesl.rjms.hostlist import expand
 from whesl.rjms.shims.flux_rewriting import idset
-from whesl.rjms.shims.translating import Facts
+from whesl.rjms.shims.srun_to_flux import Facts
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"
 # Seconds of running. The isolator gives up sooner, and says so in ``failed``.
@@ -25,7 +25,7 @@ def uri(directory: str) -> str:
     """Return the instance's URI, waiting while it starts; empty when there is none."""
     import time
 
-    from whesl.model.stoppage import RunTime
+    from whesl.model.paused_process import RunTime
 
     ran = RunTime(time.monotonic())
     while True:

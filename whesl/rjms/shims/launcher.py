@@ -14,13 +14,13 @@ TYPE_CHECKING = False  # importing typing for this constant would cost milliseco
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from whesl.rjms.shims.translating import Run
+    from whesl.rjms.shims.srun_to_flux import Run
 
 _ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, os.pardir)
 sys.path.insert(0, _ROOT)
 
 from whesl.rjms.shims import MARKER  # noqa: E402 - only found through the path above
-from whesl.rjms.shims.rewriting import rewrite  # noqa: E402 - as above
+from whesl.rjms.shims.launcher_rewriting import rewrite  # noqa: E402 - as above
 
 NOT_FOUND = 127
 
@@ -97,7 +97,7 @@ def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
     """
     from whesl.rjms.shims import instance
     from whesl.rjms.shims.flux_rewriting import INSTANCE, RANKS
-    from whesl.rjms.shims.translating import flux_run
+    from whesl.rjms.shims.srun_to_flux import flux_run
 
     directory = os.environ[instance.DIRECTORY]
     # In an instance that the task itself made inside this one, all is as that one says.

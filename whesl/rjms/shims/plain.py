@@ -12,7 +12,7 @@ import re
 
 from whesl.rjms.shims.flux_options import parse
 from whesl.rjms.shims.flux_rewriting import PLAIN, QUICK, marks
-from whesl.rjms.shims.translating import Run
+from whesl.rjms.shims.srun_to_flux import Run
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:

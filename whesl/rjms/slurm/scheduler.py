@@ -12,8 +12,8 @@ import msgspec
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
+from whesl.rjms.lost_replies import look_again
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
-from whesl.rjms.settling import look_again
 from whesl.rjms.slurm import kept_output, records
 from whesl.rjms.slurm.bindings import Bindings
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands

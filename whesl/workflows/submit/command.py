@@ -17,7 +17,7 @@ from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import wrap
-from whesl.workflows.submit import avoid, once, variants
+from whesl.workflows.submit import avoid, fallbacks, once
 from whesl.workflows.submit.options import Call, parse_call
 from whesl.workflows.submit.rewrite import Rewritten, original_comment, rewrite
 
@@ -82,7 +82,7 @@ def _submit(
             }
             return _call(real, wish.words, {**environment, **said_inside})
 
-        return variants.submit(
+        return fallbacks.submit(
             wrapped,
             avoid.read(home, time.time()),
             rewrite=lambda spares, avoided: rewrite(

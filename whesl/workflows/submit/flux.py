@@ -22,7 +22,7 @@ from whesl.model import home as places
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.workflows import wrap
-from whesl.workflows.submit import avoid, directives, jobspec, once, variants
+from whesl.workflows.submit import avoid, directives, fallbacks, jobspec, once
 from whesl.workflows.submit.jobspec import Jobspec
 
 _TIMEOUT = 120.0  # seconds for one command of Flux
@@ -106,7 +106,7 @@ def submit(
         options.append(f"--flags={','.join(flags)}")
 
     def attempt(token: str) -> str:
-        return variants.submit(
+        return fallbacks.submit(
             wrapped,
             avoid.read(home, time.time()),
             rewrite=lambda spares, avoided: jobspec.rewrite(

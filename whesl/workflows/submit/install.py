@@ -11,7 +11,7 @@ from pathlib import Path
 
 from whesl.model import retry
 from whesl.model.errors import UsageError
-from whesl.workflows.submit import bindings
+from whesl.workflows.submit import flux_bindings
 from whesl.workflows.submit.flux import python_directory
 
 _START = """import sys
@@ -47,7 +47,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
             f'exec {shlex.quote(real)} "$@"\n'
         )
         _write(directory / "flux", text)
-        bindings.install(python_directory(directory), directory / "flux")
+        flux_bindings.install(python_directory(directory), directory / "flux")
     else:
         words = _words("command", "sys.argv[1], sys.argv[2:]", str(directory))
         _write(directory / "sbatch", f'#!/bin/sh\nexec {words} "$@"\n')

@@ -13,7 +13,7 @@ from inotify_simple import INotify, flags
 
 from whesl.cli.site.probes.findings import Finding, State, ask
 from whesl.coordinator.client.start import running
-from whesl.coordinator.views import unreachable_managers
+from whesl.coordinator.json_views import unreachable_managers
 from whesl.locking.mounts import mount_of
 from whesl.model import home as places
 from whesl.model.errors import WheslError

@@ -122,7 +122,7 @@ def _warn(name: str, detail: str, advice: str) -> Finding:
 
 
 def _passes_marks(settings: Mapping[str, str]) -> bool:
-    """Whether srun passes on the limit that an attempt's processes are known by (whesl.model.marks)."""
+    """Whether srun passes on the limit by which processes are known (whesl.model.process_mark)."""
     passed = settings.get("PropagateResourceLimits", "ALL").upper().split(",")
     if passed != ["(NULL)"]:
         return not {"ALL", "RSS"}.isdisjoint(passed)

@@ -263,7 +263,7 @@ def _report(state: State, record: records.Reported, time: float) -> State:
 
 
 def _recovered(state: State, entry: TaskEntry, told: isolator.Recovered) -> State:
-    """Restarts went on past what had failed (``whesl.model.recovered``)."""
+    """Restarts went on past what had failed (``whesl.model.recovery_rule``)."""
     outcomes = dict(entry.outcomes)
     for ordinal in told.ordinals:
         before = outcomes.get(ordinal)

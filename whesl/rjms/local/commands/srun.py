@@ -12,7 +12,7 @@ from whesl.rjms.local import protocol
 from whesl.rjms.local.channel import Channel, ChannelClosedError
 from whesl.rjms.local.cluster import Cluster
 from whesl.rjms.local.commands import options, request
-from whesl.rjms.local.commands.sinks import Sinks
+from whesl.rjms.local.commands.output_sinks import Sinks
 from whesl.rjms.local.commands.step_client import StepClient, input_wanted, say
 from whesl.rjms.local.environment import of_step
 from whesl.scheduling.records import Job, Step, StepWish

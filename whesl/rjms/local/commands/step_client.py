@@ -18,7 +18,7 @@ from whesl.model.errors import RefusedError
 from whesl.rjms.local import protocol
 from whesl.rjms.local.channel import Channel, ChannelClosedError
 from whesl.rjms.local.cluster import SERVER, Cluster
-from whesl.rjms.local.commands.sinks import Sinks
+from whesl.rjms.local.commands.output_sinks import Sinks
 from whesl.scheduling.records import Job, Step, StepWish
 from whesl.scheduling.steps import KILLED
 

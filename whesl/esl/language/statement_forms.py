@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from whesl.esl._generated.ESLParser import ESLParser
-from whesl.esl.language.lexing import Lexeme
+from whesl.esl.language.lexer import Lexeme
 
 _P = ESLParser
 _SOURCE = "stdout|stderr|output|file"

@@ -9,8 +9,8 @@ import stat
 from pathlib import Path
 
 from whesl.esl import library
-from whesl.esl.language import parsing, syntax
-from whesl.esl.language.parsing import Parsed
+from whesl.esl.language import parser, syntax
+from whesl.esl.language.parser import Parsed
 from whesl.esl.language.source import MAX_BYTES, Part, Source
 from whesl.esl.language.syntax import From, Statement, Word, unquote
 from whesl.model.retry import retried
@@ -42,7 +42,7 @@ class _Inclusion:
 
     def run(self) -> Parsed:
         file = Path(self._source.file)
-        whole = parsing.parse(self._source)
+        whole = parser.parse(self._source)
         self._follow(whole, whole, file.parent, (os.path.realpath(file),), None)
         return whole
 
@@ -84,7 +84,7 @@ class _Inclusion:
                 if part is None or not part.readable:
                     whole.incomplete = True
                     continue
-                inner = parsing.parse(self._source, part)
+                inner = parser.parse(self._source, part)
                 if looks is not None:
                     inner.statements = [_looking(statement, looks) for statement in inner.statements]
                 whole.extend(inner)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from whesl.rjms.shims.flux_rewriting import QUICK, RANKS, constraint, marks, ranks_of
+from whesl.rjms.shims.launcher_rewriting import UNTOUCHED, named_nodes, node_count, placement
 from whesl.rjms.shims.nodes import Nodes
 from whesl.rjms.shims.options import Line, parse_srun
-from whesl.rjms.shims.rewriting import UNTOUCHED, named_nodes, node_count, placement
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
