@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,12 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Otherwise
-from whesl.isolator.core.events import AttemptStarted, RunStep, StartAttempt
+from whesl.isolator.core.events import AttemptStarted, RunStep, Send, StartAttempt
 from whesl.isolator.core.state import Phase
+from whesl.model.evidence import PredictedFailure
 from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
-from whesl.wire.messages import Control, RaiseException, Register
+from whesl.wire.messages import Control, PredictFailure, RaiseException, Register, Report
 
 Make = Callable[..., World]
 
@@ -55,6 +57,35 @@ def test_told_again_it_is_one(world: Make) -> None:
     assert raised(made) == ["CRASH"]
     raise_(made, identity="r2")
     assert raised(made) == ["CRASH", "CRASH"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        RaiseException(id="r1", exception="CRASH", task="wf/app"),
+        Control(id="r1", task="wf/app", action=ControlAction.PAUSE),
+        PredictFailure(id="r1", task="wf/app", prediction=PredictedFailure(node="n1", time=0.0, lead=9.0)),
+    ],
+)
+def test_killed_before_it_could_report_it_reports_when_it_is_told_again(message: Any) -> None:
+    """Otherwise the coordinator told it to the job's next run, which knows nothing of it: raised twice."""
+    made = World(make_setup(exception(), coordinator=True)).start()
+    welcome(made)
+    made.crash_at = len(made.records) + 1
+    with pytest.raises(CrashError):
+        hear(made, message)
+    made.crash_at = None
+    made.restart()
+    assert "control" not in _reported(made)
+    hear(made, message)
+    hear(made, message)
+    assert _reported(made).count("control") == 2
+    assert made.kinds().count("control") == 1
+
+
+def _reported(world: World) -> list[str]:
+    sent = [command.message for command in world.asked(Send)]
+    return [message.record.kind for message in sent if isinstance(message, Report)]
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -28,10 +28,22 @@ FROM_OUTSIDE = "raised from outside"
 _STOPPED_BY = {signal.SIGTERM: "terminated, as at the time limit", signal.SIGINT: "interrupted"}
 
 
+def take(transition: Transition, request: records.Control) -> bool:
+    """Write down that a request is taken; False for one that was taken before, which is reported again.
+
+    The report of an isolator before this one may have died with it, unsent: the coordinator would tell the
+    job's next run.
+    """
+    if request.id in transition.state.controls:
+        transition.report(request)
+        return False
+    transition.record(request)
+    return True
+
+
 def on_control(transition: Transition, control: Control) -> None:
-    if control.id in transition.state.controls:
+    if not take(transition, records.Control(id=control.id, action=control.action)):
         return
-    transition.record(records.Control(id=control.id, action=control.action))
     phase = transition.state.phase
     if control.action is ControlAction.CANCEL:
         stop(transition, 128 + signal.SIGTERM, "cancelled by a person")
@@ -98,13 +110,10 @@ def on_signal(transition: Transition, event: Signalled) -> None:
 
 def on_raise(transition: Transition, message: RaiseException) -> None:
     """Take an exception, once for its id; what a recovery is under way for is raised when that is done."""
-    state = transition.state
-    if message.id in state.controls:
-        return
     taken = ControlAction.RAISE
-    transition.record(
-        records.Control(id=message.id, action=taken, exception=message.exception, node=message.node)
-    )
+    request = records.Control(id=message.id, action=taken, exception=message.exception, node=message.node)
+    if not take(transition, request):
+        return
     reason = _why_not(transition, message)
     if reason:
         transition.say(f"{message.exception} was raised from outside to no effect: {reason}")

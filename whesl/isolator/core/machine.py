@@ -72,7 +72,6 @@ from whesl.wire.messages import (
     RaiseException,
     Reconfigure,
     RecoveryGrant,
-    Report,
     Welcome,
 )
 
@@ -450,8 +449,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
 
 def _on_journal(transition: Transition, event: JournalTroubled) -> None:
     """Tell the coordinator. It is no record: where would it be written?"""
-    trouble = records.JournalTroubled(trouble=event.trouble)
-    transition.send(Report(task=transition.state.setup.task.id, time=transition.now, record=trouble))
+    transition.report(records.JournalTroubled(trouble=event.trouble))
 
 
 def _on_found(transition: Transition, _event: CoordinatorFound) -> None:

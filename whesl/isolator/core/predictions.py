@@ -8,7 +8,7 @@ import msgspec
 
 from whesl.esl.spec import PredictedDetection
 from whesl.isolator.core import checkpoints, recovery
-from whesl.isolator.core.controls import unused
+from whesl.isolator.core.controls import take, unused
 from whesl.isolator.core.events import AskCheckpoint, CheckpointDone, TellLost, TellPrediction
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition import Transition
@@ -22,14 +22,12 @@ from whesl.wire.messages import PredictFailure
 def on_predict(transition: Transition, message: PredictFailure) -> None:
     """Take a prediction, once for its id: the program's checkpoints are told, and the rules are asked."""
     state = transition.state
-    if message.id in state.controls:
-        return
     prediction = msgspec.structs.replace(message.prediction, time=transition.now)
-    transition.record(
-        records.Control(
-            id=message.id, action=ControlAction.PREDICT, node=prediction.node, prediction=prediction
-        )
+    request = records.Control(
+        id=message.id, action=ControlAction.PREDICT, node=prediction.node, prediction=prediction
     )
+    if not take(transition, request):
+        return
     reason = _why_not(transition, prediction)
     if reason:
         transition.say(f"{prediction}, to no effect: {reason}")

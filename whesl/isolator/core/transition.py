@@ -34,6 +34,10 @@ class Transition:
         """Write a record down, apply it, and report it to the coordinator."""
         self.commands.append(Journal(record=record))
         self.state = apply(self.state, record, self.now)
+        self.report(record)
+
+    def report(self, record: records.AnyRecord) -> None:
+        """Report a record to the coordinator."""
         self.send(Report(task=self.state.setup.task.id, time=self.now, record=record))
 
     def volatile(self, **changes: Any) -> None:
