@@ -35,6 +35,38 @@ def test_the_next_job_runs_when_the_manager_says_that_the_owner_s_has_ended(worl
     assert not world.kinds("refused")
 
 
+def test_a_manager_s_answer_that_cannot_be_written_down_is_waited_for(world: World) -> None:
+    """The coordinator's disk was full for longer than a silent manager is waited for."""
+    world.register("a")
+    world.ports.fake.put("job-a", JobState.FAILED, raw_state="FAILED")
+    world.full = True
+    _, welcome = claim(world, 1.5 * competing_claims.LIMIT)
+    assert not welcome.admitted and welcome.again
+    world.full = False
+    peer, welcome = claim(world, 30)
+    assert welcome.admitted and world.task("a").peer == peer
+    assert not world.kinds("refused")
+
+
+def test_a_manager_that_answers_again_is_believed_at_once(world: World) -> None:
+    """It could not be asked for as long as it is waited for, and answers before the claim is made again."""
+    world.register("a")
+    world.ports.fake.put("job-a", JobState.FAILED, raw_state="FAILED")
+    world.ports.fake.silent = 10_000
+    world.wait(60)  # silent
+    claim(world, competing_claims.LIMIT - 2 * competing_claims.AGAIN)
+    world.wait(15)  # its isolator's next message is lost
+    world.ports.fake.silent = 0
+    for _ in range(30):
+        if world.task("a").over:
+            break
+        world.wait(1)
+    assert world.task("a").over and not world.task("a").state.final
+    peer, welcome = claim(world, 30)
+    assert welcome.admitted and world.task("a").peer == peer
+    assert not world.kinds("refused")
+
+
 def test_it_is_refused_when_the_owner_is_heard(world: World) -> None:
     owner = world.register("a")
     world.ports.fake.silent = 1000

@@ -237,6 +237,8 @@ class World:
         self.writes = 0
         self.crash_at = crash_at
         self.torn = torn
+        self.full = False  # the disk of the journal
+        self.unwritten: deque[Event] = deque()  # what workers found out meanwhile
         self.work: deque[Any] = deque()
         self.sent: list[tuple[str, AnyMessage]] = []
         self.untold = Untold()
@@ -255,6 +257,10 @@ class World:
     def feed(self, event: Event, origin: list[Any] | None = None) -> None:
         state, commands = machine.step(self.state, event, self.now)
         records = [c.record for c in commands if isinstance(c, Journal)]
+        if records and self.full:
+            if not isinstance(event, (Arrived, Tick)):
+                self.unwritten.append(event)
+            return
         if records:
             self.writes += 1
             number = self.writes
@@ -278,6 +284,8 @@ class World:
 
     def settle(self) -> None:
         """Do the work that the core asked for, until there is none."""
+        while self.unwritten and not self.full:
+            self.feed(self.unwritten.popleft())
         while self.work or self.untold:
             if self.work:
                 event = self.perform(self.work.popleft())

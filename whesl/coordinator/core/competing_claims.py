@@ -16,7 +16,7 @@ from whesl.model.states import TaskState
 from whesl.wire.messages import Register, Welcome
 
 AGAIN = 2.0  # seconds between two registrations of the claim
-LIMIT = 60.0  # seconds after which a manager that could not be asked is no reason to hold nodes any longer
+LIMIT = 60.0  # seconds after which a manager that cannot be asked is no reason to hold nodes any longer
 
 
 def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
@@ -35,7 +35,9 @@ def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
     if known is None or transition.now - known.asked > LIMIT:
         known = Contest(since=transition.now, asked=transition.now)
     heard = transition.state.volatile.heard.get(entry.id, 0.0) > known.since
-    if known.lives or heard or transition.now - known.since >= LIMIT:
+    # An answer that is still on its way, or cannot be written down yet, is waited for.
+    silent = entry.id in transition.state.volatile.unseen and known.unseen - known.since >= LIMIT
+    if known.lives or heard or silent:
         return False
     transition.volatile(
         contests=contests.with_(entry.id, msgspec.structs.replace(known, asked=transition.now))

@@ -279,6 +279,9 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
     if event.unseen:
         known = volatile.unseen.get(entry.id)
         transition.volatile(unseen=volatile.unseen.with_(entry.id, event.unseen))
+        if contest is not None:
+            unseen = msgspec.structs.replace(contest, unseen=transition.now)
+            transition.volatile(contests=volatile.contests.with_(entry.id, unseen))
         if known is None:
             transition.say(f"{entry.id}: job {event.job_id} could not be observed: {event.unseen}")
         return

@@ -224,12 +224,14 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class Contest(msgspec.Struct, frozen=True, kw_only=True):
     """Another job claims a task. ``since``: its first registration; ``asked``: the last one.
 
-    ``lives``: the resource manager says that the owner's job has not ended.
+    ``lives``: the resource manager says that the owner's job has not ended; ``unseen``: when it could not be
+    asked last.
     """
 
     since: float
     asked: float
     lives: bool = False
+    unseen: float = 0.0
 
 
 class Volatile(msgspec.Struct, frozen=True, kw_only=True):
