@@ -31,7 +31,8 @@ class Watch:
         self._rules = {rule["name"]: rule for rule in system.world.scenario.rules}
         self._audits: dict[tuple[str, int], TaskAudit] = {}
         self.coordinator = CoordinatorAudit(requeues=1)
-        self._back_offs = {plan.name: BackOffs(plan.name) for plan in system.world.scenario.tasks}
+        world = system.world
+        self._back_offs = {plan.name: BackOffs(plan.name, world) for plan in world.scenario.tasks}
         self._taken: set[tuple[str, str]] = set()  # what was raised from outside, by task
         self._ancestors: dict[str, tuple[str, ...]] = {}
         for plan in system.world.scenario.tasks:

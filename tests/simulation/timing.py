@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.simulation.world import InvariantError
+from tests.simulation.world import InvariantError, World
 from whesl.coordinator.core.state import Settings
 
 # The most that a clock is slewed by, twice, and a moment.
@@ -18,10 +18,12 @@ class BackOffs:
 
     Args:
         task: its id.
+        world: where a home that stalls keeps every isolator from going on.
     """
 
-    def __init__(self, task: str) -> None:
+    def __init__(self, task: str, world: World) -> None:
         self._task = task
+        self._world = world
         self._wait: tuple[float, float, int] | None = None  # since when, how long, by which start
 
     def record(self, kind: str, data: dict[str, Any], time: float, true: float, start: int) -> None:
@@ -35,7 +37,7 @@ class BackOffs:
             waited, self._wait = true - since, None
             if start == begun and kind == "attempt" and waited < length * (1 - PACE) - MOMENT:
                 self._fail(f"a back-off of {length:g} s lasted {waited:.3f} s")
-            if waited > length * (1 + PACE) + SLACK:
+            if waited - self._world.away("home", since) > length * (1 + PACE) + SLACK:
                 self._fail(f"a back-off of {length:g} s lasted {waited:.0f} s")
 
     def _fail(self, text: str) -> None:

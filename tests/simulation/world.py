@@ -103,6 +103,11 @@ class World:
         times = self._outages.get(who, ())
         return max((end for begin, end in times if begin <= self.now < end), default=0.0)
 
+    def away(self, who: str, since: float) -> float:
+        """Return for how many seconds something was out of reach since then."""
+        times = self._outages.get(who, ())
+        return sum(max(min(end, self.now) - max(begin, since), 0.0) for begin, end in times)
+
     def note(self, who: str, text: str) -> None:
         """Add a line to the trace. Callers that build long texts look at ``tracing`` first."""
         if self.tracing:
