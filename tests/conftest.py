@@ -22,6 +22,8 @@ from whesl.testing.slurminstall import SlurmBedError, install
 
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
+# Where tests call functions that numba compiles.
+COMPILED = ("tests/lab/", "tests/placement/", "tests/predict/freenodes/", "tests/cli/test_lab_")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Share the tests among the processes of pytest-xdist: what may take longest comes first.
 
     A module's tests stay together where they share a fixture; those that keep processors busy are one
-    group, so that one of them runs at a time; all others go wherever a process is free.
+    group, so that one of them runs at a time; those that call compiled functions are another, so that each is
+    compiled once; all others go wherever a process is free.
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
@@ -57,11 +60,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         limit = item.get_closest_marker("timeout")
         seconds = float(limit.args[0]) if limit else 10.0 if item.get_closest_marker("slow") else 0.0
-        if item.get_closest_marker("processor"):
-            item.add_marker(pytest.mark.xdist_group("processor"))
         module = item.nodeid.partition("::")[0]
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
-        if any(
+        if module.startswith(COMPILED):
+            item.add_marker(pytest.mark.xdist_group("compiled"))
+        elif item.get_closest_marker("processor"):
+            item.add_marker(pytest.mark.xdist_group("processor"))
+        elif any(
             definition.scope in ("module", "package") for some in definitions.values() for definition in some
         ):
             item.add_marker(pytest.mark.xdist_group(module))

@@ -148,4 +148,4 @@ def test_the_parse_tree_stays_inside() -> None:
         for path in (ROOT / "whesl").rglob("*.py")
         if "_generated" not in path.parts and "antlr4" in path.read_text("utf-8")
     }
-    assert users == {"lexing.py", "parsing.py", "expectation.py"}
+    assert users == {"lexer.py", "parser.py", "syntax_expectations.py"}
