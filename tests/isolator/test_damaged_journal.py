@@ -121,7 +121,7 @@ class TestUnrecorded:
             ("begun", {"claim": "c1"}, 1.0),
             (*_attempt(1), 1.0),
             ("raised", {"raised": raised}, 2.0),
-            ("decided", {"action": "recover"}, 2.0),
+            ("decided", {"action": "recover", "ordinal": 1}, 2.0),
         ]
         state = rebuild_task(setup, records)
         assert state.phase is Phase.FENCING

@@ -21,9 +21,9 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
 from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, PlanStep, RecoveryError
-from whesl.site import spares
 
 LOG = logging.getLogger(__name__)
+_PLACEMENT = "WHESL_PLACEMENT"  # where the table of nodes' risks is, in the environment of a task
 _DAY = 86400.0  # seconds that a job is taken to have left where nobody says how many
 
 
@@ -104,13 +104,15 @@ class Steps:
 
     def _predicted(self, nodes: tuple[str, ...]) -> dict[str, float]:
         """Return how likely each spare fails in the time left, nothing where that cannot be known."""
-        path = self._environment.get(spares.VARIABLE, "")
+        path = self._environment.get(_PLACEMENT, "")
         if not path or len(nodes) < 2:  # a choice needs two
             return {}
         now = time.time()
         ends = self._environment.get("SLURM_JOB_END_TIME", "")
         left = max(float(ends) - now, 0.0) if ends.isascii() and ends.isdigit() else _DAY
         try:
+            from whesl.site import spares  # what it needs is heavy, and few tasks have a table
+
             return spares.risks(Path(path), nodes, now, left)
         except CouldNotObserveError as error:
             LOG.warning("spares are taken in their order: %s", error.message)

@@ -14,8 +14,6 @@ from pathlib import Path
 from whesl.site.publish import table
 from whesl.site.publish.table import Outlook, Table
 
-# Where the table is, in the environment of a task.
-VARIABLE = "WHESL_PLACEMENT"
 _CERTAIN = 1e-9  # the survival that a probability of 1 stands for, as in whesl.site.flux.published
 
 
