@@ -53,7 +53,9 @@ def expected_result(bed: Bed, tmp_path: Path) -> dict[str, object]:
 
 def rank_nodes(workspace: Path) -> dict[int, str]:
     return {
-        int(path.stem.split("-")[1]): path.read_text().split()[0] for path in workspace.glob("rank-*.pid")
+        int(path.stem.split("-")[1]): words[0]
+        for path in workspace.glob("rank-*.pid")
+        if (words := path.read_text().split())  # it may not be written yet
     }
 
 

@@ -70,6 +70,7 @@ class Site:
 
     def status(self) -> Status:
         """Return the service's latest status."""
+        self.until((self.directory / STATUS).exists, "a status")
         return msgspec.json.decode((self.directory / STATUS).read_bytes(), type=Status)
 
     def would(self) -> bool:

@@ -90,4 +90,4 @@ def test_an_administrator_has_the_last_say(site: Site) -> None:
         site.until(lambda: all(one[1] != "drain" for one in site.status().held), "no drain is held")
         assert "drain" not in site.node("n02")["state"]
     assert site.node("n03")["reason"] == "mine now"
-    assert site.node("n02")["state"] == "idle"
+    assert site.node("n02")["state"].startswith("idle")  # Slurm may not have heard of it yet

@@ -15,6 +15,7 @@ from whesl.coordinator.core.state import State, TaskEntry
 from whesl.isolator.task import raised, taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.model import home as places
+from whesl.model import retry
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
@@ -50,7 +51,7 @@ def find(home: Path, wanted: str) -> Alone | None:
 def _living(home: Path) -> dict[str, tuple[Path, Job]]:
     """Return the directories and jobs of the tasks whose isolator lives, by their ids."""
     living: dict[str, tuple[Path, Job]] = {}
-    for file in places.tasks(home).glob("*/*/job.json"):
+    for file in retry.entries(places.tasks(home), "*/*/job.json"):
         directory = TaskDir(file.parent)
         job = None if directory.result_file.exists() else taskdir.load(file, Job)
         if job is not None and not job.setup.coordinator and directory.owner() is not None:
@@ -67,7 +68,7 @@ def state(home: Path) -> State:
 def ended(home: Path) -> State:
     """Return those that have ended, in the same way: to say so of one that was asked for."""
     entries: dict[str, TaskEntry] = {}
-    for file in places.tasks(home).glob("*/*/result.json"):
+    for file in retry.entries(places.tasks(home), "*/*/result.json"):
         job, result = taskdir.load(file.with_name("job.json"), Job), taskdir.load(file, Result)
         if job is not None and result is not None and not job.setup.coordinator:
             entries[job.setup.task.id] = _entry(file.parent, job, result.state)

@@ -18,6 +18,7 @@ import time
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -92,6 +93,19 @@ def content(path: str | os.PathLike[str], limit: float = LIMIT) -> bytes | None:
         if error.errno in TRANSIENT:
             raise
         return None
+
+
+def entries(directory: Path, pattern: str, limit: float = LIMIT) -> list[Path]:
+    """Return what a pattern finds below a directory, in order; nothing where there is no such directory.
+
+    Args:
+        directory: where.
+        pattern: as of ``Path.glob``.
+        limit: as ``retried``.
+
+    Raises OSError when it could not be seen.
+    """
+    return retried(lambda: sorted(directory.glob(pattern)), limit)
 
 
 def exists(path: str | os.PathLike[str], limit: float = LIMIT) -> bool:

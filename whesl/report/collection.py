@@ -64,10 +64,11 @@ def latest(home: Path) -> str:
 
 def _latest(home: Path) -> str:
     begun = {
-        path.parent.name: path.stat().st_mtime for path in places.workflows(home).glob("*/workflow.json")
+        path.parent.name: path.stat().st_mtime
+        for path in retry.entries(places.workflows(home), "*/workflow.json")
     }
     for name in without_coordinator(home, begun.keys()):
-        tasks = (places.tasks(home) / quote(name, safe="")).glob("*/job.json")
+        tasks = retry.entries(places.tasks(home) / quote(name, safe=""), "*/job.json")
         begun[name] = max(path.stat().st_mtime for path in tasks)
     if not begun:  # the tasks' own files may have been removed since
         begun = _known_to_coordinator(home)
@@ -82,8 +83,8 @@ def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
     """Return the workflows, other than those known, whose tasks have left records of their own."""
     return [
         name
-        for directory in sorted(places.tasks(home).glob("*"))
-        if (name := unquote(directory.name)) not in known and any(directory.glob("*/job.json"))
+        for directory in retry.entries(places.tasks(home), "*")
+        if (name := unquote(directory.name)) not in known and retry.entries(directory, "*/job.json")
     ]
 
 
@@ -168,7 +169,7 @@ def known_workflows(home: Path) -> list[str]:
 
 
 def _known_workflows(home: Path) -> list[str]:
-    known = sorted(path.parent.name for path in places.workflows(home).glob("*/workflow.json"))
+    known = [path.parent.name for path in retry.entries(places.workflows(home), "*/workflow.json")]
     return known + without_coordinator(home, known)
 
 
@@ -249,7 +250,7 @@ class _Ledger(msgspec.Struct):
 
 def _submissions(directory: Path) -> dict[str, float]:
     found: dict[str, float] = {}
-    for path in directory.glob("*.json"):
+    for path in retry.entries(directory, "*.json"):
         with contextlib.suppress(OSError, *UNDECODABLE):
             found.update(msgspec.json.decode(retry.content(path) or b"{}", type=_Ledger).submitted)
     return found

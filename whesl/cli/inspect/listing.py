@@ -12,6 +12,7 @@ import msgspec
 
 from whesl.coordinator.client.observing import known_state
 from whesl.model import home as places
+from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
@@ -70,7 +71,7 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
         began.setdefault(task.workflow, task.state_time)
     if commands:
         states.pop(ALONE, None)
-    for path in places.workflows(home).glob("*/workflow.json"):
+    for path in retry.entries(places.workflows(home), "*/workflow.json"):
         if path.parent.name not in states:  # of a coordinator whose journal is gone
             with contextlib.suppress(OSError, *UNDECODABLE):
                 tasks = msgspec.json.decode(path.read_bytes(), type=Workflow).tasks

@@ -100,12 +100,18 @@ def told(
 
 _GUARD = f"{__file__.rpartition('/isolator/')[0]}/rjms/shims/guard"
 
-# Both unset what they needed; bash has a name for what it runs (BASH_SOURCE), and closes the descriptor.
-_SH_WHOLE = 'whesl_text=$(command -p cat "$0") || exit 126; eval "unset whesl_text; $whesl_text"'
-_BASH_WHOLE = (
-    'whesl_text=$(command -p cat "$0") || exit 126; '
-    '. /dev/fd/9 9<<<"unset whesl_text; exec 9<&-; $whesl_text"; exit'
+# cat is called again for half a minute while its file system refuses; only the last time it says why.
+_TRIES = 60
+_READ = (
+    'whesl_tries=%d; until whesl_text=$(command -p cat "$0" 2>/dev/null); do '
+    '[ "$whesl_tries" -gt 0 ] || { command -p cat "$0" >/dev/null; exit 126; }; '
+    "whesl_tries=$((whesl_tries - 1)); command -p sleep 0.5; done; "
 )
+# Both unset what they needed; bash has a name for what it runs (BASH_SOURCE), and closes the descriptor.
+_RUN = {
+    "bash": '. /dev/fd/9 9<<<"unset whesl_text whesl_tries; exec 9<&-; $whesl_text"; exit',
+    "sh": 'eval "unset whesl_text whesl_tries; $whesl_text"',
+}
 _USUAL_OPTIONS = ("-e", "-l", "-u", "-x", "-eu", "-ex", "--login")
 
 
@@ -119,9 +125,9 @@ def whole(interpreter: Sequence[str]) -> tuple[str, ...]:
     words = tuple(interpreter)
     by_env = words[0] == "/usr/bin/env" and len(words) > 1
     name, options = (words[1], words[2:]) if by_env else (words[0].rpartition("/")[2], words[1:])
-    text = {"bash": _BASH_WHOLE, "sh": _SH_WHOLE, "dash": _SH_WHOLE}.get(name)
-    if text is not None and all(word in _USUAL_OPTIONS for word in options):
-        return (*words, "-c", text)
+    run = _RUN.get("sh" if name == "dash" else name)
+    if run is not None and all(word in _USUAL_OPTIONS for word in options):
+        return (*words, "-c", _READ % _TRIES + run)
     return words
 
 
