@@ -6,6 +6,7 @@ whatever order cells are run.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import threading
@@ -129,6 +130,8 @@ def _on_dask(cells: Sequence[Cell], simulator: Simulator, address: str) -> Itera
     from distributed import Client
     from distributed import as_completed as completed
 
+    # It logs the end of each connection, at times with a traceback; losses of workers are errors below.
+    logging.getLogger("distributed").setLevel(logging.ERROR)
     with ExitStack() as stack:
         if address.startswith("slurm:"):
             address = _on_slurm(address, stack)
