@@ -116,3 +116,13 @@ def test_all_deadlines_that_nothing_can_meet_are_named() -> None:
         menu.menu(case(oai(10)), [-60.0, 60.0, HOUR], courses=20)
     assert "in the past, by 60 s" in caught.value.message
     assert "a deadline of 60 s is shorter than the critical path" in caught.value.message
+
+
+def test_more_time_is_never_much_dearer() -> None:
+    """A plan for a day had cost three times one for three hours: plans that end early were not looked at."""
+    one = case(oai(400))
+    soon, late = menu.menu(one, [3 * HOUR, 24 * HOUR], 0.8, courses=40)
+    assert soon.reached and late.reached
+    assert late.plan.expected_cost < 1.1 * soon.plan.expected_cost
+    (alone,) = menu.menu(one, [24 * HOUR], 0.8, courses=40)
+    assert alone.plan.expected_cost < 1.1 * soon.plan.expected_cost

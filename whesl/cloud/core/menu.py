@@ -19,7 +19,7 @@ from whesl.cloud.core.slots import hours as hours_text
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whesl.cloud.core.outlook import Draws
 
@@ -29,6 +29,7 @@ BACKUPS = (0.0, 0.5, 1.0)
 RESERVES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.11, 0.15, 0.2, 0.28, 0.38, 0.5)
 COURSES = 200
 _REFINED = 5
+EARLY = (0.5, 0.75, 0.875)  # shares of the time before the deadline at whose begin a plan may end, too
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,11 +94,11 @@ def menu(
     check(case, deadlines)
     hours = math.ceil((max(deadlines) - case.start) / HOUR)
     drawn = outlook.draws(case.paces, case.profile, hours, courses, seed)
-    offers = []
-    for deadline in deadlines:
-        offers.append(cheapest(case, deadline, probability, drawn))
+    offers: dict[float, Offer] = {}
+    for deadline in sorted(deadlines):
+        offers[deadline] = cheapest(case, deadline, probability, drawn, offers)
         advance(1)
-    return tuple(offers)
+    return tuple(offers[deadline] for deadline in deadlines)
 
 
 def check(case: Case, deadlines: Sequence[float]) -> None:
@@ -172,7 +173,13 @@ def judged(
     )
 
 
-def cheapest(case: Case, deadline: float, probability: float, drawn: Draws) -> Offer:
+def cheapest(
+    case: Case,
+    deadline: float,
+    probability: float,
+    drawn: Draws,
+    earlier: Mapping[float, Offer] | None = None,
+) -> Offer:
     """Return the cheapest plan that meets a deadline with a probability, or the likeliest one.
 
     Args:
@@ -180,6 +187,7 @@ def cheapest(case: Case, deadline: float, probability: float, drawn: Draws) -> O
         deadline: seconds since the epoch.
         probability: that it is to have.
         drawn: the courses.
+        earlier: offers for earlier deadlines, which may cost less.
 
     Raises:
         UsageError: there is no plan at all.
@@ -195,6 +203,18 @@ def cheapest(case: Case, deadline: float, probability: float, drawn: Draws) -> O
                 best = found
     if best is not None:
         best = tries.refined(*best, length)
+        # Time that is left is not always cheaper: an end long before the deadline may cost less.
+        backup = best[0].settings.backup
+        ends = [(quantile, backup, share * length) for quantile in QUANTILES for share in EARLY]
+        ends += [
+            (offer.plan.schedule.quantile, offer.plan.settings.backup, deadline - before + offer.reserve)
+            for before, offer in (earlier or {}).items()
+            if offer.reached
+        ]
+        for end in ends:
+            again = tries.ending(*end)
+            if again and again[0].expected_cost < best[0].expected_cost:
+                best = again
     if tries.likeliest is None:
         raise tries.refused or UsageError("no plan can be made")
     plan, reserve = best or tries.likeliest
@@ -248,6 +268,11 @@ class _Tries:
             number += step
         self._place = min(max(0, number), len(RESERVES) - 1)
         return found
+
+    def ending(self, quantile: float, backup: float, reserve: float) -> tuple[Plan, float] | None:
+        """Return the plan with a reserve, None where it is not likely enough."""
+        plan = self._plan(quantile, backup, reserve)
+        return (plan, reserve) if plan is not None and self._enough(plan) else None
 
     def refined(self, plan: Plan, reserve: float, length: float) -> tuple[Plan, float]:
         """Return a plan with its reserve brought down to what the probability needs."""
