@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whesl.model.errors import UsageError, WheslError
+from whesl.model.errors import UsageError, WheslError, missing
 from whesl.site.publish import table as published
 
 _MODEL = b"PK"  # what a fitted model's file begins with
@@ -38,9 +38,7 @@ def table(file: str, directory: Path) -> str:
     try:
         from whesl.site.history import model
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"a model needs {error.name}, which is not installed", hint="pip install 'whesl[predict]'"
-        ) from None
+        raise missing(error, "a model", "whesl[predict]") from None
     found = model.load(path)
     made = published.make(found.predictor, found.names, time.time(), valid_for=_VALID)
     target = directory / "placement.json"
