@@ -1,8 +1,9 @@
 -- Keeps a job off nodes that are predicted to fail: a lookup in the table that `whesl placement serve` publishes.
 --
--- Loaded by job_submit.lua (inside slurmctld) and cli_filter.lua (in the client). It reads one bounded file, at
--- most once a second, and only when it has changed; every failure of its own ends in doing nothing. The decision
--- is whesl.site.publish.lookup.decide, which documents the file.
+-- Loaded by job_submit.lua (inside slurmctld) and cli_filter.lua (in the client). It looks at the first line of one
+-- bounded file for each job, and reads the rest when that has changed: a table that was withdrawn is not used once
+-- more. Every failure of its own ends in doing nothing. The decision is whesl.site.publish.lookup.decide, which
+-- documents the file.
 --
 -- Slurm collects Lua's garbage in full after each job: what is kept between two jobs is few, large strings.
 
@@ -14,7 +15,7 @@ local M = {
    now = os.time,
 }
 
-local table_now, looked, seen = nil, nil, nil
+local table_now, seen = nil, nil
 local memo, memo_count = {}, 0
 
 -- With lua-posix, a pipe or a device in the table's place is not even opened.
@@ -114,24 +115,18 @@ end
 -- The table, or nil where there is none that may be used.
 function M.table()
    local now = M.now()
-   if looked ~= now then
-      looked = now
-      local file = plain(M.path) and io.open(M.path, "r") or nil
-      if file then
-         local first = header((file:read(256) or ""):match("^([^\n]*)\n"))
-         local serial = first and first.serial
-         if serial == nil then
-            table_now, seen = nil, nil
-         elseif serial ~= seen then
-            file:seek("set", 0)
-            local text = file:read(M.most + 1) or ""
-            table_now = #text <= M.most and parse(text) or nil
-            memo, memo_count, seen = {}, 0, serial
-         end
-         file:close()
-      else
-         table_now, seen = nil, nil
-      end
+   local file = plain(M.path) and io.open(M.path, "r") or nil
+   local first = file and header((file:read(256) or ""):match("^([^\n]*)\n"))
+   if not first then
+      table_now, seen = nil, nil
+   elseif first.serial ~= seen then
+      file:seek("set", 0)
+      local text = file:read(M.most + 1) or ""
+      table_now = #text <= M.most and parse(text) or nil
+      memo, memo_count, seen = {}, 0, first.serial
+   end
+   if file then
+      file:close()
    end
    local t = table_now
    if t and t.written - M.ahead <= now and now < t.till then

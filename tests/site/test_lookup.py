@@ -223,6 +223,44 @@ def test_torn_stale_and_observing_tables_exclude_nothing(tmp_path: Path) -> None
     assert ask_lua(lookup.encode(observing), [job], tmp_path) == [";"]
 
 
+_REPLACED = """
+package.path, package.cpath = "", ""
+local M = dofile("PLUGIN")
+M.path, M.now = "TABLE", function() return NOW end
+local job = { partitions = { "main" }, nodes = 1, cpus = 1, node_cpus = 1, memory = 0, features = {} }
+for line in io.lines() do
+   local found = M.decide(job)
+   print(found and found.nodes or "")
+   os.rename(line, "TABLE")
+end
+"""
+
+
+def test_a_table_that_was_replaced_or_withdrawn_is_not_used_once_more(tmp_path: Path) -> None:
+    """Within the same second too: the plugin had looked once a second, and used an acting service's table."""
+    if LUA is None:
+        pytest.skip("no lua")
+    path = tmp_path / "slurm.table"
+    tables = [looked(cluster(), {name: 0.9}) for name in ("n01", "n02", "n03")]
+    tables = [msgspec.structs.replace(one, written=NOW + at / 10) for at, one in enumerate(tables)]
+    contents = [*map(lookup.encode, tables[:2]), b"", lookup.encode(tables[2])]
+    contents.append(lookup.encode(msgspec.structs.replace(tables[2], written=NOW + 0.3, active=False)))
+    path.write_bytes(contents[0])
+    for at, content in enumerate(contents):
+        (tmp_path / str(at)).write_bytes(content)
+    script = _REPLACED.replace("PLUGIN", str(ROOT / "plugins/slurm/whesl_placement.lua"))
+    script = script.replace("TABLE", str(path)).replace("NOW", f"{NOW:.0f}")
+    (tmp_path / "ask.lua").write_text(script)
+    said = subprocess.run(
+        [LUA, str(tmp_path / "ask.lua")],
+        input="".join(f"{tmp_path / str(at)}\n" for at in (1, 2, 3, 4, 0)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.split("\n") == ["n01", "n02", "", "n03", "", ""]
+
+
 @given(st.lists(st.sampled_from([f"n{at}" for at in range(30)] + ["a", "b-1", "n01", "x9999999999999"])))
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_jobs_mark_is_read_back(names: list[str]) -> None:

@@ -80,7 +80,6 @@ def acting(service: Site) -> Site:
     """The same, while n02 and n03 are expected to fail."""
     service.predict("n02", "n03")
     service.until(lambda: at_risk(service) == ["n02", "n03"], "the table is published")
-    time.sleep(1)  # the plugin looks at the table once a second at most
     return service
 
 
@@ -207,7 +206,6 @@ def test_a_node_that_slurm_does_not_know_refuses_no_job(site: Site) -> None:
     )
     found = lookup.make(made, unknown, share=0.5, default="main")
     table.write_bytes(site.directory / LOOKUP, lookup.encode(found))
-    time.sleep(1.1)
     try:
         job = site.bed.submit("true", "-H", "--time=5")
         assert fields(site, job)[0] == "n[05-06]"
@@ -223,7 +221,6 @@ def test_a_hostile_table_never_stops_a_job(site: Site) -> None:
         path.unlink(missing_ok=True)
         make(path)
         try:
-            time.sleep(1.1)  # the plugin looks once a second at most
             job = site.bed.submit("true", "-H", "--time=5")
             assert fields(site, job) == ("(null)", "site saw it"), kind
         finally:
@@ -231,13 +228,23 @@ def test_a_hostile_table_never_stops_a_job(site: Site) -> None:
 
 
 def test_observing_leaves_jobs_as_they_are(site: Site) -> None:
+    """Also right after a service that acted, and was killed: its table holds for two minutes more."""
+    site.predict("n02", "n03")
+    with site.service("--active", *STEADY) as killed:
+        site.until(lambda: at_risk(site) == ["n02", "n03"], "the table is published")
+        before = site.bed.submit("true", "-H", "--time=5")
+        assert fields(site, before)[0] == "n[02-03]"
+        killed.kill()
+        killed.wait()
+    assert fields(site, site.bed.submit("true", "-H", "--time=5"))[0] == "n[02-03]"
     site.predict("n02")
     with site.service(*STEADY):
-        site.until(lambda: (site.directory / LOOKUP).exists(), "the table is published")
+        site.until(lambda: at_risk(site) == ["n02"], "the table is published")
         assert not table.read(site.directory / TABLE).active
         job = site.bed.submit("true", "-H", "--time=5")
         assert fields(site, job) == ("(null)", "site saw it")
         site.until(lambda: f"job {job} would be kept off n02" in site.log(), "it says what it would do")
+        site.until(lambda: fields(site, before) == ("(null)", "site saw it"), "the old list is taken back")
 
 
 def doctor(site: Site) -> str:

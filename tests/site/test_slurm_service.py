@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.site.slurmsite import Site
+from whesl.site.publish.core import Settings
+from whesl.site.slurm.cluster import Cluster
+from whesl.site.slurm.service import LOOKUP, TABLE, Service
+from whesl.site.slurm.sources import Sources
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = pytest.mark.slurm
+
+def service(directory: Path, *, active: bool) -> Service:
+    """Return a service of a Slurm that does not answer."""
+    cluster = Cluster({"PATH": str(directory)})
+    return Service(
+        directory, cluster, Sources(None, None), Settings(active=active), period=1.0, clock=time.time
+    )
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_a_service_that_observes_withdraws_what_a_killed_one_published(tmp_path: Path, active: bool) -> None:
+    """Before anything else: the table of one that acted is in force until it expires."""
+    directory = tmp_path / "placement"
+    directory.mkdir(mode=0o750)
+    for name in (LOOKUP, TABLE):
+        (directory / name).write_text("of a killed service")
+    with service(directory, active=active) as begun:
+        assert not begun.look()
+        assert (directory / LOOKUP).exists() == (directory / TABLE).exists() == active
 
 
 @pytest.fixture
@@ -20,6 +43,7 @@ def site(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> Site:
     return Site(slurm_bed(nodes=6, mode="host"), tmp_path / "placement")
 
 
+@pytest.mark.slurm
 def test_it_acts_is_killed_goes_on_and_leaves_nothing(site: Site) -> None:
     site.predict("n02")
     nodes = site.bed.nodes
@@ -51,6 +75,7 @@ def test_it_acts_is_killed_goes_on_and_leaves_nothing(site: Site) -> None:
     assert site.node("n05")["reason"] == "disk"
 
 
+@pytest.mark.slurm
 def test_what_a_killed_service_left_is_undone_by_hand(site: Site) -> None:
     site.predict("n02")
     with site.service("--active", "--share", "0.34") as service:
@@ -65,6 +90,7 @@ def test_what_a_killed_service_left_is_undone_by_hand(site: Site) -> None:
         assert site.status().leaving
 
 
+@pytest.mark.slurm
 def test_observing_changes_nothing_and_says_what_it_would(site: Site) -> None:
     site.predict("n02")
     with site.service("--share", "0.34"):
@@ -79,6 +105,7 @@ def test_observing_changes_nothing_and_says_what_it_would(site: Site) -> None:
     assert "it has ended" in site.whesl("status", "--dir", str(site.directory)).stdout
 
 
+@pytest.mark.slurm
 def test_an_administrator_has_the_last_say(site: Site) -> None:
     site.predict("n02", "n03")
     with site.service("--active", "--share", "0.5"):

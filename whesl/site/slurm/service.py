@@ -124,6 +124,8 @@ class Service:
                 LOG.error("record %d of the journal cannot be read: %s", record.seq, error)
                 continue
             self._state = core.apply(self._state, found, record.time)
+        if not self._settings.active:
+            self._withdraw()  # that of a killed service says "active" until it expires
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -164,12 +166,14 @@ class Service:
     def leave(self) -> bool:
         """Withdraw the tables and take everything back. Returns whether nothing is left to be taken back."""
         self._state, _, _ = core.step(self._state, Leave(), self._clock(), self._settings)
-        for name in (LOOKUP, TABLE):
-            with contextlib.suppress(FileNotFoundError):
-                (self._directory / name).unlink()
+        self._withdraw()
         self.look()
         # What was taken back is seen to be gone at the next look, unless it was said so already.
         return not self._state.held and not self._problem
+
+    def _withdraw(self) -> None:
+        for name in (LOOKUP, TABLE):
+            (self._directory / name).unlink(missing_ok=True)
 
     def _decide(self, event: core.Event) -> None:
         now = self._clock()
@@ -212,8 +216,9 @@ class Service:
         drained = frozenset(name for name, what in self._state.held if what is What.DRAIN)
         found = lookup.make(made, seen.nodes, share=self._settings.share, held=drained, default=seen.default)
         try:
-            table.write_bytes(self._directory / TABLE, table.encode(made), self._mode)
+            # The plugin's first: what people read is in force.
             table.write_bytes(self._directory / LOOKUP, lookup.encode(found), self._mode)
+            table.write_bytes(self._directory / TABLE, table.encode(made), self._mode)
         except OSError as error:
             self._failed("write the table", WheslError(error.strerror or str(error)))
         return found
