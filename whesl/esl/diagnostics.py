@@ -32,7 +32,6 @@ CODES: dict[str, str] = {
     "ESL009": "words in the wrong order",
     "ESL010": "unexpected word",
     "ESL011": "unknown statement",
-    "ESL012": "not available in this version",
     "ESL013": "clause given twice",
     "ESL014": "arguments that are not JSON",
     "ESL015": "argument given twice",

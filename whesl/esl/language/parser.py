@@ -25,9 +25,6 @@ from whesl.esl.language.syntax_expectations import expected
 from whesl.esl.language.visitor import StatementVisitor
 from whesl.esl.spec import Entity, Level, Operation, ResourceKind
 
-# Words that begin statements of later versions.
-RESERVED = ("PREDICT",)
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 OPERATIONS = frozenset(operation.value for operation in Operation)
 LEVELS = frozenset(level.value for level in Level)
@@ -39,12 +36,8 @@ _DECLARED: dict[int, type[Enum]] = {
 }
 _HANDLED = (ESLParser.DETECTION, ESLParser.RECOVERY)
 # The first two words of all statements.
-_HEADS = (
-    *("DECLARE", "EXCEPTION", "INCLUDE", "ENTITY", "EXCEPTION_TYPE", "RESOURCE", "DETECTION", "RECOVERY"),
-    *RESERVED,
-)
+_HEADS = ("DECLARE", "EXCEPTION", "INCLUDE", "ENTITY", "EXCEPTION_TYPE", "RESOURCE", "DETECTION", "RECOVERY")
 _LONGEST_KEYWORD = 18
-_RESERVED_UP_TO = 3  # words before one: EXCEPTION DETECTION name PREDICT
 _MAX_SHOWN = 40
 _CONTINUE = "a statement ends with its line; if it goes on in the next one, put a backslash at the line's end"
 
@@ -345,15 +338,6 @@ def _explain(
         _say_order(source, change)
         return
     at = offending.tokenIndex
-    if offending.text in RESERVED and at - first <= _RESERVED_UP_TO:
-        findings.add(
-            "ESL012",
-            f"{offending.text} is not available in this version of WHESL",
-            offending.start,
-            offending.end,
-            hint="take the statement out; docs/esl-reference.md lists what there is",
-        )
-        return
     written, wanted = lexemes[first:at], expected([lexeme.type for lexeme in lexemes[first:at]])
     before = written[-1] if written else None
     if offending.type in (ESLParser.NEWLINE, Token.EOF):
