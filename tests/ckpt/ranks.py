@@ -15,7 +15,7 @@ from whesl.ckpt import Client, CommitError
 
 
 def main() -> None:
-    rank = int(os.environ.get("SLURM_PROCID", sys.argv[1]))
+    rank = int(os.environ.get("FLUX_TASK_RANK") or os.environ.get("SLURM_PROCID", sys.argv[1]))
     ranks, steps = int(sys.argv[2]), int(sys.argv[3])
     slow = sys.argv[4:] == ["slow"]
     trouble = sys.argv[4] if len(sys.argv) > 4 and rank == ranks - 1 else ""

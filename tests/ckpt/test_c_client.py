@@ -1,24 +1,14 @@
-"""The C client: the same page as the Python one, one host, and real Slurm with a node that dies in time."""
+"""The C client: the same page as the Python one, and a header for both languages."""
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.waiting import until, written
-from whesl.ckpt import manifest, page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from whesl.testing.slurmbed import SlurmBed
+from whesl.ckpt import page
 
 CLIENT = Path(__file__).resolve().parents[2] / "clients" / "c"
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -77,62 +67,3 @@ def test_the_header_is_cpp_as_well(tmp_path: Path) -> None:
     source.write_text("#include <whesl_ckpt.h>\nint step(whesl_ckpt *c) { return whesl_ckpt_poll(c); }\n")
     command = [cpp, "-std=c++11", "-Wall", "-Werror", f"-I{CLIENT / 'include'}", "-c", str(source), "-o"]
     subprocess.run([*command, str(tmp_path / "use.o")], check=True)
-
-
-SCRIPT = """\
-cd {place}
-export WHESL_HOME={place}/home WHESL_CKPT_PATIENCE=30
-{python} -m whesl ckpt run --name job --dir {place}/checkpoints -- \\
-  srun --overlap {options} --ntasks={ranks} --ntasks-per-node=2 {program} 0 {ranks} {steps} 5 100000
-echo "status $?"
-"""
-
-
-@pytest.mark.slurm
-@pytest.mark.slow
-@pytest.mark.timeout(240)
-def test_on_slurm_the_node_that_is_about_to_die_writes_first(
-    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
-) -> None:
-    bed = slurm_bed(nodes=4)
-    program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", CLIENT / "examples" / "counter.c")
-    place = tmp_path / "run"
-    (place / "home").mkdir(parents=True)
-    (place / "home").chmod(0o700)
-    values = {"place": place, "python": sys.executable, "program": program, "ranks": 8}
-    script = SCRIPT.format(**values, steps=100000, options="")
-    first = bed.submit(script, "-N4", "-n8", "--no-requeue", "-o", str(place / "first"))
-
-    def say(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "whesl", "ckpt", arguments[0], "--name", "job", *arguments[1:]]
-        environment = {**bed.environment, "WHESL_HOME": str(place / "home")}
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
-
-    def ranks() -> bool:
-        answer = say("status", "--json")
-        nodes = json.loads(answer.stdout)["nodes"] if answer.returncode == 0 else {}
-        return sorted(node["ranks"] for node in nodes.values()) == [2, 2, 2, 2]
-
-    until(ranks, "eight ranks on four nodes", 90)
-    victim = sorted(json.loads(say("status", "--json").stdout)["nodes"])[2]
-    assert say("predict", victim, "--lead", "20").returncode == 0
-    ended = ("is complete", "was given up")
-    until(lambda: any(end in (place / "first").read_text() for end in ended), "the end of a checkpoint", 90)
-    assert manifest.whole(place / "checkpoints"), (place / "first").read_text()
-    found = manifest.whole(place / "checkpoints")[0]
-    times = {part.rank: (place / "checkpoints" / "1" / part.name).stat().st_mtime_ns for part in found.parts}
-    assert {rank for rank, _ in sorted(times.items(), key=lambda item: item[1])[:2]} == {4, 5}
-    bed.kill_node(victim)
-    bed.wait_job(first, "COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", timeout=120)
-
-    script = SCRIPT.format(**values, steps=found.step + 50, options="").replace("--ntasks-per-node=2", "")
-    options = ("-N3", "-n8", "--overcommit", f"--exclude={victim}")
-    again = bed.submit(script, *options, "-o", str(place / "again"))
-    bed.wait_job(again, "COMPLETED", "FAILED", timeout=120)
-    text = written(place / "again")
-    assert text.count(f"restored step {found.step}") == 8, text
-    ends = {int(rank): int(total) for rank, total in re.findall(r"rank (\d) ends at \d+ (\d+)", text)}
-    steps = found.step + 50
-    assert ends == {rank: steps * (steps + 1) // 2 * (rank + 1) for rank in range(8)}, text

@@ -64,13 +64,12 @@ def agents_command(environ: Mapping[str, str], name: str) -> list[str]:
         name: of the job.
     """
     agent = [sys.executable, "-m", "whesl", "ckpt", "agent", "--name", name]
+    if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):  # an instance, perhaps in a job of Slurm
+        return ["flux", "exec", "--rank=all", *agent]
     if environ.get("SLURM_JOB_ID"):
         nodes = environ.get("SLURM_JOB_NUM_NODES") or environ.get("SLURM_NNODES") or "1"
         # Beside the program's own steps, on the nodes that they have.
         return ["srun", "--overlap", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", *agent]
-    if environ.get("FLUX_URI"):
-        size = subprocess.run(["flux", "getattr", "size"], capture_output=True, text=True, check=False)
-        return ["flux", "exec", "-r", "all", *agent] if size.returncode == 0 else agent
     return agent
 
 

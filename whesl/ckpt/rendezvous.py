@@ -47,7 +47,9 @@ def name_of_job(given: str | None) -> str:
         UsageError: it is no name of a directory.
     """
     environ = os.environ
-    name = given or environ.get("SLURM_JOB_ID") or environ.get("FLUX_JOB_ID") or "default"
+    # A script of Flux has the id of its own job as that of the enclosing one, also inside a job of Slurm.
+    ids = (environ.get(each) for each in ("FLUX_ENCLOSING_ID", "SLURM_JOB_ID", "FLUX_JOB_ID"))
+    name = given or next(filter(None, ids), "default").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
     if not given and (task := environ.get("WHESL_TASK")):
         # Several tasks may run in one job at the same time.
         name = f"{name}+{re.sub(r'[^A-Za-z0-9_@+-]', '_', task)}"[:_LONGEST]
@@ -57,8 +59,10 @@ def name_of_job(given: str | None) -> str:
 
 
 def name_of_node() -> str:
-    """Return this node's name, as the resource manager has it."""
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    """Return this node's name, as the resource manager has it; clients in C do the same."""
+    # Flux hands the script's environment, Slurm's variables included, to processes on other nodes.
+    slurm = "" if os.environ.get("FLUX_URI") else os.environ.get("SLURMD_NODENAME")
+    return slurm or socket.gethostname()
 
 
 def folder(name: str) -> Path:

@@ -1,6 +1,6 @@
 /* The smallest program with checkpoints, without MPI: every rank counts. counter RANK RANKS STEPS MILLISECONDS BYTES
  *
- * BYTES is the size of a rank's checkpoint beyond its counter. Under srun the rank is SLURM_PROCID. */
+ * BYTES is the size of a rank's checkpoint beyond its counter. Under srun the rank is SLURM_PROCID, in Flux FLUX_TASK_RANK. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 int main(int argc, char **argv)
 {
     if (argc < 6) return fprintf(stderr, "counter RANK RANKS STEPS MILLISECONDS BYTES\n"), 2;
-    const char *task = getenv("SLURM_PROCID");
+    const char *task = getenv(getenv("FLUX_TASK_RANK") ? "FLUX_TASK_RANK" : "SLURM_PROCID");
     int rank = atoi(task ? task : argv[1]), ranks = atoi(argv[2]);
     long steps = atol(argv[3]), step = 0, sum = 0;
     struct timespec pause = {0, atol(argv[4]) * 1000000};

@@ -193,7 +193,8 @@ whesl_ckpt *whesl_ckpt_init(int rank, int ranks)
     const char *page = getenv("WHESL_CKPT_PAGE");
     const char *place = page ? strstr(page, "%n") : NULL; /* the node's name, as its agent has it */
     char node[256] = "", name[PATH_MAX];
-    if (getenv("SLURMD_NODENAME"))
+    /* Flux hands the script's environment, Slurm's variables included, to processes on other nodes. */
+    if (getenv("SLURMD_NODENAME") && !getenv("FLUX_URI"))
         snprintf(node, sizeof node, "%s", getenv("SLURMD_NODENAME"));
     else
         gethostname(node, sizeof node - 1);

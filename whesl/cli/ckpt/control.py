@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def _ask(name: str | None, message: ToCoordinator) -> Reply:
     from whesl.ckpt import control, rendezvous
 
-    chosen = rendezvous.name_of_job(name)
+    chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
     address = rendezvous.find(rendezvous.folder(chosen))
     others = rendezvous.known()
     if address is None and name is None and len(others) == 1:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 name_option = click.option(
-    "--name", metavar="JOB", help="The job's name; default: SLURM_JOB_ID, FLUX_JOB_ID, else 'default'."
+    "--name", metavar="JOB", help="The job's name; default: the resource manager's id, else 'default'."
 )
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
