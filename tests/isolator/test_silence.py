@@ -12,9 +12,18 @@ from typing import Any
 import pytest
 
 from whesl.isolator.nodes.agents import Agents
-from whesl.isolator.nodes.fencing import Fence
+from whesl.isolator.nodes.fencing import ANSWER_LIMIT, Fence
 from whesl.isolator.nodes.link import TO_AGENT, Beat, Kill, LinkFile
-from whesl.isolator.nodes.liveness import CONFIRM, GRACE, LEASE_MARGIN, LOOKS, NodeLost, NodeUp, Silence
+from whesl.isolator.nodes.liveness import (
+    CONFIRM,
+    GRACE,
+    LEASE_MARGIN,
+    LOOK_SELDOM,
+    LOOKS,
+    NodeLost,
+    NodeUp,
+    Silence,
+)
 from whesl.isolator.task.taskdir import TaskDir, load
 from whesl.model.errors import CouldNotObserveError
 from whesl.wire.link import LinkClient
@@ -33,7 +42,7 @@ class Watched:
         self.fence.local(1, [], ())
         self.lost: list[NodeLost] = []
 
-    def pass_time(self, seconds: float, gone: Callable[[], bool] | None = None) -> None:
+    def pass_time(self, seconds: float, gone: Callable[[], bool | None] | None = None) -> None:
         """Let time pass in milliseconds; ``gone`` answers looks at once, None never answers."""
         for _ in range(round(seconds * 1000)):
             self.now += 0.001
@@ -52,8 +61,8 @@ def test_with_both_witnesses_nothing_is_waited_for() -> None:
     assert watched.fence.over and watched.fence.unreachable == ["n2"]
 
 
-@pytest.mark.parametrize("gone", [lambda: False, None], ids=["lives", "hangs"])
-def test_with_one_witness_the_lease_is_waited_for(gone: Callable[[], bool] | None) -> None:
+@pytest.mark.parametrize("gone", [lambda: None, None], ids=["unknown", "hangs"])
+def test_with_one_witness_the_lease_is_waited_for(gone: Callable[[], bool | None] | None) -> None:
     watched = Watched()
     watched.silence.closed("n2", watched.now)
     watched.pass_time(GRACE + 0.01, gone)
@@ -63,6 +72,37 @@ def test_with_one_witness_the_lease_is_waited_for(gone: Callable[[], bool] | Non
     watched.pass_time(0.02, gone)
     assert watched.fence.over
     assert len(watched.lost) == 1
+
+
+def test_a_node_that_lived_on_without_its_agent_is_not_fenced_by_a_lease() -> None:
+    """Both halves were killed, and the node was cut off only then: what runs there is ended by nobody."""
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    seen: Iterator[bool | None] = iter([False])
+    watched.pass_time(ANSWER_LIMIT - 0.1, gone=lambda: next(seen, None))
+    assert [fact.node for fact in watched.lost] == ["n2"] and not watched.fence.over
+    watched.pass_time(0.2, gone=lambda: None)
+    assert watched.fence.over and "n2 lived on without an agent" in watched.fence.failed[0]
+
+
+def test_another_agent_holds_a_lease_again() -> None:
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    watched.pass_time(LIMIT, gone=lambda: False)
+    watched.silence.heard("n2", watched.now)
+    watched.pass_time(LIMIT + LEASE_MARGIN - 0.01)
+    assert not watched.fence.over
+    watched.pass_time(0.02)
+    assert watched.fence.over and not watched.fence.failed
+
+
+def test_a_node_without_an_agent_that_dies_is_seen_to() -> None:
+    watched = Watched()
+    watched.silence.closed("n2", watched.now)
+    watched.pass_time(2 * LOOKS[-1], gone=lambda: False)
+    assert not watched.fence.over
+    watched.pass_time(LOOK_SELDOM + CONFIRM, gone=lambda: True)
+    assert watched.fence.over and watched.fence.unreachable == ["n2"]
 
 
 def test_a_silent_node_is_not_even_asked_about() -> None:
@@ -103,9 +143,8 @@ def test_looks_are_few() -> None:
     watched.silence.closed("n2", watched.now)
     asked = []
 
-    def gone() -> bool:
+    def gone() -> None:
         asked.append(1)
-        return False
 
     watched.pass_time(60.0, gone)
     assert len(asked) == len(LOOKS)

@@ -311,11 +311,11 @@ class Allocation(Protocol):
         """Return the resource manager's view of this allocation's nodes (the source of node events)."""
         ...
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         """Look at once, within 0.1 s, whether the resource manager's own daemon on a node has surely ended.
 
         A second witness besides the agent whose connection was closed: with both dead the node is.
-        False when it lives, is cut off or cannot be told.
+        False when the node surely lives; None when it is cut off or cannot be told.
         """
         ...
 

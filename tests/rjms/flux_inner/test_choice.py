@@ -45,7 +45,7 @@ class Outer:
     def node_states(self) -> dict[str, NodeState]:
         return {node: NodeState.DOWN if node in self.dead else NodeState.UP for node in NODES}
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         return node in self.dead
 
     def launch_environment(self, active: object, base: object) -> dict[str, str]:
@@ -69,7 +69,7 @@ class Seen:
             raise CouldNotObserveError("flux: no answer")
         return self.states
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         return self.states is not None and self.states[node] is NodeState.DOWN
 
     def watch(self) -> int:

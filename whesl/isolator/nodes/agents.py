@@ -112,7 +112,7 @@ class Agents:
         # A thread of its own: a look at a node's daemon may neither hold up the event loop nor wait behind
         # anything else that the resource manager is asked.
         self._witness = Worker()
-        self._seen: list[tuple[str, bool, float | None]] = []
+        self._seen: list[tuple[str, bool | None, float | None]] = []
         self._ends: set[tuple[str, int]] = set()
         self._closing: set[str] = set()  # whose connection to this process has closed
         self._requests: dict[tuple[str, str], Kill] = {}  # by node and token, until they are answered
@@ -206,6 +206,15 @@ class Agents:
         if len(steps) < REVIVALS and (step := self._launch((node,))) is not None:
             steps.append(step)
 
+    def _witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
+        """Take in a look. A node that lives without an agent gets one while a fence waits for its answer."""
+        self.silence.witnessed(node, gone, closed, now)
+        steps = self._revived.get(node)
+        awaited = any(asked == node for asked, _ in self._requests)
+        if gone is False and awaited and steps and steps[-1].poll() is not None:
+            steps.pop()
+            self._revive(node)
+
     def _complain(self, why: str) -> None:
         if not self._complained:
             self._complained = True
@@ -227,7 +236,7 @@ class Agents:
         for call in self._witness.results():
             call()
         while self._seen:
-            self.silence.witnessed(*self._seen.pop(), now)
+            self._witnessed(*self._seen.pop(), now)
         running = [step for step in self._steps if step.poll() is None]
         over = len(running) < len(self._steps)
         listened = -math.inf if self._unjudged.now(now) else self._listened
@@ -296,18 +305,22 @@ class Agents:
         """Whether nothing can run on a node any more."""
         return self.silence.is_dead(node)
 
+    def unheld(self, node: str) -> bool:
+        """Whether a node lived on without an agent, so that no lease ends anything there."""
+        return self.silence.unheld(node)
+
     def _look(self, node: str) -> None:
         """Ask the second witness; the answer comes with a later ``poll``, or never."""
         closed = self.silence.closed_since(node)
         self._witness.submit(lambda: self._gone(node), lambda gone: self._seen.append((node, gone, closed)))
 
-    def _gone(self, node: str) -> bool:
+    def _gone(self, node: str) -> bool | None:
         try:
             return self._allocation.gone(node)
         except Exception as error:
             # Whatever it was, nothing was seen: the lease decides then.
             LOG.debug("the daemon of %s could not be observed: %s", node, error)
-            return False
+            return None
 
     def _message(self, node: str, message: FromAgent | ToAgent, now: float) -> list[Fact]:
         back: list[Fact] = []

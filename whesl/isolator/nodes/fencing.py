@@ -3,6 +3,7 @@
 Nothing new starts before every node has either said that no process is left, or is dead (its agent's
 connection closed and the resource manager's daemon ended), or has been silent for longer than its agent's
 lease (then the agent has killed them). A node that the resource manager calls down may be cut off, and live.
+One that was seen to live after its agent had gone has no lease: another agent has to answer.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ class Presence(Protocol):
 
     def lease_over(self, node: str, now: float) -> bool:
         """Whether the agent must have killed the attempt by itself."""
+        ...
+
+    def unheld(self, node: str) -> bool:
+        """Whether the node lived on without an agent, so that no lease ends anything there."""
         ...
 
 
@@ -146,6 +151,9 @@ class Fence:
                 if presence.is_dead(node) or presence.lease_over(node, now):
                     del self._waiting[node]
                     self.unreachable.append(node)
+                elif presence.unheld(node) and now > self.began + self._answer_limit:
+                    del self._waiting[node]
+                    self.failed.append(f"{node} lived on without an agent, so what runs there was not ended")
             elif presence.present(node):
                 if now > self.began + self._answer_limit:
                     del self._waiting[node]

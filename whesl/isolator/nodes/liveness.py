@@ -11,6 +11,8 @@ GRACE = 0.2
 # When the resource manager's daemon is looked at, seconds after the connection of a node's agent has closed:
 # more and more seldom, since each look is a connection; a daemon that dies after the agent is still seen.
 LOOKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+# Between two looks after these, at a node that lives without an agent.
+LOOK_SELDOM = 10.0
 # Two looks, this far apart, have to find it ended. An agent that was killed alone is back by then.
 CONFIRM = 0.05
 # Connections that closed while the isolator did not run may be back so many seconds after it does again.
@@ -80,6 +82,7 @@ class _Peer(msgspec.Struct):
     excused: bool = False  # it closed because the step that carried the agents ended
     lost: bool = False
     dead: bool = False  # the resource manager's daemon on its node has ended as well
+    unheld: bool = False  # the node lives, and no agent there holds its lease
     looks: int = 0  # since the connection closed
     first_gone: float | None = None  # since when every look found that daemon ended
     look_at: float | None = None  # when the next look is due
@@ -151,12 +154,12 @@ class Silence:
                 due.append(node)
         return due
 
-    def witnessed(self, node: str, gone: bool, closed: float | None, now: float) -> None:
+    def witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
         """Take in what a look has found.
 
         Args:
             node: which.
-            gone: the daemon has surely ended.
+            gone: the daemon has surely ended; False: the node lives; None: nothing was seen.
             closed: ``closed_since`` at the time of the question; answers on earlier closings are dropped.
             now: the clock.
         """
@@ -165,8 +168,12 @@ class Silence:
             return
         if not gone:
             peer.first_gone = None
+            # It lived after its agent had gone: that stays true of a node that is cut off then.
+            peer.unheld = peer.unheld or gone is False
             if peer.looks < len(LOOKS):
                 peer.look_at = peer.closed + LOOKS[peer.looks]
+            elif peer.unheld:
+                peer.look_at = now + min(now - peer.closed, LOOK_SELDOM)
         elif peer.first_gone is None:
             peer.first_gone = now
             peer.look_at = now + CONFIRM
@@ -238,9 +245,14 @@ class Silence:
         """Whether both witnesses agree that nothing runs on a node any more: no lease is waited for."""
         return self._peers[node].dead
 
+    def unheld(self, node: str) -> bool:
+        """Whether a node lived on after its agent had gone, and no other one was heard."""
+        return self._peers[node].unheld
+
     def lease_over(self, node: str, now: float) -> bool:
         """Whether the lease of a node's agent has surely run out, so that it has killed the attempt."""
-        return now >= max(self._peers[node].heard, self._since) + self._limit + LEASE_MARGIN
+        peer = self._peers[node]
+        return not peer.unheld and now >= max(peer.heard, self._since) + self._limit + LEASE_MARGIN
 
     def never_heard(self) -> tuple[str, ...]:
         """Return the nodes whose agent never spoke."""

@@ -170,19 +170,21 @@ class FluxAllocation:
         self.describe()
         return records.node_states(self._bridge.call("status"), self._names)
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         """Return whether the node's broker has ended, as the broker above it finds when it sends something.
 
+        False when it has answered, None when nothing is known.
         A node that is cut off counts as ended once the kernel has given up the connection
         (``tbon.tcp_user_timeout``), which is long after an agent's lease.
         """
         rank = next((rank for rank, name in self._names.items() if name == node), None)
         if rank is None or not self._bridge.alive:
-            return False
+            return None
         try:
-            return bool(self._bridge.call("gone", within=LOOK, rank=rank)["gone"])
+            gone = self._bridge.call("gone", within=LOOK, rank=rank)["gone"]
         except (WheslError, KeyError, TypeError):
-            return False
+            return None
+        return gone if isinstance(gone, bool) else None
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return what our shim of ``flux`` has to know: Flux itself has no variables that hide nodes."""

@@ -124,7 +124,10 @@ class ApiEnd(FarEnd):
         }
 
     def op_gone(self, number: int, rank: int) -> Any:
-        """Whether a broker has ended: Flux cannot send to it, although the broker above it answers."""
+        """Whether a broker has ended: Flux cannot send to it, although the broker above it answers.
+
+        None where that broker does not answer either.
+        """
         if rank in self.lost:
             return {"gone": True}
         above = self.above(rank)
@@ -134,7 +137,7 @@ class ApiEnd(FarEnd):
                 self.say(id=number, ok={"gone": not reached})
             else:
                 # A dead router makes all below it unreachable, which says nothing of them.
-                self.insist(above, lambda router: self.say(id=number, ok={"gone": router}))
+                self.insist(above, lambda router: self.say(id=number, ok={"gone": router or None}))
 
         self.insist(rank, judged)
         return LATER

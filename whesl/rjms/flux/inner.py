@@ -59,7 +59,7 @@ class Witness(Protocol):
         """As in the port."""
         ...
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         """As in the port."""
         ...
 
@@ -237,12 +237,10 @@ class InnerFlux:
                         states[node] = state
         return states
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         """Return whether the node's own daemon has surely ended, the resource manager's or Flux's."""
-        if self._outer.gone(node):
-            return True
-        witness = self._witness
-        return witness is not None and witness.gone(node)
+        found = [witness.gone(node) for witness in (self._outer, self._witness) if witness is not None]
+        return True if True in found else False if False in found else None
 
     def suspended(self) -> Suspended:
         """Return what the resource manager around it says of the job's suspension."""

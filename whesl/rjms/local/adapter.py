@@ -270,7 +270,7 @@ class LocalAllocation:
             for node in self._nodes
         }
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         """Whether the kernel refuses connections to the node's socket: its daemon ended and left the file.
 
         A daemon that hangs is still connected to; without the file nothing is known.
@@ -280,7 +280,7 @@ class LocalAllocation:
         except ConnectionRefusedError:
             return True
         except (OSError, ChannelClosedError):
-            return False
+            return None
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:

@@ -222,7 +222,7 @@ class SlurmAllocation:
         text = self._commands.run("sinfo", "-a", "-h", "-N", "-n", wanted, "-O", records.ADDRESS_FORMAT)
         return records.addresses(text)
 
-    def gone(self, node: str) -> bool:
+    def gone(self, node: str) -> bool | None:
         """Whether the node's slurmd has ended: its port accepted connections once, and now refuses them.
 
         This alone does not say that the node is dead: slurmd may be restarted or killed while slurmstepd and
@@ -232,7 +232,7 @@ class SlurmAllocation:
         * slurmd is restarted (an update, a new configuration): agents stay connected, nobody asks.
         * The agent is killed alone (want of memory): its other half starts it again, it reconnects, and
           slurmd accepts. Both halves killed: slurmd still accepts.
-        * The node is cut off: no answer, or "no route", which is False.
+        * The node is cut off: no answer, or "no route", which is None.
         * A firewall that refuses with TCP resets starts on a living node: resets may close the agent's
           connection and refuse slurmd's port. This, and the death of both halves of the agent in the very
           moments in which slurmd is restarted, is what is left; the caller looks twice, and has the agent

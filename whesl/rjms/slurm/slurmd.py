@@ -67,17 +67,20 @@ class Slurmds:
                 _connect((family, address), limit)
                 self._known[node] = (family, address)
 
-    def ended(self, node: str) -> bool:
-        """Whether the kernel refuses connections to a node's slurmd, which it accepted before."""
+    def ended(self, node: str) -> bool | None:
+        """Whether the kernel refuses connections to a node's slurmd, which it accepted before.
+
+        False when it still accepts them, None when nothing is known.
+        """
         address = self._known.get(node)
         if address is None:
-            return False
+            return None
         try:
             _connect(address, LOOK_LIMIT)
         except ConnectionRefusedError:
             return True
         except OSError:
-            return False
+            return None
         return False
 
 
