@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "placement": {"model", "predict"},
     "site": {"journal", "lab", "locking", "model", "placement", "predict", "rjms"},
     "ckpt": {"model", "wire"},
-    "cloud": {"model", "journal", "locking", "report", "rjms", "scheduling", "workflows"},
+    "cloud": {"model", "journal", "locking", "predict", "report", "rjms", "scheduling", "workflows"},
     "lab": {"cloud", "model", "placement", "predict", "report", "rjms", "workflows"},
     "rjms": {"model", "locking", "scheduling"},
     "workflows": {"esl", "model", "locking", "rjms"},

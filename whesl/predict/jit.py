@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-_ROOMS = ("predict", "placement", "lab")  # hold functions that are compiled
+_ROOMS = ("predict", "placement", "lab", "cloud")  # hold functions that are compiled
 _OLD = 7 * 86400.0  # seconds after which machine code of other sources is removed
 
 
@@ -57,6 +57,14 @@ if TYPE_CHECKING:
         """Compile a function when it is first called, and keep the machine code for later processes."""
         return function
 
+    def jit_inner(function: Function) -> Function:
+        """Compile a function that makes no arrays.
+
+        It counts no references: where tuples of arrays are handed on for each task, these atomic counts take
+        more time than all else.
+        """
+        return function
+
 else:
     try:
         import numba
@@ -67,8 +75,11 @@ else:
             """Leave a function as it is."""
             return function
 
+        jit_inner = jit
+
     else:
         COMPILES = True
         if not os.environ.get("NUMBA_CACHE_DIR"):
             numba.config.CACHE_DIR = cache_directory() or ""
         jit = numba.njit(cache=True, nogil=True)
+        jit_inner = numba.njit(cache=True, nogil=True, _nrt=False)

@@ -13,8 +13,18 @@ import msgspec
 import numpy as np
 
 from whesl.cloud.core import cost, outlook, scaler, schedule
+from whesl.cloud.core.courses import follow
 from whesl.cloud.core.pace import Pace, critical_path
-from whesl.cloud.core.records import HOUR, FreeForecast, Plan, PriceList, Profile, Settings, Workflow
+from whesl.cloud.core.records import (
+    HOUR,
+    FreeForecast,
+    Plan,
+    PriceList,
+    Profile,
+    Schedule,
+    Settings,
+    Workflow,
+)
 from whesl.cloud.core.slots import hours as hours_text
 from whesl.model.errors import UsageError
 
@@ -138,16 +148,7 @@ def judged(
         UsageError: there is no such plan.
     """
     hours = math.ceil((deadline - case.start) / HOUR)
-    made = schedule.build(
-        case.paces,
-        case.prices,
-        outlook.at_quantile(case.forecast, quantile, hours),
-        case.start,
-        deadline,
-        cluster=case.cluster,
-        quantile=quantile,
-        end=deadline - reserve,
-    )
+    made = _schedule(case, deadline, quantile, reserve, slots=False)
     estimate = cost.estimate(case.workflow, made, case.prices, case.profile.cost)
     bare = Plan(
         schedule=made,
@@ -159,7 +160,7 @@ def judged(
         settings=settings,
     )
     free = outlook.free_nodes(case.forecast, drawn.ranks[:, :hours])
-    found = outlook.courses(scaler.begin(bare, case.paces), case.paces, case.prices, free, drawn)
+    found = follow(scaler.begin(bare, case.paces), case.paces, case.prices, free, drawn)
     met = float(np.count_nonzero(found.finished <= deadline - case.start))
     return msgspec.structs.replace(
         bare,
@@ -170,6 +171,21 @@ def judged(
         cluster_hours=float(found.cluster_hours.mean()),
         cloud_hours=float(found.cloud_hours.mean()),
         notes=case.notes,
+    )
+
+
+def _schedule(case: Case, deadline: float, quantile: float, reserve: float, *, slots: bool) -> Schedule:
+    hours = math.ceil((deadline - case.start) / HOUR)
+    return schedule.build(
+        case.paces,
+        case.prices,
+        outlook.at_quantile(case.forecast, quantile, hours),
+        case.start,
+        deadline,
+        cluster=case.cluster,
+        quantile=quantile,
+        end=deadline - reserve,
+        slots=slots,
     )
 
 
@@ -218,6 +234,8 @@ def cheapest(
     if tries.likeliest is None:
         raise tries.refused or UsageError("no plan can be made")
     plan, reserve = best or tries.likeliest
+    made = _schedule(case, deadline, plan.schedule.quantile, reserve, slots=True)
+    plan = msgspec.structs.replace(plan, schedule=made)
     alone = cloud_only(case, deadline, reserve)
     return Offer(plan=plan, reached=best is not None, cloud_only=alone, reserve=reserve)
 

@@ -39,6 +39,7 @@ def build(
     cluster: str = "cluster",
     quantile: float = 0.5,
     end: float | None = None,
+    slots: bool = True,
 ) -> Schedule:
     """Return a schedule.
 
@@ -51,6 +52,7 @@ def build(
         cluster: the name of its platform.
         quantile: of the forecast that ``free`` is, for the record.
         end: when the last task is to be done; None for the deadline.
+        slots: whether they are written into it.
 
     Raises:
         UsageError: the deadline is in the past or shorter than the critical path, or neither side has the
@@ -79,7 +81,7 @@ def build(
         deadline=deadline,
         assignments=tuple(assignments),
         windows=tuple(windows[pace.stage.name] for pace in paces),
-        slots=_written(paces, stage_slots, targets),
+        slots=_written(paces, stage_slots, targets) if slots else (),
         quantile=quantile,
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.predict.jit import jit
+from whesl.predict.jit import jit, jit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +21,7 @@ HPC, CLOUD = 0, 1
 SCHEDULED, BACKUP = 0, 1
 # Columns of an executor. AT: seconds when it is free next; ENDS: when it takes no more tasks.
 STAGE, SIDE, PURPOSE, ASKED, AT, ENDS, BUSY, STOP, GONE, FINISHED = range(10)
+_COLUMNS = 10
 # Rows of ``Work.done`` and ``Work.queue``, and places in ``Work.tally`` by side.
 COST, BACKUP_COST, BACKUP_HOURS, BACKUP_COUNT, BACKUP_TASKS, MOVED, READ, WRITTEN, HOURS, COPIES = range(10)
 
@@ -106,7 +107,7 @@ def begun(shape: Shape, most: int) -> Work:
         np.zeros((stages, 2, _AHEAD), np.int64),
         np.zeros((stages, _PARTS)),
         np.zeros(stages, np.int64),
-        np.zeros((most, 10)),
+        np.zeros((most, _COLUMNS)),
         np.zeros(2, np.int64),
         np.zeros(10),
         np.zeros((stages, 2, 2)),
@@ -118,6 +119,19 @@ def begun(shape: Shape, most: int) -> Work:
     return work
 
 
+@jit_inner
+def _compact(work: Work) -> None:
+    """Take executors that have gone out of the rows; the others keep their order."""
+    kept = 0
+    for row in range(work.numbers[0]):
+        if work.rows[row, GONE] == 0:
+            if kept < row:
+                for column in range(_COLUMNS):  # a row as a whole would be copied through new memory
+                    work.rows[kept, column] = work.rows[row, column]
+            kept += 1
+    work.numbers[0] = kept
+
+
 @jit
 def add(
     work: Work, stage: int, side: int, purpose: int, count: int, asked: float, at: float, ends: float
@@ -125,14 +139,8 @@ def add(
     """Add executors that were asked for at ``asked``, work from ``at``, and take no task after ``ends``."""
     for _ in range(count):
         if work.numbers[0] == len(work.rows):
-            # Those that have gone make room.
-            kept = 0
-            for row in range(work.numbers[0]):
-                if work.rows[row, GONE] == 0:
-                    work.rows[kept] = work.rows[row]
-                    kept += 1
-            work.numbers[0] = kept
-            if kept == len(work.rows):
+            _compact(work)
+            if work.numbers[0] == len(work.rows):
                 return
         row = work.numbers[0]
         work.rows[row] = 0
@@ -148,17 +156,29 @@ def add(
 @jit
 def stop(work: Work, stage: int, purpose: int, count: int) -> None:
     """End cloud executors of a stage after their tasks: idle ones first, then those that are free soonest."""
-    for _ in range(count):
-        best = -1
-        for row in range(work.numbers[0]):
-            one = work.rows[row]
-            if one[GONE] or one[STOP] or one[SIDE] != CLOUD or one[STAGE] != stage or one[PURPOSE] != purpose:
-                continue
-            if best < 0 or (one[BUSY], one[AT]) < (work.rows[best, BUSY], work.rows[best, AT]):
-                best = row
-        if best < 0:
+    rows = work.rows
+    for busy in (0.0, 1.0):
+        if count <= 0:
             return
-        work.rows[best, STOP] = 1
+        own = np.empty(work.numbers[0], np.int64)
+        found = 0
+        for row in range(work.numbers[0]):
+            if (
+                rows[row, STAGE] == stage
+                and rows[row, SIDE] == CLOUD
+                and rows[row, PURPOSE] == purpose
+                and rows[row, BUSY] == busy
+                and not rows[row, STOP]
+                and not rows[row, GONE]
+            ):
+                own[found] = row
+                found += 1
+        free = np.empty(found)
+        for place in range(found):
+            free[place] = rows[own[place], AT]
+        for place in np.argsort(free, kind="mergesort")[:count]:
+            rows[own[place], STOP] = 1
+        count -= found
 
 
 @jit
@@ -192,7 +212,7 @@ def counted(work: Work, now: float, counts: NDArray[np.int64]) -> None:
             counts[stage, 1 + int(one[PURPOSE])] += 1
 
 
-@jit
+@jit_inner
 def _bill(work: Work, shape: Shape, row: int, end: float) -> None:
     """An executor has gone."""
     one = work.rows[row]
@@ -218,7 +238,7 @@ def finish(work: Work, shape: Shape, now: float) -> None:
             _bill(work, shape, row, max(work.rows[row, AT], work.rows[row, ASKED]) if idle else now)
 
 
-@jit
+@jit_inner
 def _map(
     work: Work, shape: Shape, stage: int, executors: NDArray[np.int64], preload: bool, step: float
 ) -> None:
@@ -249,7 +269,7 @@ def _map(
                 work.queue[stage, side, 0] += taken
 
 
-@jit
+@jit_inner
 def _moved(work: Work, shape: Shape, stage: int, side: int, count: int) -> None:
     size = count * shape.input[stage]
     work.tally[COPIES] += count
@@ -260,7 +280,7 @@ def _moved(work: Work, shape: Shape, stage: int, side: int, count: int) -> None:
         work.tally[WRITTEN] += size
 
 
-@jit
+@jit_inner
 def _take(work: Work, shape: Shape, stage: int, side: int, executors: NDArray[np.int64]) -> float:
     """Take a task; return how long it occupies the executor, -1 for none."""
     copy = 0.0
@@ -305,7 +325,6 @@ def _take(work: Work, shape: Shape, stage: int, side: int, executors: NDArray[np
     return float(run + copy)
 
 
-@jit
 def advance(work: Work, shape: Shape, now: float, until: float, step: float, preload: bool) -> None:
     """Go on until a moment.
 
@@ -317,15 +336,27 @@ def advance(work: Work, shape: Shape, now: float, until: float, step: float, pre
         step: seconds of a step.
         preload: whether inputs are copied as soon as a task is mapped.
     """
-    stages = len(shape.tasks)
-    executors = np.zeros((stages, 2), np.int64)
+    _advance(work, shape, now, until, step, preload, np.zeros((len(shape.tasks), 2), np.int64))
+
+
+@jit_inner
+def _advance(
+    work: Work,
+    shape: Shape,
+    now: float,
+    until: float,
+    step: float,
+    preload: bool,
+    executors: NDArray[np.int64],
+) -> None:
+    stages, rows = len(shape.tasks), work.rows
+    _compact(work)
     while now < until - 1e-6:
         end = min(until, now + step)
         executors[:] = 0
         for row in range(work.numbers[0]):
-            one = work.rows[row]
-            if not one[GONE] and not one[STOP] and one[AT] < end:
-                executors[int(one[STAGE]), int(one[SIDE])] += 1
+            if rows[row, AT] < end and not rows[row, GONE] and not rows[row, STOP]:
+                executors[int(rows[row, STAGE]), int(rows[row, SIDE])] += 1
         for stage in range(stages):
             for side in range(2):
                 work.queue[stage, side, 1] += work.coming[stage, side, 0]
@@ -334,13 +365,13 @@ def advance(work: Work, shape: Shape, now: float, until: float, step: float, pre
                 work.coming[stage, side, _AHEAD - 1] = 0
             _map(work, shape, stage, executors[stage], preload, step)
         for row in range(work.numbers[0]):
-            if not work.rows[row, GONE]:
+            if rows[row, AT] < end and not rows[row, GONE]:
                 _run(work, shape, row, now, end, executors)
         _release(work, shape)
         now = end
 
 
-@jit
+@jit_inner
 def _run(work: Work, shape: Shape, row: int, now: float, end: float, executors: NDArray[np.int64]) -> None:
     """One executor's step: ends of tasks, and new ones."""
     one = work.rows[row]
@@ -380,7 +411,7 @@ def _run(work: Work, shape: Shape, row: int, now: float, end: float, executors: 
         one[BUSY] = 1
 
 
-@jit
+@jit_inner
 def _release(work: Work, shape: Shape) -> None:
     """Tasks whose parents are done wait for their mapping, where their parents' output lies."""
     for stage in range(len(shape.tasks)):
