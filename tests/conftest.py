@@ -23,7 +23,14 @@ from whesl.testing.slurminstall import SlurmBedError, install
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
 # Where tests call functions that numba compiles.
-COMPILED = ("tests/lab/", "tests/cloud/core/", "tests/cloud/test_p", "tests/placement/", "tests/predict/freenodes/", "tests/cli/test_lab_")
+COMPILED = (
+    "tests/lab/",
+    "tests/cloud/core/",
+    "tests/cloud/test_p",  # plans and their page
+    "tests/placement/",
+    "tests/predict/freenodes/",
+    "tests/cli/test_lab_",
+)
 
 
 @pytest.fixture(autouse=True)
