@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import until
 
 RULES = """\
 DECLARE ENTITY JOB
@@ -52,11 +53,7 @@ class Desk:
         return done.returncode, done.stdout + done.stderr
 
     def until_paused(self) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            if '"state": "paused"' in self.call("report", "exec", "--json")[1]:
-                return
-        raise AssertionError("it did not pause")
+        until(lambda: '"state": "paused"' in self.call("report", "exec", "--json")[1], "the pause", PATIENCE)
 
 
 @pytest.fixture

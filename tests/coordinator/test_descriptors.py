@@ -7,12 +7,12 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from whesl.coordinator.client import start
 from whesl.coordinator.daemon import Daemon
 from whesl.coordinator.effects.ports import InstalledPorts
@@ -88,9 +88,7 @@ def test_too_low_a_limit_is_said_at_the_start(tmp_path: Path) -> None:
             [sys.executable, "-c", program], env=environment, stdout=out, stderr=out, cwd=home
         )
     try:
-        deadline = time.monotonic() + 60
-        while start.running(home) is None and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: start.running(home) is not None, "the coordinator", 60.0)
         text = log.read_text()
         assert f"at most {300 - RESERVED} isolators can be connected" in text and "LimitNOFILE" in text
         assert start.stop(home)

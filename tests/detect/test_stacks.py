@@ -5,12 +5,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from whesl.detect import stacks
 
 
@@ -70,10 +70,7 @@ def test_gone_and_zombie_processes_are_no_error() -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
     zombie = subprocess.Popen(["true"])
-    deadline = time.monotonic() + 10
-    while "Z" not in Path(f"/proc/{zombie.pid}/stat").read_text().split()[2]:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: "Z" in Path(f"/proc/{zombie.pid}/stat").read_text().split()[2], "a zombie", 30.0)
     text = stacks.collect([gone.pid, zombie.pid, 2**22 + 5])
     assert f"process {gone.pid}: gone" in text
     assert "zombie" in text

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.journals import rebuild_task
+from tests.waiting import until
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import StartAttempt, Started
 from whesl.isolator.core.setup import Setup, split, token
@@ -104,10 +104,7 @@ def runners() -> Iterator[list[int]]:
 
 def gone(pid: int) -> None:
     """Wait for a process's end; it is subprocess's to take note of."""
-    deadline = time.monotonic() + 30.0
-    while (process := processes.read(pid)) is not None and process.state not in "ZX":
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: (found := processes.read(pid)) is None or found.state in "ZX", f"the end of {pid}", 30.0)
 
 
 @pytest.mark.parametrize("ended", [False, True])

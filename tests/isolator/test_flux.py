@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.isolator.bench import records, stop_for, telling
+from tests.waiting import until
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.flux import FluxScheduler
@@ -133,15 +134,14 @@ class Protected:
         return [data["raised"]["exception"] for kind, data in self.records() if kind == "raised"]
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            if time.monotonic() > deadline:
-                log = self.directory.log
-                print(self.text(), log.read_text() if log.exists() else "", self.bed.log(), sep="\n---\n")
-                for record in self.records():
-                    print(record)
-                raise AssertionError(f"did not happen: {what}")
-            time.sleep(0.02)
+        try:
+            until(condition, what, PATIENCE)
+        except AssertionError:
+            log = self.directory.log
+            print(self.text(), log.read_text() if log.exists() else "", self.bed.log(), sep="\n---\n")
+            for record in self.records():
+                print(record)
+            raise
 
     def running(self, attempt: int, ranks: int) -> None:
         """Wait until all ranks of an attempt run, and the agents before them."""

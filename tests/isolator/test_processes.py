@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.isolator.started import Start, start, token
+from tests.waiting import until
 from whesl.isolator.nodes import processes
 from whesl.isolator.nodes.processes import TOKEN_VARIABLE, Process
 
@@ -20,10 +20,7 @@ __all__ = ["start", "token"]  # fixtures
 
 def begun(rank: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
     """Wait until a shell has become ``sleep``: then what it opens is open, and its end is heard of."""
-    deadline = time.monotonic() + 30.0
-    while (process := processes.read(rank.pid)) is None or process.name != "sleep":
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    until(lambda: (found := processes.read(rank.pid)) is not None and found.name == "sleep", "sleep", 30.0)
     return rank
 
 
@@ -141,9 +138,7 @@ def test_a_stopped_keeper_of_tasks_is_seen_though_it_is_none_of_them(
             parent.stdout.readline()
             os.kill(parent.pid, signal.SIGSTOP)
             os.waitid(os.P_PID, parent.pid, os.WSTOPPED | os.WNOWAIT)
-            deadline = time.monotonic() + 30
-            while not (found := processes.of_attempt(token)) and time.monotonic() < deadline:
-                time.sleep(0.01)
+            found = until(lambda: processes.of_attempt(token), "the rank", 30.0)
             assert len(found) == 1
             said = processes.stuck(lambda: processes.of_attempt(token))
         finally:

@@ -12,13 +12,14 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from tests.waiting import looks
 
 BIN = Path(sys.executable).parent
 WHESL = str(BIN / "whesl")
@@ -217,11 +218,10 @@ class Bed:
 
     def wait(self, condition: Callable[[], Any], what: str, timeout: float = 40) -> Any:
         """Return the condition's value once it is true; fails after ``timeout`` seconds."""
-        deadline = time.monotonic() + timeout
-        while not (value := condition()):
-            assert time.monotonic() < deadline, f"not within {timeout} s: {what}\n{self.evidence()}"
-            time.sleep(0.05)
-        return value
+        for _ in looks(timeout):
+            if value := condition():
+                return value
+        raise AssertionError(f"not within {timeout} s: {what}\n{self.evidence()}")
 
     def evidence(self) -> str:
         """What helps to understand a scenario that went wrong."""

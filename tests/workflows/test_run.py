@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.waiting import until
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.local.cluster import Cluster
 from whesl.testing.faults import fill, tmpfs
@@ -112,10 +112,7 @@ class Place:
         return found
 
     def wait(self, condition: Callable[[], Any], what: str) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline, what
-            time.sleep(0.05)
+        until(condition, what, 60)
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import contextlib
 import secrets
 import subprocess
 import textwrap
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from whesl.model.errors import WheslError
+from whesl.testing.waiting import looks
 
 _Bed = TypeVar("_Bed", bound="Bed")
 
@@ -103,10 +103,9 @@ class Bed(ABC):
 
     def wait_for(self, condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
         """Return when the condition holds. Raises the bed's error after ``timeout`` seconds."""
-        deadline = time.monotonic() + timeout
-        while not condition():
+        for _ in looks(timeout):
+            if condition():
+                return
             if trouble := self._trouble():
                 raise self.error(f"waiting for: {what}: {trouble}")
-            if time.monotonic() > deadline:
-                raise self.error(f"not within {timeout:g} s: {what}\n{self.log()}")
-            time.sleep(0.02)
+        raise self.error(f"not within {timeout:g} s: {what}\n{self.log()}")

@@ -20,16 +20,14 @@ from whesl.cloud.providers.port import (
     Provider,
     TokenMismatchError,
 )
+from whesl.testing import waiting
 
 PATIENCE = 60.0
 
 
 def until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
     """Wait for something, bounded."""
-    limit = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < limit, f"did not happen: {what}"
-        time.sleep(0.05)
+    waiting.until(condition, what, patience)
 
 
 def request(

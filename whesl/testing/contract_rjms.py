@@ -24,6 +24,7 @@ import pytest
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.port import JobRecord, JobRequest, Scheduler
+from whesl.testing.waiting import until
 
 DEADLINE = 60.0
 # Marks the processes of a test, wherever they run on this machine.
@@ -32,11 +33,7 @@ MARK = "WHESL_CONTRACT_MARK"
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = DEADLINE) -> None:
     """Return when the condition holds; fail the test after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds:g} s: {what}")
-        time.sleep(0.05)
+    until(condition, what, seconds)
 
 
 def marked(mark: str) -> list[psutil.Process]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.rjms.flux.bridge import STARTS, Bridge, FluxRefusedError
 
@@ -94,10 +95,7 @@ def test_a_program_that_nobody_needs_is_ended_and_comes_back(
 ) -> None:
     found = bridge(ECHO, idle=0.5)
     assert found.call("x") == ["x", {}]
-    deadline = time.monotonic() + 20
-    while found.alive:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not found.alive, "its end", 30.0)
     assert found.call("y") == ["y", {}]
     assert starts(tmp_path) == 2
 

@@ -15,6 +15,8 @@ import psutil
 import pytest
 
 from tests.conftest import need_flux
+from tests.isolator.bench import exists
+from tests.waiting import until
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
@@ -153,10 +155,7 @@ def test_a_bridge_ends_with_its_client(bed: FluxBed) -> None:
         "print(a._bridge._life.process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     pid = int(bed.run(sys.executable, "-c", script).stdout)
-    deadline = time.monotonic() + 20
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not exists(pid), "the end of the program", 30.0)
 
 
 def test_a_silent_instance_is_not_gone(bed: FluxBed, opened: Callable[..., FluxAllocation]) -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests import waiting
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.model.states import NodeState
 from whesl.rjms.flux import inner
@@ -102,10 +103,7 @@ class Scripted(Instance):
 
 
 def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    waiting.until(condition, "what was told", 30.0)
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.waiting import until
 from whesl.rjms.local import daemons, protocol
 from whesl.rjms.local.cluster import Cluster
 from whesl.scheduling.records import Job, Partition, Settings
@@ -22,11 +22,7 @@ DEADLINE = 40.0
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = DEADLINE) -> None:
     """Return when the condition holds; fail the test after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds:g} s: {what}")
-        time.sleep(0.03)
+    until(condition, what, seconds)
 
 
 def alive(pid: int) -> bool:
