@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +142,12 @@ def telling(*words: str, among: Iterable[psutil.Process] | None = None) -> list[
 
 
 def stop_for(processes: list[psutil.Process], seconds: float) -> None:
-    """Stop them one by one, and let them go on one by one after so many seconds."""
+    """Stop them one by one, and let them go on after so many seconds; some end by themselves."""
     for process in processes:
-        process.suspend()
+        with suppress(psutil.NoSuchProcess):
+            process.suspend()
     time.sleep(seconds)
     for process in processes:
-        process.resume()
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
         time.sleep(0.05)
