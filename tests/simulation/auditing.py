@@ -31,11 +31,13 @@ class TaskAudit:
         self.outcomes: dict[int, str] = {}
         self._became: dict[int, str] = {}  # by the coordinator's count
         self._names: dict[int, str] = {}
+        self.raised: dict[int, float] = {}  # when, by ordinal: what tells it from that of another run
         self._steps: dict[int, int] = {}
         self.done: dict[int, int] = {}
         self._needs_grant: dict[int, bool] = {}
         self._attempt = 0
         self._over: set[int] = {0}
+        self._past = 0  # the last attempt whose fence is written down, with a full disk late
         self._down: set[str] = set()
         self._escapes = any(rule["seen"] == "node" for rule in rules.values())
         self._not_before = 0.0
@@ -60,6 +62,7 @@ class TaskAudit:
     def on_begun(self, _data: Data, _now: float) -> None:
         self._close("the job was started again")
         self._over.add(self._attempt)
+        self._past = self._attempt
         self._not_before = 0.0
         self._down = set()
         self.ended = None
@@ -82,6 +85,7 @@ class TaskAudit:
             elif action not in ("relaunched",):
                 self.fail("every exception ends", f"{ordinal} raised while {other} is {action}")
         self._names[ordinal] = raised["exception"]
+        self.raised[ordinal] = raised["time"]
         self.open[ordinal] = "raised"
 
     def on_decided(self, data: Data, now: float) -> None:
@@ -177,6 +181,7 @@ class TaskAudit:
                 self._steps[ordinal] = len(data["steps"])
 
     def on_fenced(self, data: Data, _now: float) -> None:
+        self._past = data["attempt"]
         for ordinal, action in self.open.items():
             if action in ("recover", "pause", "fail", "escalate") and data.get("steps") is not None:
                 self._steps[ordinal] = len(data["steps"])
@@ -203,7 +208,7 @@ class TaskAudit:
 
     def on_recovered(self, data: Data, now: float) -> None:
         what = f"exceptions {data['ordinals']} are called recovered ({data['because']})"
-        if data["attempt"] != self._attempt or self._attempt in self._over:
+        if data["attempt"] != self._attempt or self._attempt == self._past:
             self.fail(_RECOVERED, f"{what} by an attempt that does not run")
         for ordinal in data["ordinals"]:
             if ordinal in self._recovered or not (
@@ -261,7 +266,7 @@ class CoordinatorAudit:
         self.done: dict[str, int] = {}
         self.escalated: set[tuple[str, int]] = set()
         self.too_late: set[tuple[str, int]] = set()  # escalations heard after their task had given up
-        self.taken: set[tuple[str, int]] = set()  # recoveries of which it was heard how they ended
+        self.taken: set[tuple[str, int, float]] = set()  # recoveries of which it was heard how they ended
         self.wanted: dict[str, dict[str, str]] = {}  # by token: the environment of the job that runs again
         self._changed: dict[str, dict[str, str]] = {}
         self._begun: dict[str, float] = {}
@@ -364,7 +369,7 @@ class CoordinatorAudit:
                 "no step done twice", f"end of recovery {key} was taken twice: {before}, {data['outcome']}"
             )
         self._outcomes[one] = data["outcome"]
-        self.taken.add(key)
+        self.taken.add(one)
 
     def on_requeue_decided(self, data: Data, _now: float) -> None:
         if data["token"] in self._orders:

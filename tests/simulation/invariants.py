@@ -190,7 +190,8 @@ class Watch:
                     )
             unheard = site.forgetful or any(isinstance(message, RecoveryDone) for message in site.unheard)
             for ordinal, outcome in audit.outcomes.items():
-                taken = outcome != "handled" or (site.id, ordinal) in self.coordinator.taken
+                one = (site.id, ordinal, audit.raised[ordinal])
+                taken = outcome != "handled" or one in self.coordinator.taken
                 if ended is not None and not unheard and not taken:
                     raise InvariantError(
                         "every exception ends",

@@ -56,17 +56,7 @@ if TYPE_CHECKING:
     from tests.simulation.site import Site
 
 FLUSH_LIMIT = 5.0
-VOLATILE = (
-    "connected",
-    "heartbeat",
-    "next_heartbeat",
-    "welcome_deadline",
-    "said_waiting",
-    "waits_for_welcome",
-    "killed",
-    "unconfirmed",
-    "reached",
-)
+VOLATILE = State.__struct_fields__[State.__struct_fields__.index("connected") :]
 
 
 class Isolator:

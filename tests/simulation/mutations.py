@@ -225,8 +225,10 @@ def numbers_not_told_apart() -> Any:
     """A recovery is recognised by its number alone, whichever run of the task it was."""
     real = coordinator_recovery.on_done
 
-    def on_done(turn: Any, peer: str, message: Any) -> None:
-        real(turn, peer, msgspec.structs.replace(message, raised=1.0))
+    def on_done(transition: Any, peer: str, message: Any) -> None:
+        entry = transition.task(message.task)
+        known = entry.outcomes.get(message.ordinal) if entry is not None else None
+        real(transition, peer, msgspec.structs.replace(message, raised=known.raised) if known else message)
 
     return _handlers(coordinator_core, "_MESSAGES", RecoveryDone, on_done)
 

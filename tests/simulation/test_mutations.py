@@ -12,33 +12,27 @@ from tests.simulation.world import InvariantError
 
 # Where they were found last, to be quick; wherever a change of the drawing moves them, all seeds are tried.
 LAST_FOUND = (
-    2291,
     0,
     3,
     7,
     13,
-    15,
     17,
-    29,
-    42,
-    43,
-    44,
     54,
-    84,
     106,
-    128,
+    107,
     131,
-    132,
-    178,
+    224,
     228,
     232,
     233,
+    254,
     334,
+    462,
     982,
     1096,
     1103,
-    1971,
     1987,
+    2291,
 )
 
 
