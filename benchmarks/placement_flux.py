@@ -1,6 +1,6 @@
-"""The stream of ``placement.py`` on a real Flux whose brokers really die, by itself and by predictions.
+"""The stream of ``placement_stream.py`` on a real Flux whose brokers die, by itself and by predictions.
 
-    python benchmarks/placement_flux.py [--failures FILE] [--jobs N] [--modes off,...] [--json FILE]
+    python benchmarks/placement_flux.py [--failures FILE --system ID] [--seeds 1-5] [--modes ...] [--out FILE]
 
 16 brokers that find one another by their configuration, as a system instance's do, each in a namespace that
 is killed with all its processes; it is started again when its repair is over, and joins. Rank 0 is the leader
@@ -12,8 +12,6 @@ for a better node, in Flux they do not.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import signal
@@ -21,34 +19,18 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import msgspec
-import numpy as np
 import psutil
-from placement import (
-    LIMIT,
-    MODES,
-    NODES,
-    PATIENCE,
-    SPAN,
-    Stream,
-    figures,
-    generated,
-    given,
-    logged,
-    simulated,
-)
-from placement import stream as make_stream
+from placement_stream import LIMIT, NODES, Attempt, Stream, given, parser, run_all, without_the_leader
 
 from whesl.predict.history import History
 from whesl.site.flux import live
 from whesl.site.publish import table
 
+PATIENCE = 900.0
 NAMES = tuple(f"n{number:02d}" for number in range(1, NODES + 1))
 HORIZONS = (LIMIT / 4, LIMIT / 2, LIMIT, 2 * LIMIT)
 _INIT = 'mount -t proc proc /proc; hostname "$1"; shift; "$@"; exit $?'
@@ -131,11 +113,11 @@ class Run:
     def __init__(self, instance: Instance, mode: str, jobs: Stream, truth: History, seed: int) -> None:
         self.instance, self.mode, self.jobs, self.truth, self.seed = instance, mode, jobs, truth, seed
         self.names: dict[str, int] = {}
-        self.attempts: list[tuple[int, float, float, bool]] = []
+        self.attempts: list[Attempt] = []
         self.table = instance.directory / "table.json"
         self.zero = 0.0
 
-    def go(self) -> list[tuple[int, float, float, bool]]:
+    def go(self) -> list[Attempt]:
         """Return the attempts: job, start, end, killed."""
         events: list[tuple[float, str, int]] = []
         for node, start, end in zip(self.truth.node, self.truth.start, self.truth.end, strict=True):
@@ -207,40 +189,14 @@ class Run:
         table.write_bytes(self.table, table.encode(moved))
 
 
-def without_the_leader(truth: History) -> History:
-    """Return the failures of all nodes but the first from the stream's begin on."""
-    kept = (truth.node != 0) | (truth.start < 0)
-    return replace(
-        truth, node=truth.node[kept], start=truth.start[kept], end=truth.end[kept], cause=truth.cause[kept]
-    )
-
-
 def main() -> None:
-    """Run the modes and print a table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--failures", type=Path)
-    parser.add_argument("--system")
-    parser.add_argument("--jobs", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--modes", default=",".join(MODES))
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    jobs = make_stream(options.jobs, options.seed)
-    truth = without_the_leader(
-        logged(options.failures, options.system) if options.failures else generated(options.seed)
-    )
-    inside = (truth.start >= 0) & (truth.start < SPAN)
-    print(f"{len(jobs.size)} jobs, {int(np.count_nonzero(inside))} failures in {SPAN:g} s")
-    results: dict[str, dict[str, Any]] = {}
-    for mode in options.modes.split(","):
-        expected = simulated(mode, jobs, truth, options.seed)
-        with ExitStack() as stack:
-            instance = stack.enter_context(Instance())
-            real = figures(jobs, Run(instance, mode, jobs, truth, options.seed).go())
-        results[mode] = {"flux": real, "lab": expected}
-        print(f"{mode:10} Flux {real}\n{'':10} lab  {expected}", flush=True)
-        if options.json:
-            options.json.write_text(json.dumps(results, indent=1))
+    """Run the modes of each seed, and print a table."""
+
+    def run(mode: str, jobs: Stream, truth: History, seed: int) -> list[Attempt]:
+        with Instance() as instance:
+            return Run(instance, mode, jobs, truth, seed).go()
+
+    run_all(parser(__doc__).parse_args(), "flux", run, without_the_leader)
 
 
 if __name__ == "__main__":
