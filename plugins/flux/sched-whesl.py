@@ -30,7 +30,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from flux.conf_builtin import conf_builtin_get
-from flux.job import JobID
 from flux.resource.Rv1Pool import Rv1Pool
 
 _OPTIONS = {
@@ -157,10 +156,9 @@ class Guide:
         self._looked = now
         from whesl.site.flux.advice import Advice
 
-        hosts = {rank: info["hostname"] for rank, info in pool._ranks.items()}
         changed = self._source.refresh()
-        if changed or self.advice is None or hosts != self._hosts:
-            self._hosts = hosts
+        if changed or self.advice is None or pool._ranks.keys() != self._hosts.keys():
+            self._hosts = hosts = {rank: info["hostname"] for rank, info in pool._ranks.items()}
             self.advice = Advice(
                 self._source.predictor,
                 self._source.names,
@@ -191,8 +189,8 @@ class Guide:
         if self.advice is None or not self._looked <= now < self._looked + self._options["refresh"]:
             self.look(pool, now)
         duration = self.advice.length(request.duration, pool.get_expiration(), now)
-        key = self.advice.risks(duration, now).key
-        better = select(sorted(candidates, key=lambda candidate: key.get(candidate[0], 0.0)), request)
+        order = self.advice.risks(duration, now).order([candidate[0] for candidate in candidates])
+        better = select((candidates[place] for place in order), request)
         ranks, before = [rank for rank, *_ in better[0]], [rank for rank, *_ in usual[0]]
         self.counts["placed"] += 1
         self.counts["differently"] += set(ranks) != set(before)
@@ -227,7 +225,6 @@ def scheduler(queue):
             if reason:
                 annotations = dict(annotations or {})
                 annotations["sched"] = {**annotations.get("sched", {}), "placement": reason}
-                self.log.debug(f"placement: {JobID(msg.payload['id']).f58}: {reason}")
             super().alloc_success(msg, R, annotations)
 
         def stats_get(self):

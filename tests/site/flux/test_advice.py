@@ -87,7 +87,11 @@ def test_risks_are_asked_for_again_after_a_moment_and_not_before() -> None:
     found = advice([0.9, 0.1, 0.5, 0.2])
     first = found.risks(600.0, 0.0)
     assert found.risks(600.4, 0.9) is first
-    assert found.risks(600.0, 1.1) is not first
+    assert found.risks(600.0, 5.9) is first
+    assert found.risks(600.0, 6.1) is not first
+    short = found.risks(20.0, 0.0)
+    assert found.risks(20.0, 0.9) is short
+    assert found.risks(20.0, 1.1) is not short
     # A clock that was set back does not keep old answers for ever.
     assert found.risks(600.0, -500.0) is not first
 
@@ -104,7 +108,9 @@ def test_a_reason_names_few_nodes_and_is_short() -> None:
 
 def test_without_predictions_all_ranks_are_alike() -> None:
     found = Advice(None, (), HOSTS)
-    assert set(found.risks(60.0, 0.0).key.values()) == {0.0}
+    assert set(found.risks(60.0, 0.0).key.tolist()) == {0.0}
+    # Nothing is preferred: Flux's own order stays.
+    assert list(found.risks(60.0, 0.0).order([3, 0, 2])) == [0, 1, 2]
     assert found.reason([0], [0], 60.0, 0.0, acts=True) == "nothing is predicted: Flux's own order"
 
 

@@ -7,7 +7,7 @@ remembered for a moment, so that a burst of jobs costs one look at all nodes.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _NAMED = 4  # nodes that a reason names; more are counted
 _LONGEST = 400  # characters of a reason
-_SAID = 30.0  # seconds for which a node's evidence is remembered
+_SAID = 30.0  # seconds for which a node's evidence is remembered, and risks at most
+_SHARE = 0.01  # of a job's length for which its risks are remembered
 _MOST_SAID = 65536
 _KEPT = 256  # different durations whose keys are remembered
 
@@ -33,12 +34,20 @@ class Risks(NamedTuple):
     Attributes:
         made: when it was asked, in seconds since the epoch.
         hazard: the cumulative hazard while the job runs.
-        key: the policy's order, the least risk first; the same for all where nothing is predicted.
+        key: what the policy sorts by, the least risk first, for each rank.
     """
 
     made: float
     hazard: Mapping[int, float]
-    key: Mapping[int, float]
+    key: NDArray[np.float64]
+
+    def order(self, ranks: Sequence[int]) -> Iterator[int]:
+        """Return the places of ranks in the policy's order; equal ones stay in theirs.
+
+        Args:
+            ranks: that may get a job. A rank is in the instance.
+        """
+        return iter(np.argsort(self.key[np.fromiter(ranks, np.int64, len(ranks))], kind="stable").tolist())
 
 
 class Advice:
@@ -49,7 +58,7 @@ class Advice:
         names: the predictor's nodes by index.
         hosts: each rank's host name.
         horizon: seconds for which a job without a limit is taken to run.
-        refresh: seconds for which keys are remembered.
+        refresh: seconds for which keys are remembered at least.
     """
 
     def __init__(
@@ -67,6 +76,7 @@ class Advice:
         found = {rank: index.get(host, index.get(host.partition(".")[0])) for rank, host in hosts.items()}
         self._node = {rank: node for rank, node in found.items() if node is not None}
         self._hosts = dict(hosts)
+        self._size = max(hosts, default=-1) + 1
         self._risks: dict[float, Risks] = {}
         self._said: dict[tuple[int, float], tuple[float, str]] = {}
 
@@ -95,7 +105,8 @@ class Advice:
         """
         duration = float(f"{duration:.2g}")  # what differs by less shares its risks
         found = self._risks.get(duration)
-        if found is None or not found.made <= now < found.made + self._refresh:
+        kept = max(self._refresh, min(_SHARE * duration, _SAID))
+        if found is None or not found.made <= now < found.made + kept:
             found = self._ask(duration, now)
             if len(self._risks) >= _KEPT:
                 self._risks.clear()
@@ -104,15 +115,14 @@ class Advice:
 
     def _ask(self, duration: float, now: float) -> Risks:
         if self.predictor is None or not self._node:
-            same = dict.fromkeys(self._hosts, 0.0)
-            return Risks(now, same, same)
+            return Risks(now, dict.fromkeys(self._hosts, 0.0), np.zeros(self._size))
         pool = np.fromiter(self._node.values(), dtype=np.int64, count=len(self._node))
         hazard, key = risks(self.predictor.compiled(), pool, now, duration, now)
-        return Risks(now, self._by_rank(hazard), self._by_rank(key))
-
-    def _by_rank(self, values: NDArray[np.float64]) -> dict[int, float]:
-        middle = float(np.median(values))
-        return dict.fromkeys(self._hosts, middle) | dict(zip(self._node, values.tolist(), strict=True))
+        middle = float(np.median(hazard))
+        by_rank = dict.fromkeys(self._hosts, middle) | dict(zip(self._node, hazard.tolist(), strict=True))
+        keys = np.full(self._size, np.median(key))
+        keys[list(self._node)] = key
+        return Risks(now, by_rank, keys)
 
     def reason(
         self, chosen: Collection[int], usual: Collection[int], duration: float, now: float, *, acts: bool
