@@ -2,13 +2,13 @@
 
     python benchmarks/flux_placement.py [--quick] [--json FILE]
 
-One broker that claims 16 nodes, 1,024 or 10,000; jobs of one whole node whose run is simulated for a millisecond
-(``exec.test.run_duration``), so that the time is the scheduler's and the job manager's. A stopped queue is
-filled, and the time counts from its start to the end of the last job; the processor time of the scheduler's
-own process for each job stands beside it, as it depends less on what else the machine does. The schedulers
-take turns; each figure is the median of its turns, and so is the share of a bare scheduler in the same turn:
-of its jobs in a second, and of the processor time for a job (how many jobs ours would place while a bare one
-places one, if a scheduler's own process were all that a job takes).
+One broker that claims 16 nodes, 1,024 or 10,000; jobs of one whole node whose run is simulated for a
+millisecond (``exec.test.run_duration``), so that the time is the scheduler's and the job manager's. A
+stopped queue is filled, and the time counts from its start to the end of the last job; the processor time
+of the scheduler's own process for each job stands beside it, as it depends less on what else the machine
+does. The schedulers take turns; each figure is the median of its turns, and so is the share of a bare
+scheduler in the same turn: of its jobs in a second, and of the processor time for a job (how many jobs
+ours would place while a bare one places one, if a scheduler's own process were all that a job takes).
 Bare are flux-core's own ``sched-simple`` and the shortest scheduler on its Python class (the example of
 flux-core's guide); ours has predictions for every node.
 """
