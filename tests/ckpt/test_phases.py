@@ -33,8 +33,8 @@ PAGE = 4096  # bytes: what a small file takes on a tmpfs
 class Nodes:
     """A coordinator, and an agent and a rank on each of three nodes that this host plays."""
 
-    def __init__(self, place: Path, directory: Path) -> None:
-        self.place, self.directory = place, directory
+    def __init__(self, place: Path, directory: Path, options: tuple[str, ...] = ()) -> None:
+        self.place, self.directory, self.options = place, directory, options
         self.name = f"phases-{os.getpid()}-{place.name[-12:]}"
         self.environment = {**os.environ, "WHESL_HOME": str(place / "home"), "PYTHONPATH": str(ROOT)}
         self.environment |= {"WHESL_CKPT_PATIENCE": "60", "WHESL_CKPT_JOB": self.name}
@@ -56,7 +56,8 @@ class Nodes:
         self.wait(lambda: [node["ranks"] for node in self.nodes().values()] == [1] * len(NODES))
 
     def serve(self) -> None:
-        self.coordinator = self.begin([*WHESL, "serve", "--name", self.name, "--dir", str(self.directory)])
+        command = [*WHESL, "serve", "--name", self.name, "--dir", str(self.directory), *self.options]
+        self.coordinator = self.begin(command)
 
     def begin(self, command: list[str], **environment: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
@@ -152,9 +153,9 @@ def nodes(tmp_path: Path, stack: ExitStack) -> Nodes:
     return _nodes(tmp_path, tmp_path / "kept", stack)
 
 
-def _nodes(place: Path, directory: Path, stack: ExitStack) -> Nodes:
+def _nodes(place: Path, directory: Path, stack: ExitStack, *options: str) -> Nodes:
     (place / "home").mkdir(mode=0o700)
-    made = Nodes(place, directory)
+    made = Nodes(place, directory, options)
     stack.callback(made.end)
     return made
 
@@ -191,11 +192,28 @@ def test_a_node_that_dies_after_its_commit_is_in_the_checkpoint(nodes: Nodes) ->
 
 
 def test_a_false_prediction_costs_a_checkpoint_and_nothing_else(nodes: Nodes) -> None:
-    nodes.say("predict", "n1", "--lead", "2")
+    assert "there is no migration here" in nodes.say("predict", "n1", "--lead", "2")
     nodes.wait(lambda: nodes.whole() == [1])
     nodes.wait(lambda: nodes.nodes()["n1"] == {"phase": "normal", "ranks": 1, "fails_in": None})
     assert nodes.whole() == [1]
     nodes.still_works()
+
+
+def test_a_node_is_moved_by_the_site_s_command_where_its_lead_covers_that(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    move = "sh -c 'echo $0 >> moved; test $0 != n2'"
+    nodes = _nodes(tmp_path, tmp_path / "kept", stack, "--migrate", move, "--theta", "20")
+    assert "a migration takes 20.0 s" in nodes.say("predict", "n0", "--lead", "19")
+    nodes.wait(lambda: nodes.whole() == [1])
+    nodes.say("predict", "n1", "--lead", "90")
+    nodes.wait(lambda: "n1 was migrated" in nodes.said())
+    assert nodes.nodes()["n1"]["fails_in"] is None and nodes.whole() == [1]
+    # It was measured, and took less; what cannot be moved writes its checkpoint.
+    nodes.say("predict", "n2", "--lead", "18")
+    nodes.wait(lambda: nodes.whole() == [2, 1])
+    assert "n2 was not migrated: sh ended with 1" in nodes.said()
+    assert (tmp_path / "moved").read_text().split() == ["n1", "n2"]
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import pytest
 from tests.ckpt import asking
 from tests.waiting import until
 from whesl.ckpt import job, manifest, rendezvous
+from whesl.ckpt.core import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,6 +124,11 @@ def test_a_damaged_part_is_never_restored(program: Program) -> None:
     for number in (1, 2):
         assert program.say("request").returncode == 0
         program.wait(lambda: max(program.whole(), default=0) == number)  # noqa: B023  called here
+    # What they took, and how many nodes there are, is measured.
+    told = json.loads(program.say("interval", "--between-failures", "100", "--json").stdout)
+    assert (told["measured"]["checkpoints"], told["measured"]["bytes"] > 0) == (2, True)
+    cost = told["measured"]["seconds"]
+    assert told["young"] == pytest.approx(interval.young(cost, 360_000.0))
     program.end()
     part = program.directory / "2" / "rank-1.part"
     part.write_bytes(part.read_bytes().replace(b"{", b"["))  # of the same size

@@ -137,6 +137,22 @@ def test_the_node_is_replaced_after_a_whole_checkpoint(four: Make) -> None:
     assert made.state.attempt == 2 and made.state.phase is Phase.RUNNING
 
 
+def test_how_long_a_move_to_a_spare_took_is_measured(four: Make) -> None:
+    """From the request for the checkpoint to the next start; also by an isolator that is started anew."""
+    made = four(dying())
+
+    def slowly(ask: AskCheckpoint) -> CheckpointDone:
+        made.now += 4.0
+        return CheckpointDone(ordinal=ask.ordinal, seconds=4.0, checkpoint="checkpoint 1")
+
+    made.checkpoint_result = slowly
+    assert made.state.theta == 0.0
+    predict(made)
+    assert made.state.attempt == 2 and made.state.theta >= 4.0
+    made.restart()
+    assert made.state.theta >= 4.0 and made.state.moving is None
+
+
 @pytest.mark.parametrize("kinds", [(BEFORE,), (CHECKPOINT, BEFORE)])
 def test_without_a_whole_checkpoint_nothing_is_touched(four: Make, kinds: tuple[RecoveryStep, ...]) -> None:
     made = four(dying(*kinds))

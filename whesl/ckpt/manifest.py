@@ -42,12 +42,14 @@ class Manifest(NamedTuple):
         step: the poll at which it was taken.
         parts: in the order of ranks.
         reason: why it was taken.
+        took: seconds from its beginning until all parts were durable; 0 where that is not known.
     """
 
     epoch: int
     step: int
     parts: tuple[Part, ...]
     reason: str
+    took: float = 0.0
 
 
 def write(directory: Path, manifest: Manifest) -> None:
@@ -69,6 +71,7 @@ def write(directory: Path, manifest: Manifest) -> None:
         f"epoch {manifest.epoch}",
         f"step {manifest.step}",
         f"ranks {len(ranks)}",
+        f"took {manifest.took:.3f}",
         f"reason {' '.join(manifest.reason.split())}",
     ]
     for part in sorted(manifest.parts):
@@ -112,7 +115,7 @@ def read(folder: Path) -> Manifest | None:
             Part(int(line[1]), int(line[2]), int(line[3], 16), line[4]) for line in words if line[0] == "part"
         )
         reason = next((" ".join(line[1:]) for line in words if line[0] == "reason"), "")
-        manifest = Manifest(int(values["epoch"]), int(values["step"]), parts, reason)
+        manifest = Manifest(int(values["epoch"]), int(values["step"]), parts, reason, float(values["took"]))
     except (ValueError, IndexError, KeyError):
         return None
     if len(parts) != int(values.get("ranks", "0")) or str(manifest.epoch) != folder.name:

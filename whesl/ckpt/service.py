@@ -40,6 +40,7 @@ from whesl.ckpt.core.records import (
 )
 from whesl.ckpt.manifest import Manifest
 from whesl.ckpt.messages import Agreed, Candidate, Reply, StatusAsked, Stop, Verified, Warned, Written
+from whesl.ckpt.migration import Migration
 from whesl.model.errors import WheslError
 from whesl.wire.addresses import bracketed, own_addresses
 from whesl.wire.sockets import ServerSocket
@@ -72,6 +73,7 @@ class Service:
         host: address to listen on, ``*`` for all of the machine.
         interval: seconds between two periodic checkpoints; ``inf`` for none.
         keep: whole checkpoints that stay.
+        migration: what moves a node's processes.
         log: is told what happens, a line each.
 
     Raises:
@@ -88,10 +90,12 @@ class Service:
         host: str,
         interval: float = math.inf,
         keep: int = 2,
+        migration: Migration | None = None,
         log: Callable[[str], None],
     ) -> None:
         self._directory, self._home, self._log = directory, home, log
         self._interval, self._keep = interval, keep
+        self._migration = migration or Migration()
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             known = manifest.numbers(directory)
@@ -104,6 +108,7 @@ class Service:
         if not os.access(directory, os.W_OK | os.X_OK):
             raise WheslError(f"{directory} is not writable", hint="name a directory of your own: --dir DIR")
         last = max(known, default=0)
+        settings = replace(settings, migration=self._migration.theta)
         self._state = protocol.start(settings, last, whole=last in (0, *self._whole))
         self._parts: dict[str, Written] = {}
         self._verified: dict[str, Verified] = {}
@@ -115,6 +120,7 @@ class Service:
         self._last = self._began
         self._stopping = False
         self._ended: dict[str, Any] | None = None  # how the last checkpoint ended
+        self._begun: dict[int, float] = {}  # when the present checkpoint began
         self._server = ServerSocket(host, 0, keys.coordinator, frozenset({keys.client.public}))
         self.address = rendezvous.Address(
             _endpoints(host, self._server.port),
@@ -145,6 +151,7 @@ class Service:
 
     def close(self) -> None:
         """Close the socket and take the address away."""
+        self._migration.close()
         self._server.close()
         found = rendezvous.find(self._home)
         if found == self.address:
@@ -154,6 +161,12 @@ class Service:
 
     def _time(self) -> None:
         now = time.monotonic()
+        for migrated in self._migration.ended():
+            if not migrated.why:
+                self._log(f"{migrated.node} was migrated")
+            settings = replace(self._state.settings, migration=self._migration.theta)
+            self._state = replace(self._state, settings=settings)
+            self._step(migrated)
         if protocol.due(self._state) <= now:
             self._step(Tick())
         late = [node for node, since in self._gone.items() if now - since > GONE]
@@ -243,15 +256,18 @@ class Service:
             case Seal():
                 self._seal(command)
             case Migrate(node=node):
-                # A port without an implementation here: the choice says so, and takes the checkpoint.
-                self._step(Migrated(node=node, why="this site has no migration"))
-            case AbortMigration():
-                pass
+                self._log(f"{node} is migrated")
+                if why := self._migration.begin(node):
+                    self._step(Migrated(node=node, why=why))
+            case AbortMigration(node=node, why=why):
+                self._log(f"the migration of {node} is aborted: {why}")
+                self._migration.abort(node)
             case Told(text=text):
                 self._log(text)
 
     def _prepare(self, ask: Ask) -> None:
         if ask.round == 1:
+            self._begun = {ask.epoch: time.monotonic()}
             epoch = self._state.epoch
             self._log(f"checkpoint {ask.epoch} begins ({epoch.reason if epoch else ''})")
         try:
@@ -266,8 +282,10 @@ class Service:
         told = [self._parts[node] for node in seal.nodes if node in self._parts]
         parts = tuple(part for each in told if each.epoch == seal.epoch for part in each.parts)
         why = ""
+        # Not known where an earlier coordinator had begun it.
+        took = time.monotonic() - self._begun[seal.epoch] if seal.epoch in self._begun else 0.0
         try:
-            manifest.write(self._directory, Manifest(seal.epoch, epoch.target, parts, seal.reason))
+            manifest.write(self._directory, Manifest(seal.epoch, epoch.target, parts, seal.reason, took))
         except (OSError, ValueError) as error:
             why = f"the manifest cannot be written: {error}"
         self._step(Sealed(epoch=seal.epoch, why=why))

@@ -326,6 +326,11 @@ class _Transition:
                 self.commands.append(Migrate(node=name))
             else:
                 needy.append(name)
+                if self.settings.migration == math.inf:
+                    choice = "there is no migration here"
+                else:
+                    choice = f"a migration takes {self.settings.migration:.1f} s, and {left:.1f} s are left"
+                self.commands.append(Told(text=f"{name} writes its checkpoint first: {choice}"))
         if needy:
             self._begin(f"predicted: {', '.join(needy)}")
 

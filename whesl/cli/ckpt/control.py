@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from whesl.ckpt.messages import Reply, ToCoordinator
 
 
-def _ask(name: str | None, message: ToCoordinator) -> Reply:
+def ask(name: str | None, message: ToCoordinator) -> Reply:
+    """Ask a job's coordinator, or the only one that there is. Raises UsageError, TransientError."""
     from whesl.ckpt import control, rendezvous
 
     chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
@@ -31,7 +32,7 @@ def _ask(name: str | None, message: ToCoordinator) -> Reply:
 
 
 def _tell(name: str | None, message: ToCoordinator) -> None:
-    answer = _ask(name, message)
+    answer = ask(name, message)
     if answer.refused:
         raise RefusedError(answer.text)
     click.echo(answer.text)
@@ -109,7 +110,7 @@ def status(name: str | None, in_json: bool) -> None:
     """Show the checkpoint that is being taken, the nodes, and the whole checkpoints."""
     from whesl.ckpt.messages import StatusAsked
 
-    known = _ask(name, StatusAsked()).status
+    known = ask(name, StatusAsked()).status
     if in_json:
         click.echo(json.dumps(known, indent=2))
         return

@@ -3,11 +3,45 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import click
 
+from whesl.cli.ckpt.control import ask
+from whesl.cli.ckpt.service import name_option
 from whesl.model.errors import UsageError
+
+
+def _of_job(name: str | None) -> tuple[Path, int]:
+    """Return the running job's directory, and how many nodes run its ranks."""
+    from whesl.ckpt.messages import StatusAsked
+
+    known = ask(name, StatusAsked()).status
+    nodes = known["nodes"]
+    assert isinstance(nodes, dict)
+    return Path(str(known["directory"])), sum(bool(node["ranks"]) for node in nodes.values())
+
+
+def _measured(directory: Path) -> dict[str, float]:
+    """Return the median time and size of a directory's whole checkpoints."""
+    from whesl.ckpt import manifest
+
+    try:
+        found = [one for one in manifest.whole(directory) if one.took > 0]
+    except OSError as error:
+        raise UsageError(f"{directory}: {error.strerror}", hint="name the directory of checkpoints") from None
+    if not found:
+        raise UsageError(
+            f"{directory} has no checkpoint that was measured",
+            hint="take one (`whesl ckpt request`), or give --cost",
+        )
+    sizes = [sum(part.bytes for part in one.parts) for one in found]
+    return {
+        "checkpoints": len(found),
+        "seconds": statistics.median(one.took for one in found),
+        "bytes": statistics.median(sizes),
+    }
 
 
 @click.command("list")
@@ -29,6 +63,7 @@ def list_(directory: Path, in_json: bool) -> None:
             "step": one.step if one else None,
             "ranks": len(one.parts) if one else None,
             "bytes": sum(part.bytes for part in one.parts) if one else None,
+            "seconds": one.took or None if one else None,
             "reason": one.reason if one else None,
         }
         for number, one in found.items()
@@ -38,14 +73,28 @@ def list_(directory: Path, in_json: bool) -> None:
         return
     for row in rows:
         if row["whole"]:
-            size = f"{row['ranks']} ranks, {row['bytes']:,} bytes"
+            took = f" in {row['seconds']:.1f} s" if row["seconds"] else ""
+            size = f"{row['ranks']} ranks, {row['bytes']:,} bytes{took}"
             click.echo(f"{row['checkpoint']}: step {row['step']}, {size} ({row['reason']})")
         else:
             click.echo(f"{row['checkpoint']}: not whole")
 
 
 @click.command()
-@click.option("--cost", type=float, required=True, metavar="SECONDS", help="Time to write one checkpoint.")
+@name_option
+@click.option(
+    "--cost",
+    type=float,
+    metavar="SECONDS",
+    help="Time to write one checkpoint; default: as the running job's checkpoints took.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Measure the checkpoints of this directory in place of the running job's.",
+)
 @click.option(
     "--between-failures",
     "between",
@@ -54,7 +103,9 @@ def list_(directory: Path, in_json: bool) -> None:
     metavar="HOURS",
     help="Mean time between failures of one node.",
 )
-@click.option("--nodes", type=click.IntRange(1), default=1, metavar="N", help="Nodes of the job [1].")
+@click.option(
+    "--nodes", type=click.IntRange(1), metavar="N", help="Nodes of the job; default: the running job's, or 1."
+)
 @click.option(
     "--recall", type=float, default=0.0, metavar="P", help="Share of failures that are predicted [0]."
 )
@@ -77,19 +128,37 @@ def list_(directory: Path, in_json: bool) -> None:
 )
 @click.option("--json", "in_json", is_flag=True, help="Print JSON, in seconds.")
 def interval(
-    cost: float,
+    name: str | None,
+    cost: float | None,
+    directory: Path | None,
     between: float,
-    nodes: int,
+    nodes: int | None,
     recall: float,
     precision: float,
     migrated: float,
     committed: float,
     in_json: bool,
 ) -> None:
-    """Compute the interval between checkpoints: Young, Daly, with migration, with a predictor's errors."""
+    """Compute the interval between checkpoints: Young, Daly, with migration, with a predictor's errors.
+
+    Without --cost the checkpoints of the running job are measured: bytes and seconds, from its manifests.
+    """
     from whesl.ckpt.core import interval as formulas
 
-    mean = between * 3600.0 / nodes
+    measured: dict[str, float] = {}
+    if cost is None:
+        if directory is None:
+            directory, running = _of_job(name)
+            nodes = nodes or running
+        measured = _measured(directory)
+        cost = measured["seconds"]
+        nodes = nodes or 1
+        click.echo(
+            f"measured: {measured['checkpoints']:.0f} checkpoints of {measured['bytes'] / 1e6:,.1f} MB, "
+            f"{cost:.1f} s each ({measured['bytes'] / cost / 1e6:,.1f} MB/s), {nodes} nodes",
+            err=True,
+        )
+    mean = between * 3600.0 / (nodes or 1)
     accuracy = formulas.Accuracy(recall, precision, migrated, committed)
     found = {
         "young": formulas.young(cost, mean),
@@ -98,7 +167,7 @@ def interval(
         "with_errors": formulas.with_errors(cost, mean, accuracy),
     }
     if in_json:
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps({**found, **({"measured": measured} if measured else {})}, indent=2))
         return
     meaning = {
         "young": "Young, (2.1)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -49,6 +50,19 @@ def _seconds(text: str | None, what: str) -> float:
     return value
 
 
+def _migration(command: str | None, theta: float | None) -> tuple[list[str], float]:
+    """Return the command's words and how long it takes."""
+    if (command is None) != (theta is None):
+        raise UsageError("--migrate and --theta are given together", hint="--migrate ./move --theta 30")
+    try:
+        words = shlex.split(command or "")
+    except ValueError as error:
+        raise UsageError(f"--migrate {command!r}: {error}", hint="quote it as a shell does") from None
+    if command is not None and not words:
+        raise UsageError("--migrate names no command", hint="--migrate ./move --theta 30")
+    return words, math.inf if theta is None else theta
+
+
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "--dir",
@@ -72,6 +86,17 @@ def _seconds(text: str | None, what: str) -> float:
 )
 @click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
 @click.option(
+    "--migrate",
+    metavar="COMMAND",
+    help="The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
+)
+@click.option(
+    "--theta",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long a migration takes, until one was measured; with --migrate.",
+)
+@click.option(
     "--together",
     is_flag=True,
     help="All nodes write at once, whichever is about to fail: what is gained by the order, for comparison.",
@@ -84,6 +109,8 @@ def run(
     writers: int,
     keep: int,
     arrival: str | None,
+    migrate: str | None,
+    theta: float | None,
     together: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -93,8 +120,10 @@ def run(
     _seconds(interval, "--interval")
     _seconds(arrival, "--arrival")
     serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
-    for option, value in (("--interval", interval), ("--arrival", arrival)):
-        serve_options += [option, value] if value is not None else []
+    _migration(migrate, theta)
+    given = {"--interval": interval, "--arrival": arrival, "--migrate": migrate, "--theta": theta}
+    for option, value in given.items():
+        serve_options += [option, str(value)] if value is not None else []
     chosen = rendezvous.name_of_job(name)
     status = job.Job(serve_options, chosen, directory.absolute()).run(command)
     raise click.exceptions.Exit(status)
@@ -118,6 +147,17 @@ def run(
 )
 @click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
 @click.option(
+    "--migrate",
+    metavar="COMMAND",
+    help="The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
+)
+@click.option(
+    "--theta",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long a migration takes, until one was measured; with --migrate.",
+)
+@click.option(
     "--together",
     is_flag=True,
     help="All nodes write at once, whichever is about to fail: what is gained by the order, for comparison.",
@@ -129,11 +169,14 @@ def serve(
     writers: int,
     keep: int,
     arrival: str | None,
+    migrate: str | None,
+    theta: float | None,
     together: bool,
 ) -> None:
     """Coordinate the checkpoints of a job until a signal comes."""
     from whesl.ckpt import rendezvous
     from whesl.ckpt.core.records import Settings
+    from whesl.ckpt.migration import Migration
     from whesl.ckpt.service import Service
     from whesl.wire import keys
 
@@ -150,6 +193,7 @@ def serve(
         host=os.environ.get("WHESL_CKPT_HOST", "*"),
         interval=_seconds(interval, "--interval"),
         keep=keep,
+        migration=Migration(*_migration(migrate, theta)),
         log=_log("checkpoints"),
     )
     try:

@@ -50,7 +50,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.CheckpointAsked():
             return _checkpoint_asked(state, record, time)
         case records.CheckpointEnded():
-            return {"asked": tuple(a for a in state.asked if a.raised.ordinal != record.ordinal)}
+            return _checkpoint_ended(state, record)
         case records.Decided():
             return _decided(state, record, time)
         case records.Observed():
@@ -165,6 +165,8 @@ def _launched(state: State, time: float) -> dict[str, Any]:
         "first_started": state.first_started or time,
         "attempt_started": time,
         "attempt_ended": 0.0,
+        "moving": None,
+        "theta": state.theta if state.moving is None else time - state.moving,
     }
 
 
@@ -196,11 +198,21 @@ def _raised(state: State, record: records.Raised) -> dict[str, Any]:
 
 def _checkpoint_asked(state: State, record: records.CheckpointAsked, time: float) -> dict[str, Any]:
     raised = _of(state, record.ordinal)
-    asked = Asked(raised=raised, until=record.until, arguments=record.arguments)
+    moves = None if record.counted else time
+    asked = Asked(raised=raised, until=record.until, moves=moves, arguments=record.arguments)
     budget = state.budget
     if record.counted and state.setup.spec is not None:
         budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
     return {"asked": (*state.asked, asked), "budget": budget}
+
+
+def _checkpoint_ended(state: State, record: records.CheckpointEnded) -> dict[str, Any]:
+    ended = [asked for asked in state.asked if asked.raised.ordinal == record.ordinal]
+    moves = [asked.moves for asked in ended if record.checkpoint and not record.stays]
+    return {
+        "asked": tuple(asked for asked in state.asked if asked not in ended),
+        "moving": moves[-1] if moves else state.moving,
+    }
 
 
 def _of(state: State, ordinal: int) -> Raised:

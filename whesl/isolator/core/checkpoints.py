@@ -69,9 +69,23 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
             ordinal=raised.ordinal, until=until, arguments=arguments, counted=not _goes_on(spec)
         )
     )
-    transition.say(f"raised {raised.exception} ({rules.why(raised)}): a checkpoint is asked for")
+    choice = _choice(state, raised) if _goes_on(spec) else ""
+    transition.say(f"raised {raised.exception} ({rules.why(raised)}): a checkpoint is asked for{choice}")
     _do(transition, transition.state.asked[-1])
     return True
+
+
+def _choice(state: State, raised: Raised) -> str:
+    """Return what is expected of a move to a spare (a checkpoint and a restart), as the last one took.
+
+    The order of writing costs nothing where the whole fits into the lead time, and saves the node's part
+    where it does not: the node writes first in both cases.
+    """
+    prediction = predicted(raised)
+    if prediction is None or not state.theta:
+        return ""
+    fits = "which fits into the lead time" if state.theta <= prediction.lead else "longer than the lead time"
+    return f" (moving to a spare took {state.theta:.1f} s the last time, {fits}: the node writes first)"
 
 
 def again(transition: Transition) -> None:

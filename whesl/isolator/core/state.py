@@ -73,6 +73,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     raised: Raised
     until: float  # nothing is waited for after that
+    moves: float | None = None  # when it was asked for, where the task is to go on without a node after it
     arguments: dict[str, Any] = {}
 
 
@@ -116,6 +117,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     restarted: tuple[Raised, ...] = ()  # for which the present attempt was, and which it has not passed
     told: tuple[Recovery, ...] = ()  # over: the coordinator may not have heard of them before a crash
     asked: tuple[Asked, ...] = ()  # checkpoints of the present attempt that are under way
+    moving: float | None = None  # since when the task moves off a node, by a checkpoint and a restart
+    theta: float = 0.0  # seconds that this took the last time
     refusals: int = 0  # starts in a row that the resource manager did not take
     refused_since: float = 0.0
     queued: tuple[Detected, ...] = ()
