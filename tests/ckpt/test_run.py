@@ -176,19 +176,9 @@ def test_what_cannot_be_followed_is_refused(program: Program) -> None:
     assert (elsewhere.returncode, "no node of this job" in elsewhere.stderr) == (1, True)
     for lead in ("-3", "inf", "nan"):
         assert program.say("predict", NODE, "--lead", lead).returncode == 1
+    second = program.say("run", "--dir", str(program.place / "other"), "--", "true")
+    assert (second.returncode, f"a program called {program.name} runs already" in second.stderr) == (2, True)
     program.end()
-
-
-def test_a_directory_that_cannot_be_written(program: Program) -> None:
-    program.directory.write_text("a file")
-    below = program.directory / "below"
-    command = [sys.executable, "-m", "whesl", "ckpt", "run", "--dir", str(below), "--", "true"]
-    refused = subprocess.run(
-        command, env=program.environment, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert refused.returncode == 1
-    assert "checkpoints cannot be kept" in refused.stderr
-    assert "Traceback" not in refused.stderr
 
 
 def test_without_an_agent_the_program_runs_on(program: Program) -> None:

@@ -58,6 +58,28 @@ def test_what_is_not_there_or_no_number_is_left_out(root: Path, tmp_path: Path) 
     assert "memory corrected mc0" not in read("n1", 0.0, root, smart=False).counters
 
 
+@pytest.mark.parametrize(
+    ("sensor", "critical"),
+    [
+        ({"input": 64_000, "crit": 95_000}, False),
+        ({"input": 95_000, "crit": 95_000}, True),
+        ({"input": 96_000, "crit": 95_000, "crit_alarm": 0}, True),
+        ({"input": 40_000, "crit_alarm": 1}, True),  # of a driver that tells no limit
+        ({"input": 40_000, "crit": 0}, False),
+        ({"input": 70_000, "crit": 65_261_850}, False),
+        ({"input": 99_000}, False),
+    ],
+)
+def test_a_temperature_at_its_critical_limit(root: Path, sensor: dict[str, int], critical: bool) -> None:
+    write(root, "sys/class/hwmon/hwmon1/temp2_input", "41000\n")
+    before = read("n1", 0.0, root, smart=False)
+    for name, value in sensor.items():
+        write(root, f"sys/class/hwmon/hwmon1/temp2_{name}", f"{value}\n")
+    found = changes([before, read("n1", 1.0, root, smart=False)])
+    wanted = [("temperature critical", "hwmon1/temp2")] if critical else []
+    assert [(change.kind, change.detail) for change in found if change.time == 1.0] == wanted
+
+
 def test_this_machine_can_be_read() -> None:
     assert read("n1", 0.0).node == "n1"
 

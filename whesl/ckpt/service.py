@@ -114,6 +114,7 @@ class Service:
         self._verified: dict[str, Verified] = {}
         self._candidate = self._whole[0] if self._whole else 0
         self._agreed = -1  # not known yet
+        self._verifying = 0, 0, math.inf  # ranks that have, ranks that there are, when the wait is told
         self._gone: dict[str, float] = {}
         self._waiting: list[Event] = []
         self._began = time.monotonic()
@@ -175,10 +176,22 @@ class Service:
         if late:
             # As one transition: ten thousand may go at once.
             self._step(*(Lost(node=node, why="its agent is not connected") for node in late))
+        self._tell_wait(now)
         if self._next_interval() <= now:
             self._last = now
             if self._state.epoch is None and self._state.nodes:
                 self._step(Requested(reason="interval"))
+
+    def _tell_wait(self, now: float) -> None:
+        """Say once which ranks all others wait for before they restore."""
+        good, ranks, until = self._verifying
+        if self._agreed < 0 and until <= now:
+            self._verifying = good, ranks, math.inf
+            nodes = ", ".join(sorted(self._state.nodes.keys() - self._verified.keys())) or "their agents"
+            self._log(
+                f"checkpoint {self._candidate} is not restored yet: {good} of its {ranks} ranks have verified"
+                f" it; are all ranks started, and is there an agent on each node? Not heard of: {nodes}"
+            )
 
     def _next_interval(self) -> float:
         return self._last + self._interval
@@ -324,10 +337,11 @@ class Service:
             )
             self._candidate = older[0] if older else 0
             self._agreed = -1 if older else 0
-        elif sum(answer.good for answer in answers) == ranks:
+        elif (good := sum(answer.good for answer in answers)) == ranks:
             self._agreed = self._candidate
             self._log(f"checkpoint {self._agreed} is restored")
         else:
+            self._verifying = good, ranks, time.monotonic() + self._state.settings.arrival
             return
         for node in self._state.nodes:
             self._tell_restore(AGENT + node.encode())

@@ -2,8 +2,9 @@
 
 Read are EDAC (``/sys/devices/system/edac``, kernel's ras.rst), the errors that ext4 and SCSI disks have
 counted (``/sys/fs/ext4``, ``/sys/block``), degraded arrays (md), links (``/sys/class/net``,
-``/sys/class/infiniband``), and SMART where ``smartctl`` is there and may read the disks. What cannot be read
-is left out, and never taken for health.
+``/sys/class/infiniband``), temperatures at their sensors' critical limits (``/sys/class/hwmon``, kernel's
+sysfs-interface.rst), and SMART where ``smartctl`` is there and may read the disks. What cannot be read is left
+out, and never taken for health.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 4096  # bytes of a counter's file that are read
 _DISKS = 64  # that smartctl is asked about
+_CRITICAL = range(20_000, 200_000)  # millidegrees Celsius; drivers tell others where they know no limit
+_STATES = ("disk failing", "disk offline", "array degraded", "temperature critical")
 _ATTRIBUTES = {5: "reallocated sectors", 197: "pending sectors", 198: "uncorrectable sectors"}
 
 
@@ -62,6 +65,7 @@ def read(node: str, time: float, root: Path = Path("/"), *, smart: bool = True) 
     counters = dict(_memory(root))
     counters |= dict(_disks(root))
     counters |= dict(_links(root))
+    counters |= dict(_temperatures(root))
     if smart:
         counters |= dict(_smart(root))
     boot = _text(root / "proc/sys/kernel/random/boot_id")
@@ -95,6 +99,17 @@ def _links(root: Path) -> Iterator[tuple[str, int]]:
             name = f"{card.name}/{port.name}"
             yield from _counter(f"link down {name}", port / "counters/link_downed")
             yield from _counter(f"link errors {name}", port / "counters/symbol_error")
+
+
+def _temperatures(root: Path) -> Iterator[tuple[str, int]]:
+    for chip in _below(root / "sys/class/hwmon", "hwmon*"):
+        for sensor in _below(chip, "temp[0-9]*_input"):
+            number = sensor.name.partition("_")[0]
+            name = f"temperature critical {chip.name}/{number}"
+            alarm = dict(_counter(name, chip / f"{number}_crit_alarm"))
+            now, limit = (dict(_counter(name, chip / f"{number}_{each}")) for each in ("input", "crit"))
+            if alarm.get(name) or (limit.get(name) in _CRITICAL and now.get(name, 0) >= limit[name]):
+                yield name, 1
 
 
 def _smart(root: Path) -> Iterator[tuple[str, int]]:
@@ -173,7 +188,7 @@ def changes(readings: Iterable[Reading]) -> Iterator[Change]:
         before[one.node] = one
         for name, value in one.counters.items():
             kind, _, part = name.rpartition(" ")
-            state = kind in ("disk failing", "disk offline", "array degraded")
+            state = kind in _STATES
             if last is None:
                 earlier = 0 if state else value
             elif last.boot != one.boot and kind.startswith(("memory", "link", "disk errors")):

@@ -346,8 +346,9 @@ class _Transition:
             return
         self.last, self.resumable = self.last + 1, 0
         self.epoch = Epoch(number=self.last, reason=reason)
-        for name in self._alive():
-            self._enter(name)
+        for name, node in list(self.nodes.items()):
+            if node.phase is NodePhase.MIGRATING:
+                self._abort(name, "a checkpoint is taken")
         self._ask()
 
     def _enter(self, name: str) -> None:
@@ -363,8 +364,8 @@ class _Transition:
         epoch = replace(epoch, round=epoch.round + 1, phase=EpochPhase.AGREEING)
         self.epoch = epoch
         asked = tuple(name for name in self._alive() if self.nodes[name].phase is not NodePhase.COMMITTED)
+        until = self.now + self.settings.arrival
         for name in asked:
-            until = self.now + self.settings.arrival
             self._set(name, phase=NodePhase.REQUESTED, answered=-1, until=until)
         self.epoch = replace(epoch, unanswered=len(asked))
         self.commands.append(

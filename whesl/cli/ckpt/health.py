@@ -18,6 +18,7 @@ SAYS = {
     "disk failing": (3600.0, 0.5),
     "disk offline": (60.0, 0.5),
     "array degraded": (3600.0, 0.2),
+    "temperature critical": (120.0, 0.3),
     "link down": (60.0, 0.3),
     "link errors": (600.0, 0.1),
 }
@@ -36,8 +37,9 @@ SAYS = {
 def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, root: Path) -> None:
     """Read this node's counters again and again, and predict its failure when one goes up.
 
-    Memory (EDAC), file systems, disks, links, and SMART where smartctl may read it: what is not there is left
-    out. LEAD is seconds until the failure, P how sure that is; --rule "link down=60,0" leaves one out.
+    Memory (EDAC), file systems, disks, links, critical temperatures (hwmon), and SMART where smartctl may
+    read it: what is not there is left out. LEAD is seconds until the failure, P how sure that is; --rule
+    "link down=60,0" leaves one out.
     """
     from whesl.ckpt.rendezvous import name_of_node
     from whesl.client import PredictedFailure, RefusedError, TransientError, predict_failure

@@ -1,0 +1,155 @@
+"""What cannot work is said, and a program runs on as it would without the client."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.ckpt.test_c_client import CLIENT, COMPILER, compiled
+from whesl.ckpt import Client, manifest, messages, page
+from whesl.ckpt.core.records import Joined, Settings
+from whesl.ckpt.manifest import Manifest, Part
+from whesl.ckpt.messages import Verified
+from whesl.ckpt.page import Page
+from whesl.ckpt.service import Service
+from whesl.cli.ckpt import service
+from whesl.model.errors import UsageError, WheslError
+from whesl.testing import faults
+from whesl.wire.keys import user_keys
+
+NOBODY = 65534
+
+
+def refusal(directory: Path, *options: str) -> str:
+    """Return why the coordinator does not start."""
+    arguments = ["--dir", str(directory), "--name", "refused", *options]
+    try:
+        return CliRunner().invoke(service.serve, arguments, catch_exceptions=False).output
+    except WheslError as error:
+        return str(error)
+
+
+def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file")
+    assert "checkpoints cannot be kept" in refusal(tmp_path / "file" / "below")
+    if os.geteuid() != 0:
+        pytest.skip("a file system is mounted by root")
+    with faults.tmpfs(tmp_path / "disk", 1 << 20) as disk:
+        subprocess.run(["mount", "-o", "remount,ro", disk.path], check=True)
+        assert f"{disk.path} is not writable" in refusal(disk.path)
+        assert "Read-only file system" in refusal(disk.path / "below")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+@pytest.mark.parametrize(("mode", "said"), [(0o700, "is not readable"), (0o755, "is not writable")])
+def test_another_user_s_directory(mode: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Path(tempfile.mkdtemp())
+    try:
+        place.chmod(0o755)
+        (place / "kept").mkdir()
+        (place / "kept").chmod(mode)
+        (place / "home").mkdir(mode=0o700)
+        os.chown(place / "home", NOBODY, NOBODY)
+        monkeypatch.setenv("WHESL_HOME", str(place / "home"))
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+                (place / "home" / "said").write_text(refusal(place / "kept"))
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert said in (place / "home" / "said").read_text()
+    finally:
+        shutil.rmtree(place)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--migrate", "move"),
+        ("--theta", "3"),
+        ("--migrate", "'", "--theta", "3"),
+        ("--migrate", "", "--theta", "3"),
+        ("--interval", "-1"),
+        ("--arrival", "soon"),
+    ],
+)
+def test_options_that_are_none(options: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        CliRunner().invoke(service.serve, ["--dir", str(tmp_path), *options], catch_exceptions=False)
+
+
+@pytest.fixture
+def sheet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
+    made = Page(tmp_path / "page", tmp_path)
+    monkeypatch.setenv("WHESL_CKPT_PAGE", str(made.path))
+    return made
+
+
+def alone(client: Client, place: Path) -> None:
+    """A client without an agent: nothing is asked for, and what is committed is durable."""
+    (place / "state").write_text("step 1")
+    for _ in range(3):
+        assert not client.poll()
+        client.commit(place / "state")
+    assert client.restore() is None
+    client.finish()
+
+
+def test_an_agent_of_another_version(sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sheet.put(0, page.MAGIC + 1)
+    alone(Client(0, 1), tmp_path)
+    said = capfd.readouterr().err
+    assert said.count("another version: checkpoints are not coordinated") == 1 == len(said.splitlines())
+    if COMPILER is None:
+        pytest.skip("no C compiler is on PATH")
+    program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", CLIENT / "examples" / "counter.c")
+    done = subprocess.run([program, "0", "1", "5", "1", "10"], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("rank 0 ends at 5 15\n")
+    assert done.stderr.count("another version: checkpoints are not coordinated") == 1
+
+
+def test_two_programs_with_the_same_ranks(
+    sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = Client(0, 1)
+    alone(Client(0, 1), tmp_path)
+    assert capfd.readouterr().err.count("another process has this rank") == 1
+    assert [slot.rank for slot in sheet.ranks()] == [0]
+    first.finish()
+
+
+def test_a_rank_that_never_restores_is_told_of(tmp_path: Path) -> None:
+    """All ranks wait for it: one that was not started, or whose node has no agent."""
+    parts = tuple(Part(rank, 0, 0, f"rank-{rank}.part") for rank in range(2))
+    (tmp_path / "kept" / "1").mkdir(parents=True)
+    for part in parts:
+        (tmp_path / "kept" / "1" / part.name).touch()
+    manifest.write(tmp_path / "kept", Manifest(1, 5, parts, "requested"))
+    said: list[str] = []
+    settings = Settings(arrival=1e-6)
+    keys = user_keys(tmp_path / "home")
+    made = Service(settings, tmp_path / "kept", tmp_path, keys, host="127.0.0.1", log=said.append)
+    try:
+        for node in ("n0", "n1"):
+            made._take(b"agent:" + node.encode(), messages.encode(Joined(node=node, ranks=1, of=2)))
+        made._take(b"agent:n0", messages.encode(Verified(node="n0", epoch=1, good=1, bad=0)))
+        for _ in range(2):
+            time.sleep(0.001)
+            made._time()
+        (text,) = [each for each in said if "not restored yet" in each]
+        assert "1 of its 2 ranks" in text and text.endswith("Not heard of: n1")
+        made._take(b"agent:n1", messages.encode(Verified(node="n1", epoch=1, good=1, bad=0)))
+        assert said[-1] == "checkpoint 1 is restored"
+    finally:
+        made.close()
