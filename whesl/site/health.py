@@ -3,8 +3,8 @@
 Read are EDAC (``/sys/devices/system/edac``, kernel's ras.rst), the errors that ext4 and SCSI disks have
 counted (``/sys/fs/ext4``, ``/sys/block``), degraded arrays (md), links (``/sys/class/net``,
 ``/sys/class/infiniband``), temperatures at their sensors' critical limits (``/sys/class/hwmon``, kernel's
-sysfs-interface.rst), and SMART where ``smartctl`` is there and may read the disks. What cannot be read is left
-out, and never taken for health.
+sysfs-interface.rst), and SMART where ``smartctl`` is there and may read the disks. What cannot be read is
+left out, and never taken for health.
 """
 
 from __future__ import annotations
