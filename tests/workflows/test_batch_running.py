@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -121,22 +122,48 @@ def test_a_late_refusal_cancels_what_was_submitted(tmp_path: Path, monkeypatch: 
     assert made.cancelled == ["1"]
 
 
-def test_a_scheduler_that_is_away_for_a_while_costs_nothing_that_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("slurm", "sbatch: error: Batch job submission failed: Unable to contact slurm controller"),
+        ("slurm", "/bin/sh: 0: cannot open /home/u/.whesl/workflows/w/bin/sbatch: Input/output error"),
+        ("slurm", "sbatch: error: Unable to open file s1.sh: Stale file handle"),
+        ("flux", "flux-batch: ERROR: [Errno 5] Input/output error: 's1.sh'"),
+    ],
+)
+def test_what_fails_for_a_while_costs_nothing_that_runs(
+    name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A restart of slurmctld while the last scripts were submitted cancelled the first, which ran."""
+    """A restart of slurmctld, or one call that failed on the home, cancelled all that ran already."""
     monkeypatch.setattr(running, "_SUBMITTING", 0.0)
     made = Submitted(tmp_path, 3, monkeypatch)
     made.refuses = 2
-    made.says = (
-        "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)"
-    )
+    made.says = says
+    made.plan = msgspec.structs.replace(made.plan, environment={"WHESL_RJMS": name})
     chain = Chain.start(made.plan)
     assert chain.poll() is None
     assert chain.poll() is None
     assert chain.poll() == 0
     assert [Path(call).stem for call in made.calls] == ["s0", "s1", "s1", "s2"]
     assert not made.cancelled
+
+
+def test_a_command_that_cannot_be_started_now_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search along PATH went on to the real one behind it, which submits what is written down nowhere."""
+    made = Submitted(tmp_path, 1, monkeypatch)
+    started: list[str] = []
+
+    def start(command: list[str], **rest: Any) -> subprocess.CompletedProcess[str]:
+        started.append(command[0])
+        if len(started) < 3:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return made._submit(command, **rest)
+
+    monkeypatch.setattr(subprocess, "run", start)
+    assert Chain.start(made.plan).poll() == 0
+    assert started == [str(tmp_path / "bin" / "sbatch")] * 3
 
 
 def test_a_scheduler_that_stays_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

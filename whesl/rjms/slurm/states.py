@@ -155,6 +155,10 @@ _REPLIES: tuple[tuple[str, Reply], ...] = (
     ("try again", Reply.LATER),
     ("temporarily", Reply.LATER),
     ("already completing", Reply.LATER),
+    # strerror(3) of EIO, ESTALE and EREMOTEIO: a script or a command could not be read for the moment.
+    ("Input/output error", Reply.LATER),
+    ("Stale file handle", Reply.LATER),
+    ("Remote I/O error", Reply.LATER),
     ("Job violates accounting/QOS policy", Reply.NO),
 )
 

@@ -87,12 +87,14 @@ class Chain:
                 return
 
     def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
+        # Not looked up on PATH: a search that fails here goes on to the real command.
+        commands = Path(self._plan.directory, "bin")
         if self._rjms == "flux":
-            command = ["flux", "batch", *self._plan.arguments]
+            command = [str(commands / "flux"), "batch", *self._plan.arguments]
             conditions = [("afterok", job) for job in after] + [("after", job) for job in beside]
             command += [f"--dependency={word}:{job}" for word, job in conditions]
         else:
-            command = ["sbatch", "--parsable", *self._plan.arguments]
+            command = [str(commands / "sbatch"), "--parsable", *self._plan.arguments]
             lists = [
                 ":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs
             ]
@@ -100,21 +102,27 @@ class Chain:
                 # Slurm itself is to cancel what waits for a job that has failed: it may say so only after we
                 # have seen that job complete (slurmctld forgot its end), or when nobody looks any more.
                 command += [f"--dependency={','.join(lists)}", "--kill-on-invalid-dep=yes"]
-        result = subprocess.run(
-            [*command, file],
-            env=self._plan.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        try:
+            result = retry.retried(
+                lambda: subprocess.run(
+                    [*command, file],
+                    env=self._plan.environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    check=False,
+                )
+            )
+        except OSError as error:
+            kind = TransientError if error.errno in retry.TRANSIENT else RefusedError
+            raise kind(f"{Path(file).name} was not submitted: {retry.told(error)}") from error
         self._note(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
         job = result.stdout.strip() if self._rjms == "flux" else job_id(result.stdout)
         if result.returncode != 0 or not job:
             reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
-            silent = self._rjms != "flux" and reply_kind(reason) in (Reply.SILENT, Reply.LATER)
-            raise (TransientError if silent else RefusedError)(
+            later = (Reply.LATER,) if self._rjms == "flux" else (Reply.SILENT, Reply.LATER)
+            raise (TransientError if reply_kind(reason) in later else RefusedError)(
                 f"{Path(file).name} was not submitted: {reason}"
             )
         return job

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from whesl import rjms
 from whesl.model import home as places
+from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms.slurm.command import failure
@@ -39,7 +40,8 @@ def main(directory: str, arguments: Sequence[str]) -> int:
         return 127
     call = parse_call(arguments)
     try:
-        text = Path(call.script).read_text(errors="replace") if call.script else ""
+        script = Path(call.script)
+        text = retry.retried(lambda: script.read_text(errors="replace")) if call.script else ""
         wrapped = wrap.read_wrapped(text) if text else None
     except (OSError, UsageError):
         wrapped = None

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from whesl.model import retry
 from whesl.model.errors import UsageError
 from whesl.model.submission import GRANTED_SPARES, granted
 from whesl.workflows import wrap
@@ -35,11 +36,15 @@ class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_file(path: str) -> str:
     """Return a script's text; '' for what is no readable file of reasonable size."""
-    try:
+
+    def read() -> str:
         if os.stat(path).st_size > _LONGEST_SCRIPT:  # noqa: PTH116 - one call for any kind of name
             return ""
         with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as above
             return file.read()
+
+    try:
+        return retry.retried(read)
     except (OSError, ValueError):
         return ""
 
