@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from whesl.isolator.nodes import agent, processes
+from whesl.isolator.nodes import agent, processes, responder
 from whesl.isolator.nodes.agents import Agents
 from whesl.isolator.nodes.link import (
     FROM_AGENT,
@@ -100,8 +100,8 @@ class _Node:
         link.write_bytes(msgspec.json.encode(file))
         environment = {**os.environ, processes.TOKEN_VARIABLE: f"{file.prefix}1"}
         self.rank = psutil.Popen(["sleep", "600"], env=environment)
-        # As many seconds as a lost agent waits for somebody; real ones wait for two minutes.
-        lost = f"from whesl.isolator.nodes import agent; agent.ORPHANED = 1.0; agent.main() # {link}"
+        # As many seconds as a lost agent waits for somebody; real ones wait for a minute.
+        lost = f"from whesl.isolator.nodes import agent; agent.ABANDONED = 1.0; agent.main() # {link}"
         self.agent = psutil.Popen([sys.executable, "-c", f"import sys; {lost}", str(link)])
         self._link = link
         self.begun()
@@ -223,6 +223,11 @@ def test_an_agent_that_its_resource_manager_has_lost_leaves_by_itself(tmp_path: 
         until(lambda: not node.halves(), "the agent's end", 60)
     finally:
         node.end()
+
+
+def test_what_nobody_can_end_is_gone_after_two_minutes() -> None:
+    """It was four: the responder waited for an isolator as long as the agent then did for the responder."""
+    assert responder.ORPHANED + agent.ABANDONED <= 120.0
 
 
 class _Step:

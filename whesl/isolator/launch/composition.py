@@ -108,7 +108,8 @@ def compose(
         workdir=workdir,
     )
     if places.shims:
-        environment |= runner.with_shims(environment.get("PATH"), places.shims)
+        flux = "FLUX_URI" in environment
+        environment |= runner.with_shims(environment.get("PATH"), places.shims, flux=flux)
     command = runner.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
     return Launch(command=command, environment=environment, workdir=workdir, script=script)
 

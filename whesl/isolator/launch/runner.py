@@ -138,7 +138,7 @@ def with_checkpoints(command: Sequence[str], directory: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "whesl", "ckpt", "run", "--dir", directory, "--", *command)
 
 
-def with_shims(path: str | None, shims: str) -> dict[str, str]:
+def with_shims(path: str | None, shims: str, *, flux: bool = False) -> dict[str, str]:
     """Return PATH with the directory of our launchers in front, and what they start with.
 
     A shell that cannot look a shim up goes on to the next directory on PATH: the real launcher's, which runs
@@ -147,9 +147,11 @@ def with_shims(path: str | None, shims: str) -> dict[str, str]:
     Args:
         path: the caller's, None for none.
         shims: the directory.
+        flux: whether it has one for ``flux``, too; a script may look whether there is one.
     """
     rest = "/usr/local/bin:/usr/bin:/bin" if path is None else path
-    return {"PATH": f"{shims}:{_GUARD}:{rest}", "WHESL_PYTHON": sys.executable}
+    guard = f"{_GUARD}:{_GUARD}_flux" if flux else _GUARD
+    return {"PATH": f"{shims}:{guard}:{rest}", "WHESL_PYTHON": sys.executable}
 
 
 def start(

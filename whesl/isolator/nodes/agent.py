@@ -60,6 +60,9 @@ from whesl.wire.link import LinkClient
 
 # Without any contact for this long, there is nobody left to serve: the allocation is over.
 ORPHANED = 120.0
+# The same for one that its resource manager has lost, after the last answer of the responder, which outlives
+# isolator and keeper for as long.
+ABANDONED = 60.0
 # The isolator's node lives and nobody answers there; a file system may keep one from starting for long.
 UNATTENDED = 1800.0
 STACKS_TIMEOUT = 4.0
@@ -230,8 +233,9 @@ class Agent:
         if self._lease.held and self._lease.ran_out(now):
             self._beside("lease", self._end, self._file.prefix)
         # One that the resource manager has lost is ended by nobody else, when its job is over.
-        last = self._lease.attended if self._lease.orphaned else self._lease.contact
-        return now > last + max(ORPHANED, 10 * self._file.limit)
+        lease = self._lease
+        last, patience = (lease.attended, ABANDONED) if lease.orphaned else (lease.contact, ORPHANED)
+        return now > last + max(patience, 10 * self._file.limit)
 
     def _handle(self, message: ToAgent | FromAgent) -> None:
         if isinstance(message, LeaseEndNoted):

@@ -33,7 +33,7 @@ from whesl.model.paused_process import Stoppage
 from whesl.wire.link import LinkServer, PeerFound, PeerLost
 
 TICK = 0.1  # seconds: the isolator counts silence only as far as this process has run
-ORPHANED = 120.0  # seconds without an isolator and a keeper
+ORPHANED = 60.0  # seconds without an isolator and a keeper
 
 
 class Responder:

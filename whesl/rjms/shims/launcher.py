@@ -4,7 +4,7 @@ Runs with ``python -I -S`` and imports nothing but the standard library and two 
 """
 
 # Importing pathlib costs as much as all the rest of a start.
-# ruff: noqa: PTH100, PTH109, PTH110, PTH113, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH109, PTH113, PTH116, PTH118, PTH120, PTH123
 from __future__ import annotations
 
 import os
@@ -29,11 +29,28 @@ def find_real(name: str, path: str) -> str | None:
     """Return the first command of that name on PATH that is not a shim."""
     for directory in path.split(os.pathsep):
         candidate = os.path.join(directory, name)
-        if os.path.exists(os.path.join(directory, MARKER)):
+        if _has_shims(directory):
             continue
         if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
     return None
+
+
+def _has_shims(directory: str) -> bool:
+    """Whether a directory holds shims or cannot be looked at: a shim taken for the real one rewrites again."""
+    marker = os.path.join(directory, MARKER)
+    try:
+        os.stat(marker)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    except OSError:
+        from whesl.model import retry
+
+        try:
+            return retry.exists(marker, retry.BRIEF)
+        except OSError:
+            return True
+    return True
 
 
 def mpi_flavour(real: str) -> str:
