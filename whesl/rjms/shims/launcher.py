@@ -37,7 +37,7 @@ def find_real(name: str, path: str) -> str | None:
 
 
 def _has_shims(directory: str) -> bool:
-    """Whether a directory holds shims or cannot be looked at: a shim taken for the real one rewrites again."""
+    """Whether a directory holds shims or cannot be looked at: it would rewrite once more."""
     marker = os.path.join(directory, MARKER)
     try:
         os.stat(marker)
