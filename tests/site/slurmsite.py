@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pwd
 import signal
 import subprocess
 import sys
@@ -31,6 +32,13 @@ class Site:
     def __init__(self, bed: SlurmBed, directory: Path) -> None:
         self.bed, self.directory = bed, directory
         self.predictions = directory.parent / "predictions.jsonl"
+        self.environment = dict(bed.environment)  # the service's
+
+    def as_user(self, user: str, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command as another account."""
+        found = pwd.getpwnam(user)
+        ids = (f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups")
+        return self.bed.run("setpriv", *ids, *command)
 
     def predict(self, *nodes: str, lead: float = 600.0, confidence: float = 0.95) -> None:
         """Predict that these nodes fail, and no others."""
@@ -54,7 +62,7 @@ class Site:
         command = [sys.executable, "-m", "whesl", "placement", "serve", "--dir", str(self.directory)]
         command += ["--predictions", str(self.predictions), *SETTLED, *options]
         with (self.directory.parent / "serve.log").open("ab") as log:
-            process = subprocess.Popen(command, env=self.bed.environment, stdout=log, stderr=log)
+            process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
         try:
             yield process
             if process.poll() is None:

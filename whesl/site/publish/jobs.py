@@ -32,10 +32,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A waiting job's list is to be another one."""
+    """A waiting job's list is to be another one than ``before``."""
 
     job: str
     decision: Decision
+    before: tuple[str, ...] = ()
 
 
 def review(
@@ -56,7 +57,7 @@ def review(
             continue
         decision = decision_of(job, lookup, now)
         if frozenset(decision.nodes) != excluded:
-            changes.append((not excluded - set(decision.nodes), Change(job.name, decision)))
+            changes.append((not excluded - set(decision.nodes), Change(job.name, decision, job.excluded)))
     changes.sort(key=lambda one: one[0])
     return [change for _, change in changes[:MOST]]
 

@@ -105,25 +105,32 @@ class Cluster:
         """Give nodes a weight, with one command. Raises WheslError as Slurm's commands say."""
         self._update(compress(nodes), f"weight={weight}")
 
-    def exclude(self, change: Change, comment: str) -> None:
+    def exclude(self, change: Change, comment: str) -> tuple[str, ...]:
         """Give a waiting job another exclude list, and say so in its admin comment.
+
+        Operators may change the list and not the comment, and a list without a mark would stay for ever: what
+        cannot be replaced is removed when it names a node too many, else it stays.
 
         Args:
             change: the job and its list.
             comment: the admin comment as it is.
 
+        Returns:
+            The nodes that the job is kept off now.
+
         Raises WheslError as Slurm's commands say.
         """
-        text = with_mark(comment, lookup.mark(change.decision) if change.decision.nodes else "")
+        nodes = change.decision.nodes
+        text = with_mark(comment, lookup.mark(change.decision) if nodes else "")
         update = ("scontrol", "update", f"jobid={change.job}")
-        listed = f"excnodelist={compress(change.decision.nodes)}"
         try:
-            self._commands.run(*update, listed, f"admincomment={text}")
+            self._commands.run(*update, f"excnodelist={compress(nodes)}", f"admincomment={text}")
         except DeniedError:
-            # Operators may change the list and not the comment: a list without a mark would stay for ever.
-            if change.decision.nodes:
+            if set(change.before) <= set(nodes):
                 raise
-            self._commands.run(*update, listed)
+            self._commands.run(*update, "excnodelist=")
+            return ()
+        return nodes
 
     def _update(self, node: str, *changes: str) -> None:
         self._commands.run("scontrol", "update", f"nodename={node}", *changes)

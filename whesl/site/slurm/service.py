@@ -244,12 +244,12 @@ class Service:
                 continue
             why = change.decision.said or ("the service ends" if self._state.leaving else "no node at risk")
             try:
-                self._cluster.exclude(change, self._comments.get(change.job, ""))
+                nodes = self._cluster.exclude(change, self._comments.get(change.job, ""))
             except WheslError as error:
                 self._failed(f"change the exclude list of job {change.job}", error)
                 continue
-            self._ours[change.job] = frozenset(change.decision.nodes)
-            self._write([JobReleased(job=change.job, nodes=",".join(change.decision.nodes), why=why)])
+            self._ours[change.job] = frozenset(nodes)
+            self._write([JobReleased(job=change.job, nodes=",".join(nodes), why=why)])
         living = {job.name for job in found}
         for memory in (self._ours, self._foreign, self._comments, self._said):
             for gone in [name for name in memory if name not in living]:
