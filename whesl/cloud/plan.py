@@ -131,6 +131,7 @@ def case(
     flow = read(workflow)
     listed = price_files.load(prices)
     known = load_profile(measured) if measured else Profile(workflow=flow.name)
+    flow = profile.sized(flow, known)
     cluster = cluster_nodes(gpu=gpu) if forecast is not None else None
     whole = profile.complete(flow, known, (*listed.platforms, *((cluster,) if cluster else ())))
     found = paces(flow, whole, listed, cluster)

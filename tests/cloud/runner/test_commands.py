@@ -114,3 +114,77 @@ def test_what_is_wrong_is_said_before_anything_is_started(
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert said in done.stderr and "Traceback" not in done.stderr
     assert not (home.place / "r" / "journal.db").exists()
+
+
+STUDY = """\
+description: {name: sweep, description: files in workspaces}
+study:
+  - name: make
+    description: m
+    run: {cmd: "sh $(SPECROOT)/tool.sh $(N) > out; mkdir -p d; cp out d/x", nodes: 1}
+  - name: twice
+    description: t
+    run: {cmd: "cat $(make.workspace)/d/x $(make.workspace)/out > both", depends: [make]}
+  - name: all
+    description: a
+    run: {cmd: "$(LAUNCHER) cat $(twice.workspace)/*/both > all", depends: ["twice_*"]}
+global.parameters:
+  N: {values: [1, 2, 3], label: "N.%%"}
+"""
+TABLE = """\
+name = "table"
+[[stage]]
+name = "make"
+tasks = 3
+seconds = 5
+command = ["./tool.sh", "{index}"]
+reads = ["tool.sh"]
+writes = ["out-{index}"]
+[[stage]]
+name = "all"
+tasks = 1
+seconds = 5
+after_all = ["make"]
+command = ["sh", "-c", "cat out-0 out-1 out-2 > all"]
+writes = ["all"]
+"""
+
+
+@pytest.mark.parametrize("study", [True, False])
+def test_a_study_and_a_table_are_measured_planned_and_run(
+    tmp_path: Path, cluster: Cluster, study: bool
+) -> None:
+    """One reader for the three commands; a study's steps read each other's workspaces on both sides."""
+    home = Home.__new__(Home)
+    home.place = tmp_path
+    site = tmp_path / "cloud.toml"
+    site.write_text(cloud_run.SITE.format(cluster=cluster.path, capacity=4))
+    flow = tmp_path / ("flow.yaml" if study else "flow.toml")
+    flow.write_text(STUDY if study else TABLE)
+    data = tmp_path / "data"
+    data.mkdir()
+    tool = (tmp_path if study else data) / "tool.sh"
+    tool.write_text('#!/bin/sh\necho "made $1"' + ("" if study else ' > "out-$1"') + "\n")
+    tool.chmod(0o700)
+    shared = ("--site", str(site), "--data", str(data))
+    profile = tmp_path / "m" / "profile.json"
+    types = ("--platforms", "c5a.4xlarge", "--sample", "100%")
+    done = home.whesl("measure", str(flow), *types, *shared, "--dir", str(tmp_path / "m"))
+    assert done.returncode == 0, done.stderr
+    made = [one for one in json.loads(profile.read_text())["measurements"] if one["stage"] == "make"]
+    assert {one["platform"] for one in made} == {"cluster", "c5a.4xlarge"}
+    assert all(one["input_bytes"] > 0 and one["output_bytes"] > 0 for one in made)
+    known = ("--profile", str(profile))
+    done = home.whesl("plan", str(flow), "--deadlines", "6h", "--free", "1", *known)
+    assert done.returncode == 0, done.stderr
+    done = home.whesl(
+        "run", str(flow), "--deadline", "300s", "--hour", "60", "--free", "1", *known, *shared, "--dir",
+        str(tmp_path / "r"), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["done"] == json.loads(done.stdout)["tasks"]
+    if study:
+        # A funnel's step uses no parameter of its own.
+        assert (data / "all" / "all").read_text() == "".join(f"made {n}\n" * 2 for n in (1, 2, 3))
+    else:
+        assert (data / "all").read_text() == "".join(f"made {n}\n" for n in range(3))

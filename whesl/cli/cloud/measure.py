@@ -33,6 +33,7 @@ def measure(
     site_file: Path | None,
     scheduler: str | None,
     provider: str | None,
+    gpu_nodes: bool,
     in_json: bool,
 ) -> int:
     """Run a part of WORKFLOW's tasks on each platform; write times, sizes and costs per stage.
@@ -63,7 +64,7 @@ def measure(
             known = ", ".join(one.name for one in listed) or "none"
             raise UsageError(f"no such platform: {', '.join(sorted(unknown))}", hint=f"known: {known}")
         listed = tuple(one for one in listed if one.name in wanted)
-    kinds = (*((cluster_nodes(),) if site.cluster.scheduler else ()), *listed)
+    kinds = (*((cluster_nodes(gpu=gpu_nodes),) if site.cluster.scheduler else ()), *listed)
     if not (place / "run.json").exists():
         now = time.time()
         part = measuring.part(flow, kinds, share, now, seconds)

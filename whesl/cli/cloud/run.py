@@ -59,9 +59,12 @@ def run(
     site_file: Path | None,
     scheduler: str | None,
     provider: str | None,
+    gpu_nodes: bool,
     in_json: bool,
 ) -> int:
     """Run WORKFLOW on a cluster and a cloud, so that it is done by a deadline.
+
+    WORKFLOW is a Maestro study (.yaml), a WfCommons execution (.json) or a table of stages (.toml, .csv).
 
     Asks the scheduler for single nodes of an hour, and the cloud for the rest. A run that was killed is
     taken up again by the same command; `whesl cloud status DIR` shows it.
@@ -84,7 +87,7 @@ def run(
             foreseen = planning.load_forecast(forecast)
         elif site.cluster.scheduler:
             foreseen = menu.constant(_numbers(free) if free is not None else [idle(site)], now)
-        case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen)
+        case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
         until = planning.moment(deadline, now)
         chosen = choose(case, until, probability=probability, budget=budget, hour=hour)
         limits = Limits(

@@ -31,6 +31,7 @@ _OPTIONS = (
     ),
     click.option("--scheduler", metavar="NAME", help="slurm, flux or local, over the file's."),
     click.option("--cloud", "provider", metavar="NAME", help="processes, ec2 or slurm, over the file's."),
+    click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs."),
     click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON."),
 )
 

@@ -51,6 +51,22 @@ def sample(workflow: Workflow, platforms: tuple[Platform, ...], share: float = S
     return tuple(found)
 
 
+def sized(workflow: Workflow, measured: Profile) -> Workflow:
+    """Return a workflow whose stages have the sizes that were measured; the others keep what is stated."""
+    made = []
+    for stage in workflow.stages:
+        own = [one for one in measured.measurements if one.stage == stage.name and one.count]
+        count = sum(one.count for one in own)
+        if count:
+            stage = msgspec.structs.replace(
+                stage,
+                input_bytes=sum(one.input_bytes * one.count for one in own) / count or stage.input_bytes,
+                output_bytes=sum(one.output_bytes * one.count for one in own) / count or stage.output_bytes,
+            )
+        made.append(stage)
+    return msgspec.structs.replace(workflow, stages=tuple(made))
+
+
 def complete(workflow: Workflow, measured: Profile, platforms: tuple[Platform, ...]) -> Profile:
     """Return a profile with an entry for each stage and each platform that takes it.
 

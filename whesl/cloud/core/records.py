@@ -38,10 +38,19 @@ class Purpose(str, Enum):
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a task reads or writes; ``size`` in bytes."""
+    """A file that a task reads or writes.
+
+    Attributes:
+        name: relative to the run's directory on either side.
+        size: in bytes.
+        source: where it lies on the host that the run is begun on; '' where it is among the run's data.
+        executable: whether it is a program.
+    """
 
     name: str
     size: float = 0.0
+    source: str = ""
+    executable: bool = False
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +61,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         stage: its stage's name.
         parents: names of the tasks that have to be done before.
         command: program and arguments; empty where only planning is wanted.
+        script: run by ``command``, which gets its path as last argument; '' for none. The output is the
+            task's directory as a whole then.
         directory: where it runs, relative to the run's directory on either side; '' for the run's own.
         inputs, outputs: its files.
         seconds: a run time that is known beforehand; None for none.
@@ -61,6 +72,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     stage: str
     parents: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    script: str = ""
     directory: str = ""
     inputs: tuple[DataFile, ...] = ()
     outputs: tuple[DataFile, ...] = ()

@@ -96,7 +96,7 @@ class Queues:
         progress = state.tasks[executor.task]
         task = progress.task
         inputs = tuple(
-            Made(name=file.name, digest=places[executor.domain])
+            Made(name=file.name, digest=places[executor.domain], executable=file.executable)
             for file in task.inputs
             if (places := state.files.get(file.name)) is not None and executor.domain in places
         )
@@ -107,6 +107,7 @@ class Queues:
             stage=task.stage,
             workflow=state.workflow.name,
             command=task.command,
+            script=task.script,
             directory=task.directory,
             inputs=inputs,
             outputs=tuple(file.name for file in task.outputs),

@@ -18,7 +18,7 @@ STOP = "stop"
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     """A task to run. ``directory`` and the files' names are relative to the domain's ``data``.
 
-    ``limit``: seconds that it may take at most, 0 for as long as the executor lives.
+    With a ``script`` the command gets its path as last argument, and the output is the directory, packed.
     """
 
     number: int
@@ -27,6 +27,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     stage: str
     workflow: str
     command: tuple[str, ...]
+    script: str = ""
     directory: str = ""
     inputs: tuple[Made, ...] = ()
     outputs: tuple[str, ...] = ()

@@ -95,10 +95,11 @@ class Assigned(Record, frozen=True, kw_only=True):
 
 
 class Made(Record, frozen=True, kw_only=True):
-    """A file that a task has written."""
+    """A file that a task has written, or that it reads; ``executable`` where it is a program."""
 
     name: str
     digest: Digest
+    executable: bool = False
 
 
 class TaskDone(Record, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ import msgspec
 
 from whesl.cloud.core.events import ScalerState
 from whesl.cloud.core.records import Domain, Workflow
-from whesl.cloud.runner import messages
+from whesl.cloud.runner import messages, workspaces
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.core import Core
 from whesl.cloud.runner.events import Limits
@@ -24,7 +24,8 @@ from whesl.cloud.runner.shell import Shell
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.site import Site, sides
 from whesl.cloud.runner.state import RunState, fold
-from whesl.cloud.transfer.port import checked
+from whesl.cloud.transfer.directory import DirectoryStore
+from whesl.cloud.transfer.port import Digest, checked
 from whesl.journal import Journal
 from whesl.locking import locks
 from whesl.model import retry
@@ -62,7 +63,8 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
         names = f"{', '.join(without[:5])}{' ...' if len(without) > 5 else ''}" or "a table of stages"
         raise UsageError(
             f"{workflow.name} has tasks without a command: {names}",
-            hint="a Maestro study has commands; a WfCommons execution or a table can only be planned",
+            hint="a table needs `command` in each stage, a WfCommons execution `command` in each task, and a"
+            " study's steps at most one node each; else it can be planned only",
         )
     outside = {}
     for task in workflow.tasks:
@@ -161,6 +163,7 @@ def carry_out(
                 stop=(directory / STOP).exists,
             )
             shell.run()
+            _unpacked(state, both)
             _tidy(state, both)
             _let_go(both)
             return state
@@ -173,13 +176,17 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
     now = time.time()
     made = {file.name for task in setup.workflow.tasks for file in task.outputs}
     first = {
-        file.name: None for task in setup.workflow.tasks for file in task.inputs if file.name not in made
+        file.name: file for task in setup.workflow.tasks for file in task.inputs if file.name not in made
     }
     home = next(iter(both))
     found: list[r.Record] = []
-    missing = []
-    for name in first:
-        digest = both[home].store.digest(f"{messages.DATA}/{name}")
+    missing: list[str] = []
+    digest: Digest | None
+    for name, file in first.items():
+        if file.source:
+            digest = both[home].store.put(Path(file.source), f"{messages.DATA}/{name}")
+        else:
+            digest = both[home].store.digest(f"{messages.DATA}/{name}")
         if digest is None:
             missing.append(name)
         else:
@@ -209,6 +216,16 @@ def _let_go(both: dict[Domain, Side]) -> None:
     """Leave nothing running here for the run's sake."""
     for side in both.values():
         side.close()
+
+
+def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:
+    """Have the workspaces that came home as files beside the others."""
+    home, side = next(iter(both.items()))
+    if not isinstance(side.store, DirectoryStore):
+        return
+    for name, places in state.files.items():
+        if home in places and workspaces.directory(name) is not None:
+            workspaces.unpack(side.store.path(messages.DATA), name)
 
 
 def _tidy(state: RunState, both: dict[Domain, Side]) -> None:

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import msgspec
 
-from whesl.cloud.runner import messages
+from whesl.cloud.runner import messages, workspaces
 from whesl.cloud.runner.messages import Assignment, Said
 from whesl.cloud.runner.records import Made
 from whesl.cloud.transfer.directory import DirectoryStore
@@ -99,13 +99,17 @@ class Worker:
             place.mkdir(parents=True, exist_ok=True)
             for made in assignment.inputs:
                 self._fetch(made, data)
+            command = assignment.command
+            if assignment.script:
+                command = (*command, str(workspaces.write_script(assignment.script, data, place)))
             began = time.time()
-            status = self._run(assignment, place)
+            status = self._run(assignment, command, place)
             seconds = time.time() - began
             if status is None:
                 why = "the executor's time was over"
             elif status == 0:
-                outputs = tuple(self._sent(name, data) for name in assignment.outputs)
+                mark = f"{assignment.task}-{assignment.attempt}-{self._executor}"
+                outputs = tuple(self._sent(name, data, mark) for name in assignment.outputs)
         except (WheslError, OSError) as error:
             status, seconds, why = 1, time.time() - began, str(error)
         return Said(
@@ -127,9 +131,15 @@ class Worker:
                 raise WheslError(f"the input {made.name} is not there, or has another size")
         elif not path.is_file() or digest_of(path) != made.digest:
             self._patiently(lambda: self._store.get(f"{messages.DATA}/{made.name}", path, made.digest))
+        if workspaces.directory(made.name) is not None:
+            workspaces.unpack(data, made.name)
+        elif made.executable and not os.access(path, os.X_OK):
+            path.chmod(0o700)
 
-    def _sent(self, name: str, data: Path) -> Made:
+    def _sent(self, name: str, data: Path, mark: str) -> Made:
         path = data / checked(name)
+        if workspaces.directory(name) is not None:
+            workspaces.pack(data, name, mark)
         if not path.is_file():
             raise WheslError(f"the command has not written its output {name}")
         digest = digest_of(path)
@@ -137,7 +147,7 @@ class Worker:
             digest = self._patiently(lambda: self._store.put(path, f"{messages.DATA}/{name}"))
         return Made(name=name, digest=digest)
 
-    def _run(self, assignment: Assignment, place: Path) -> int | None:
+    def _run(self, assignment: Assignment, program: tuple[str, ...], place: Path) -> int | None:
         """Run the command; return its status, None when it was broken off."""
         keep = self._root / "tasks" / self._executor / f"{assignment.number:06}"
         keep.mkdir(parents=True, exist_ok=True)
@@ -146,7 +156,7 @@ class Worker:
             command += ["-e", rules]
         command += ["--workflow", assignment.workflow, "--step", assignment.stage]
         command += ["--instance", assignment.task, "--workspace", str(place)]
-        command += ["--task-dir", str(keep / "task"), "--", *assignment.command]
+        command += ["--task-dir", str(keep / "task"), "--", *program]
         environ = {**os.environ, "WHESL_HOME": str(self._root / "home")}
         with (keep / "output").open("ab") as output:
             process = subprocess.Popen(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.cloud.core.records import DataFile, Processor, Task, Workflow
+from whesl.cloud.core.records import DataFile, Task, Workflow
 from whesl.cloud.tables import read_text
 from whesl.cloud.workflow import stages, table
+from whesl.cloud.workflow.maestro import from_maestro
 from whesl.model.errors import UsageError
 from whesl.workflows import wfcommons
-from whesl.workflows.maestro import expand, study
+from whesl.workflows.maestro import study
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,31 +68,3 @@ def from_wfcommons(instance: wfcommons.Instance, place: str) -> Workflow:
         for task in instance.tasks
     ]
     return stages.workflow(instance.name, tasks, place)
-
-
-def from_maestro(found: study.Study) -> Workflow:
-    """Return a Maestro study as a workflow: a stage for each step, a task for each combination of parameters.
-
-    A step that asks for GPUs (``gpus``) needs a GPU platform. Run times and sizes are not in a study: they
-    come from the profile.
-
-    Args:
-        found: the study.
-
-    Raises:
-        UsageError: what Maestro would refuse.
-    """
-    expansion = expand.expand(found, found.output_root("run"))
-    tasks = [
-        Task(
-            name=task.name,
-            stage=task.step,
-            parents=task.parents,
-            directory=task.workspace.removeprefix(expansion.root).strip("/"),
-        )
-        for task in expansion.tasks
-    ]
-    gpus = {
-        step.name: Processor.GPU for step in found.steps if str(step.run.get("gpus") or "0") not in ("0", "")
-    }
-    return stages.workflow(found.name, tasks, found.path, gpus)

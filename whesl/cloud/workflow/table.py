@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from whesl.cloud.core.records import Dependency, Processor, Stage, Task, Workflow
+from whesl.cloud.core.records import DataFile, Dependency, Processor, Stage, Task, Workflow
 from whesl.cloud.tables import Document, size
 from whesl.cloud.workflow.stages import order
 from whesl.model.errors import UsageError
@@ -16,7 +16,19 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_COLUMNS = ("name", "tasks", "after", "after_all", "processor", "seconds", "input", "output", "command")
+_COLUMNS = (
+    "name",
+    "tasks",
+    "after",
+    "after_all",
+    "processor",
+    "seconds",
+    "input",
+    "output",
+    "command",
+    "reads",
+    "writes",
+)
 _HINT = f"accepted are [[stage]] tables, or a CSV file, with {', '.join(_COLUMNS)}; name and tasks are needed"
 
 
@@ -30,6 +42,8 @@ class _Row(msgspec.Struct, kw_only=True):
     input: float | str = 0.0
     output: float | str = 0.0
     command: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
 
 def from_toml(text: str, path: str) -> Workflow:
@@ -84,7 +98,7 @@ def from_csv(text: str, path: str) -> Workflow:
             values: dict[str, Any] = {
                 key: value.strip() for key, value in given.items() if key and value and value.strip()
             }
-            for key in ("after", "after_all", "command"):
+            for key in ("after", "after_all", "command", "reads", "writes"):
                 if key in values:
                     values[key] = values[key].split()
             try:
@@ -104,7 +118,11 @@ def from_csv(text: str, path: str) -> Workflow:
 def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, whole: int) -> None:
     """Note what is wrong in rows that each have the right form."""
     names: set[str] = set()
+    writers: dict[str, str] = {}
     for number, row in rows.items():
+        for name in row.writes:
+            if writers.setdefault(name, row.name) != row.name:
+                wrong(number, "writes", f"{name!r} is written by {writers[name]} and by {row.name}")
         if row.name in names:
             wrong(number, "name", f"stage {row.name!r} is there twice")
         names.add(row.name)
@@ -117,6 +135,10 @@ def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, who
                 size(getattr(row, key))
             except ValueError as error:
                 wrong(number, key, f"{key} of {row.name}: {error}")
+        for name in row.writes if row.tasks > 1 else ():
+            if "{index}" not in name:
+                said = f"each task of {row.name} would write {name!r}; {{index}} has to be in it"
+                wrong(number, "writes", said)
     if len(rows) < whole:
         return  # rows with errors of their own may be those that are named
     for number, row in rows.items():
@@ -150,19 +172,23 @@ def _workflow(name: str, rows: list[_Row], path: str) -> Workflow:
 
 
 def _tasks(stages: tuple[Stage, ...], rows: dict[str, _Row]) -> tuple[Task, ...]:
-    """Return the tasks of stages with commands: ``{index}`` in one is the task's number, from 0."""
+    """Return the tasks of stages with commands: ``{index}`` in one is the task's number, from 0.
+
+    A task reads what its parents write, and what ``reads`` names.
+    """
     count = {stage.name: stage.tasks for stage in stages}
+    written: dict[str, list[tuple[DataFile, ...]]] = {}
     found = []
     for stage in stages:
+        row = rows[stage.name]
         # The same for every task of a stage, and one object: there may be very many.
-        behind = tuple(
-            f"{edge.parent}-{number}"
-            for edge in stage.parents
-            if edge.barrier
-            for number in range(count[edge.parent])
-        )
+        whole = [edge.parent for edge in stage.parents if edge.barrier]
+        behind = tuple(f"{parent}-{number}" for parent in whole for number in range(count[parent]))
+        gathered = tuple(file for parent in whole for files in written[parent] for file in files)
+        own_files = written[stage.name] = []
         for index in range(stage.tasks):
             parents: list[str] = []
+            inputs: list[DataFile] = []
             for edge in stage.parents:
                 there = count[edge.parent]
                 if edge.barrier:
@@ -172,13 +198,29 @@ def _tasks(stages: tuple[Stage, ...], rows: dict[str, _Row]) -> tuple[Task, ...]
                 else:
                     own = range(index * there // stage.tasks, index * there // stage.tasks + 1)
                 parents += [f"{edge.parent}-{number}" for number in own]
+                for number in own:
+                    inputs += written[edge.parent][number]
+            command = _numbered(row.command, index)
+            inputs += [
+                DataFile(name=name, executable=name == command[0].removeprefix("./"))
+                for name in _numbered(row.reads, index)
+            ]
+            size_of_each = stage.output_bytes / max(1, len(row.writes))
+            outputs = tuple(DataFile(name=name, size=size_of_each) for name in _numbered(row.writes, index))
+            own_files.append(outputs)
             found.append(
                 Task(
                     name=f"{stage.name}-{index}",
                     stage=stage.name,
                     parents=(*behind, *parents) if parents else behind,
-                    command=tuple(part.replace("{index}", str(index)) for part in rows[stage.name].command),
+                    command=command,
+                    inputs=(*gathered, *inputs) if inputs else gathered,
+                    outputs=outputs,
                     seconds=stage.seconds,
                 )
             )
     return tuple(found)
+
+
+def _numbered(words: tuple[str, ...], index: int) -> tuple[str, ...]:
+    return tuple(word.replace("{index}", str(index)) for word in words)

@@ -25,7 +25,11 @@ _SOURCE = "_source"
 
 
 class StudyTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One task: Maestro's name is ``name``; ``instance`` is '' for a step without parameters."""
+    """One task: Maestro's name is ``name``; ``instance`` is '' for a step without parameters.
+
+    ``command`` is the step's, parameters and workspaces put in; what Maestro's adapter puts in (``LAUNCHER``)
+    still stands there.
+    """
 
     step: str
     instance: str
@@ -34,6 +38,7 @@ class StudyTask(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     procs: int
     scheduled: bool
+    command: str = ""
 
     @property
     def name(self) -> str:
@@ -257,7 +262,25 @@ class _Stage:
             nodes=self._count(step.run.get("nodes") or batch.get("nodes"), index),
             procs=self._count(step.run.get("procs") or batch.get("procs"), index),
             scheduled=step.scheduled,
+            command=self._command(step, workspace, funnels, index),
         )
+
+    def _command(self, step: StudyStep, workspace: str, funnels: set[str], index: int) -> str:
+        """Return a task's command: parameters first, then workspaces, as Maestro does it."""
+        text = str(step.run.get("cmd", ""))
+        if index >= 0:
+            for key, parameter in self.parameters.items():
+                text = text.replace(f"$({key}.label)", parameter.labels[index])
+                text = text.replace(f"$({key}.name)", parameter.name)
+                text = text.replace(f"$({key})", parameter.values[index])
+        text = text.replace("$(WORKSPACE)", workspace)
+        for other in dict.fromkeys(_WORKSPACE.findall(text)):
+            used = self.used.get(other)
+            place = f"{self.root}/{safe_name(other)}"
+            if used and other not in funnels:
+                place += f"/{safe_name(self._labels(used, index))}"
+            text = text.replace(f"$({other}.workspace)", place)
+        return text
 
     def _count(self, value: Any, index: int) -> int:
         """Return a number of nodes or processes, parameters put in; 0 when none is given."""

@@ -1,0 +1,136 @@
+"""A task's directory as one file: packed when its script has ended, unpacked where another task reads it.
+
+Steps of a study name no files; what one leaves in its workspace is what the next ones may read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import tarfile
+import time
+from pathlib import Path
+
+from whesl.locking import locks
+from whesl.model.errors import WheslError
+
+ARCHIVES = ".workspaces"  # below the data; a study's own patterns do not find it there
+SUFFIX = ".tar"
+ROOT = "@whesl-data@"  # in a script, the data's directory on whichever side it runs
+_MARK = ".whesl-workspace"  # says which run of the task has left the directory
+_PATIENCE = 600.0
+
+
+def archive(directory: str) -> str:
+    """Return the name of the file that a workspace is packed into."""
+    return f"{ARCHIVES}/{directory}{SUFFIX}"
+
+
+def directory(name: str) -> str | None:
+    """Return the workspace that a file is of, None for another file."""
+    if not name.startswith(f"{ARCHIVES}/") or not name.endswith(SUFFIX):
+        return None
+    return name[len(ARCHIVES) + 1 : -len(SUFFIX)]
+
+
+def write_script(script: str, data: Path, place: Path) -> Path:
+    """Write a task's script into its workspace, with the data's directory put in; return its path."""
+    path = place / ".whesl-script"
+    path.write_text(script.replace(ROOT, str(data)))
+    path.chmod(0o700)
+    return path
+
+
+def pack(data: Path, name: str, mark: str) -> None:
+    """Pack a workspace.
+
+    Links that lead out of it, and what is neither a file nor a directory, are left out.
+
+    Args:
+        data: the directory of all workspaces.
+        name: of the file, as ``archive`` gives it.
+        mark: of this run of the task, unlike that of any other.
+    """
+    inside = directory(name)
+    assert inside is not None
+    place, target = data / inside, data / name
+    (place / _MARK).write_text(mark)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+
+    def kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        if member.issym() or member.islnk():
+            there = os.path.normpath(Path(member.name).parent / member.linkname)
+            if Path(member.linkname).is_absolute() or there.startswith(".."):
+                return None
+        elif not member.isfile() and not member.isdir():
+            return None
+        return member
+
+    with tarfile.open(fresh, "w") as packed:
+        packed.add(place / _MARK, _MARK)
+        for path in sorted(place.iterdir()):
+            if path.name != _MARK:
+                packed.add(path, path.name, filter=kept)
+    fresh.replace(target)
+
+
+def unpack(data: Path, name: str) -> None:
+    """Have the workspace of a packed one beside the others; one that another run has left is replaced.
+
+    Several executors may do so at once: one does, the others wait.
+
+    Raises:
+        WheslError: the file cannot be read, or the workspace not be written.
+    """
+    inside = directory(name)
+    assert inside is not None
+    place, source = data / inside, data / name
+    try:
+        with tarfile.open(source) as packed:
+            first = packed.next()
+            file = packed.extractfile(first) if first is not None and first.name == _MARK else None
+            if file is None:
+                raise WheslError(f"{source} is no workspace")
+            mark = file.read().decode()
+            if _left_by(place) == mark:
+                return
+            lock = _locked(source.with_name(f"{source.name}.lock"))
+            try:
+                if _left_by(place) != mark:
+                    _replace(packed, place)
+            finally:
+                locks.release(lock)
+    except (OSError, tarfile.TarError) as error:
+        raise WheslError(f"{source} cannot be unpacked: {error}") from None
+
+
+def _left_by(place: Path) -> str | None:
+    try:
+        return (place / _MARK).read_text()
+    except OSError:
+        return None
+
+
+def _locked(path: Path) -> int:
+    limit = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return locks.take(str(path), locks.owned())
+        except locks.HeldError:
+            if time.monotonic() >= limit:
+                raise
+        time.sleep(0.1)
+
+
+def _replace(packed: tarfile.TarFile, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh, old = (place.with_name(f".{place.name}.{secrets.token_hex(4)}") for _ in range(2))
+    fresh.mkdir()
+    packed.extractall(fresh, filter="data")
+    with contextlib.suppress(FileNotFoundError):
+        place.rename(old)
+    fresh.rename(place)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,120 @@
+"""Maestro studies: a stage for each step, a task for each combination of parameters, its command as a script.
+
+What a task reads of other tasks are their workspaces, each as one file; what it reads of the study's own
+directory (``SPECROOT``) and of ``env.dependencies.paths`` are files that the run takes along.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from whesl.cloud.core.records import DataFile, Processor, Task, Workflow
+from whesl.cloud.runner.workspaces import ROOT, archive
+from whesl.cloud.workflow import stages
+from whesl.model.errors import UsageError
+from whesl.workflows.maestro import expand, study
+
+# Files of one directory that are taken along, at most.
+MOST_FILES = 2000
+_LAUNCHER = re.compile(r"\$\(LAUNCHER\)(\[[^\]]*\])*")
+_PATH = re.compile(re.escape(ROOT) + r"((?:/[\w.+=@%~-]+)*)")
+
+
+def from_maestro(found: study.Study) -> Workflow:
+    """Return a Maestro study as a workflow.
+
+    A step that asks for GPUs (``gpus``) needs a GPU platform. Run times and sizes are not in a study: they
+    come from the profile. A step of several nodes has no script: it can be planned, not run.
+
+    Args:
+        found: the study.
+
+    Raises:
+        UsageError: what Maestro would refuse, or files of the study that are not there.
+    """
+    expansion = expand.expand(found, ROOT)
+    places = _places(found)
+    where = {task.name: task.workspace.removeprefix(ROOT).strip("/") for task in expansion.tasks}
+    by_place = {place: name for name, place in where.items()}
+    steps: dict[str, list[str]] = {}
+    for task in expansion.tasks:
+        steps.setdefault(where[task.name].partition("/")[0], []).append(task.name)
+    tasks: list[Task] = []
+    for task in expansion.tasks:
+        script = _script(task, places) if task.nodes <= 1 else ""
+        before, files = dict.fromkeys(task.parents), {}
+        for mentioned in _PATH.findall(script):
+            path = mentioned.strip("/")
+            own = _owners(path, by_place, steps) if path else []
+            before.update(dict.fromkeys(name for name in own if name != task.name))
+            if not own:
+                files.update(_taken(path, places, found.path))
+        inputs = [DataFile(name=archive(where[name])) for name in before]
+        tasks.append(
+            Task(
+                name=task.name,
+                stage=task.step,
+                parents=tuple(before),
+                command=tuple(found.shell.split()) if script else (),
+                script=script,
+                directory=where[task.name],
+                inputs=(*inputs, *files.values()),
+                outputs=(DataFile(name=archive(where[task.name])),),
+            )
+        )
+    gpus = {
+        step.name: Processor.GPU for step in found.steps if str(step.run.get("gpus") or "0") not in ("0", "")
+    }
+    return stages.workflow(found.name, tasks, found.path, gpus)
+
+
+def _places(found: study.Study) -> dict[str, str]:
+    """Return directories and files of the study's own, each with its name below the data."""
+    named = {path.rstrip("/"): f"study/{study.safe_name(name)}" for name, path in found.dependencies}
+    return {**named, str(Path(found.path).absolute().parent): "study/SPECROOT"}
+
+
+def _script(task: expand.StudyTask, places: dict[str, str]) -> str:
+    text = task.command
+    for path in sorted(places, key=len, reverse=True):
+        text = text.replace(path, f"{ROOT}/{places[path]}")
+    # Executors are single nodes: one process runs as it is, several by MPI's own launcher.
+    return _LAUNCHER.sub(f"mpirun -n {task.procs}" if task.procs > 1 else "", text)
+
+
+def _owners(path: str, by_place: dict[str, str], steps: dict[str, list[str]]) -> list[str]:
+    """Return the tasks whose workspaces a path lies in, or that lie in it."""
+    parts = path.split("/")
+    for length in range(len(parts), 0, -1):
+        name = by_place.get("/".join(parts[:length]))
+        if name is not None:
+            return [name]
+    return steps.get(parts[0], [])
+
+
+def _taken(path: str, places: dict[str, str], study_path: str) -> dict[str, DataFile]:
+    """Return the files that a path below the data stands for, on this host."""
+    for source, name in places.items():
+        if path != name and not path.startswith(f"{name}/"):
+            continue
+        there = Path(source + path[len(name) :])
+        if there.is_dir():
+            files = [one for one in sorted(there.rglob("*")) if one.is_file()]
+            if len(files) > MOST_FILES:
+                raise UsageError(
+                    f"{study_path}: {there} has {len(files)} files, of which {MOST_FILES} are taken along",
+                    hint="name the files, or a smaller directory",
+                )
+        else:
+            # What a script only writes, or may not need, is not there: the command says so itself.
+            files = [there] if there.is_file() else []
+        return {str(one): _file(one, f"{path}{str(one)[len(str(there)) :]}") for one in files}
+    return {}
+
+
+def _file(path: Path, name: str) -> DataFile:
+    return DataFile(
+        name=name, size=float(path.stat().st_size), source=str(path), executable=os.access(path, os.X_OK)
+    )
