@@ -228,7 +228,7 @@ def _ask(
         alone = stages.cloud[stage] == np.inf
         if stages.hpc[stage] == np.inf:
             asked = 0.0
-        elif alone:
+        elif alone and rebalance:
             asked = max(asked, np.ceil(need * hpc / seconds - 1e-6))
         instances, spare = 0.0, 0.0
         if not alone:

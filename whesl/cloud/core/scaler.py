@@ -144,7 +144,7 @@ def _long(
         room = _room(state, table, now)
         planned = table.nodes[hour] if hour < len(table.nodes) else 0
         asked = min(planned, max(0, table.tasks - count.done))
-        if table.cloud is None and table.hpc:
+        if table.cloud is None and table.hpc and state.settings.rebalance:
             # No cloud can make up for what the cluster did not do: it is asked of the cluster.
             asked = max(asked, math.ceil(need * table.hpc / room - 1e-9))
         if count.hpc_waiting > asked:
