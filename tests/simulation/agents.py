@@ -86,14 +86,25 @@ class Agents:
         self.silence.closed(node, self.host.monotonic())
         self.world.after(self.host.lasts(GRACE) + 0.001, self.check)
 
-    def node_cut(self, node: str, *, closes: bool) -> None:
-        """Nothing comes any more. Until now it was heard: an agent's lease begins with a beat that was."""
+    def connected(self, node: str) -> bool:
+        """Whether a node's agent is there."""
+        return node in self._connected
+
+    def node_cut(self, node: str, *, closes: bool, alone: bool) -> None:
+        """Nothing comes any more. Until now it was heard: an agent's lease begins with a beat that was.
+
+        ``alone``: no agent holds a lease there.
+        """
         if node in self._connected:
             self.silence.heard(node, self.host.monotonic())
             self._connected.discard(node)
+            now = self.host.monotonic()
             if closes:
-                self.silence.closed(node, self.host.monotonic())
+                self.silence.closed(node, now)
                 self.world.after(self.host.lasts(GRACE) + 0.001, self.check)
+            if alone:
+                self.world.note(node, "lives without an agent")
+                self.silence.witnessed(node, False, self.silence.closed_since(node), now)
         self.world.after(self.host.lasts(self.world.scenario.lease) + 0.001, self.check)
 
     def node_healed(self, node: str) -> None:

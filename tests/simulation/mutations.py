@@ -151,6 +151,11 @@ def lease_ignored() -> Any:
     return patch.object(Silence, "lease_over", lambda _self, _node, _now: True)
 
 
+def nodes_without_an_agent_not_told_apart() -> Any:
+    """A node that lived on without an agent counts as one whose agent ends what runs."""
+    return patch.object(Silence, "witnessed", lambda *_: None)
+
+
 def punctual_agents_assumed() -> Any:
     """No agent's processor is ever late."""
 
@@ -352,6 +357,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     request_done_twice,
     grant_not_awaited,
     lease_ignored,
+    nodes_without_an_agent_not_told_apart,
     punctual_agents_assumed,
     strange_steps_ignored,
     fence_not_awaited,

@@ -219,12 +219,17 @@ class Site:
         assert self.job is not None
         if name == self.job.nodes[0]:
             return
-        self.lost_contact(name)
+        # Both halves of its agent may have been killed just before, and the node was seen to live on.
+        agents = self.isolator.agents if self.isolator is not None else None
+        alone = closes and agents is not None and agents.connected(name)
+        alone = alone and self.world.chance(f"no agent {name} {self.world.now}").random() < 0.3
+        if not alone:
+            self.lost_contact(name)
         for run in self.runs:
             if run.runner and name in run.ranks:
                 run.unwell()
         if self.isolator is not None:
-            self.isolator.agents.node_cut(name, closes=closes)
+            self.isolator.agents.node_cut(name, closes=closes, alone=alone)
 
     def node_healed(self, name: str) -> None:
         """A node that was cut off is back."""
