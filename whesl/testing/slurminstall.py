@@ -19,6 +19,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "dbd": ("slurmdbd", "mariadb-server"),
     "browser": ("chromium", "chromium-driver"),
     "nfs": ("fuse3", "libfuse3-dev", "gcc", "libc6-dev", "pkg-config"),
+    "modules": ("environment-modules",),
+    "systemd": ("systemd",),
 }
 # Commands, and files by pattern: srun --mpi=pmix loads what only the development package brings.
 _PMIX = "/usr/lib/*/pmix2/lib/libpmix.so"
@@ -29,6 +31,8 @@ _PROOF = {
     "dbd": ("slurmdbd", "mariadbd"),
     "browser": ("chromium", "chromedriver"),
     "nfs": ("gcc", "pkg-config", "fusermount3", "/usr/include/fuse3/fuse.h", "/dev/fuse"),
+    "modules": ("/usr/share/modules/init/bash",),
+    "systemd": ("systemd-analyze",),
 }
 # Daemons are installed where an ordinary user's PATH does not lead.
 PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
