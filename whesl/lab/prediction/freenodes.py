@@ -40,7 +40,7 @@ SHOWN = (1, 2, 3, 6, 12, 24)  # hours of the table
 _ENOUGH = 120  # moments that make a month
 _BLOCK = 3 * DAY
 _RESAMPLED = 1000
-_VERSION = "1"  # of what is kept in files: another one is made anew
+_VERSION = "2"  # of what is kept in files: another one is made anew
 
 
 class Fold(NamedTuple):

@@ -51,6 +51,8 @@ _LEARNED = (
     23,
 )  # hours ahead that are learned from; the trees know the hour
 _BLOCKS = (0.5, 0.75, 1.0)  # shares of the time at which blocks of unseen forecasts begin
+_MOST = 3000  # moments that one model's trees are learned from: those of neighbouring hours are much alike
+_HALF_LIFE = 90 * DAY  # of a past forecast's part in the weights beyond ``SHORT``
 LEAST_DAYS = 28  # of moments to learn from
 _COLUMN = {
     "last": "least of 1 h back",
@@ -118,10 +120,10 @@ def fit(
         advance(1)
     parts = np.concatenate([one[0] for one in unseen], axis=1)
     seen = np.concatenate([one[3] for one in unseen])
-    weights = _weights(parts, seen)
+    times = np.concatenate([one[4] for one in unseen])
+    weights = _weights(parts, seen, times)
     middle = _mix(parts, weights)
     low, high = (np.concatenate([one[place] for one in unseen]) for place in (1, 2))
-    times = np.concatenate([one[4] for one in unseen])
     low, _, high = conformal.ordered(low, middle, high)
     scores = conformal.Scores(times, low, high, seen)
     whole = _trees(rows, truth, seed, threads)
@@ -169,13 +171,15 @@ def _trees(rows: Rows, truth: Floats, seed: int, threads: int) -> Model:
     )
     bare = Model((), (), np.zeros((HOURS, MIXED)), median, of_day, conformal.Scores.none())
 
-    def learned(anchor: tuple[str, str], level: float) -> tuple[Boosted, Boosted]:
+    apart = -(-len(rows.time) // _MOST)
+
+    def learned(anchor: tuple[str, str], level: float, place: int) -> tuple[Boosted, Boosted]:
         found = []
         for name, hours in zip(anchor, (_LEARNED[:SHORT], _LEARNED[SHORT:]), strict=True):
-            change = truth - _anchor(bare, rows, name)
+            change = (truth - _anchor(bare, rows, name))[place % apart :: apart]
             found.append(
                 boosting.fit(
-                    rows.values[:, hours].reshape(-1, len(COLUMNS)),
+                    rows.values[place % apart :: apart, hours].reshape(-1, len(COLUMNS)),
                     change[:, hours].ravel(),
                     settings=boosting.QUANTILE | {"quantile_alpha": level},
                     rounds=boosting.ROUNDS,
@@ -185,8 +189,8 @@ def _trees(rows: Rows, truth: Floats, seed: int, threads: int) -> Model:
             )
         return found[0], found[1]
 
-    middle = tuple(learned(anchor, LEVELS[1]) for anchor in ANCHORS)
-    outer = tuple(learned(ANCHORS[0], level) for level in (LEVELS[0], LEVELS[2]))
+    middle = tuple(learned(anchor, LEVELS[1], place) for place, anchor in enumerate(ANCHORS))
+    outer = tuple(learned(ANCHORS[0], level, 0) for level in (LEVELS[0], LEVELS[2]))
     return Model(middle, outer, bare.weights, median, of_day, bare.scores)
 
 
@@ -232,33 +236,45 @@ def _outer(model: Model, rows: Rows) -> tuple[Floats, Floats]:
 
 
 def _mix(parts: Floats, weights: Floats) -> Floats:
-    """Return the weighted sum, and to a third the plain mean of the learned models."""
-    mixed = np.einsum("hp,pmh->mh", weights, parts)
-    return np.asarray((2 * mixed + parts[: len(ANCHORS)].mean(axis=0)) / 3)
+    return np.asarray(np.einsum("hp,pmh->mh", weights, parts))
 
 
-def _weights(parts: Floats, truth: Floats) -> Floats:
-    """Return convex weights with the least absolute error; neighbouring hours together.
+def _weights(parts: Floats, truth: Floats, time: Floats) -> Floats:
+    """Return convex weights with the least absolute error, drawn to fixed ones; neighbouring hours together.
 
+    The fixed ones are the mean of the learned models, beyond ``SHORT`` with a fifth of the simple medians: there
+    the best weights of one season are not those of the next.
     By exponentiated gradients: J. Kivinen, M. K. Warmuth, "Exponentiated gradient versus gradient descent for
     linear predictors", Information and Computation 132, 1997.
     """
+    count = len(ANCHORS)
     first = np.full(MIXED, 0.1 / len(SIMPLE))
-    first[: len(ANCHORS)] = 0.9 / len(ANCHORS)
+    first[:count] = 0.9 / count
+    mean = np.zeros(MIXED)
+    mean[:count] = 1.0 / count
+    medians = np.zeros(MIXED)
+    medians[[count + SIMPLE.index(name) for name in ("median", "of day")]] = 0.5
+    recent = 0.5 ** ((time.max() - time) / _HALF_LIFE)
     found = np.empty((HOURS, MIXED))
     for hour in range(HOURS):
+        short = hour < SHORT
         low, high = (
             (max(0, hour - 1), min(SHORT, hour + 2))
-            if hour < SHORT
+            if short
             else (max(SHORT, hour - 3), min(HOURS, hour + 4))
         )
+        share = np.repeat(np.ones(len(time)) if short else recent, high - low)
         said, was = parts[:, :, low:high].reshape(MIXED, -1), truth[:, low:high].ravel()
-        step = max(1, len(was) // 20_000)
-        said, was = np.ascontiguousarray(said[:, ::step]), was[::step]
+        step = max(1, len(was) // 8_000)
+        said, was, share = np.ascontiguousarray(said[:, ::step]), was[::step], share[::step]
+        share /= share.sum()
         weight = first.copy()
         for _ in range(200):
-            slope = said @ np.sign(weight @ said - was) / len(was)
+            slope = said @ (np.sign(weight @ said - was) * share)
             weight = weight * np.exp(-4.0 * (slope - slope.min()))
             weight /= weight.sum()
-        found[hour] = 0.8 * weight + 0.2 * first
+        if short:
+            found[hour] = (2 * (0.8 * weight + 0.2 * first) + mean) / 3
+        else:
+            found[hour] = 0.5 * weight + 0.4 * mean + 0.1 * medians
     return found

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 HOURS = 24
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _JUST = 300.0  # a job that has waited for less is not taken for held, in seconds
-_BACK = 28  # days from which arrivals are drawn
+_BACK = 112  # days from which arrivals are drawn
+_WEEKDAY = 4.0  # times that a day of the same weekday is likelier than another
+_RELEASED = 12 * HOUR  # after which a held job is let go, in the mean
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,7 +32,8 @@ class State:
         now: in seconds.
         running: places of running jobs in the history.
         waiting: places of waiting jobs, in the order of the queue, without held ones.
-        held: places of waiting jobs that something else than a lack of nodes keeps from starting.
+        held: places of waiting jobs that something else than a lack of nodes keeps from starting; they may be
+            let go later.
     """
 
     now: float
@@ -116,7 +119,7 @@ def roll(
     windows = closed[(closed[:, 1] > now) & (closed[:, 0] < until + 7 * DAY)]
     mine = history.pool[run]
     for one in range(draws):
-        new, submit = _arrivals(history, now, generator)
+        new, submit = _joined(_arrivals(history, now, generator), _released(at, generator))
         later = runtimes.draw(
             known.past, new, history.limit[new], np.zeros(len(new)), now, generator.random((1, len(new)))
         )[0]
@@ -153,7 +156,8 @@ def _levels(user: Ints, draws: int, generator: np.random.Generator) -> Floats:
 def _arrivals(history: Jobs, now: float, generator: np.random.Generator) -> tuple[Ints, Floats]:
     """Return jobs of a day of the past in place of those to come, with their times from now on.
 
-    Every second time it is the same weekday of one of the last four weeks, else any of their days.
+    Every second time it is the same weekday of one of the last four weeks, else any of the last days, of which
+    the same weekdays are likelier.
     """
     days = np.array([7, 14, 21, 28]) if generator.random() < 0.5 else np.arange(1, _BACK + 1)
     first = now - days * DAY
@@ -163,10 +167,23 @@ def _arrivals(history: Jobs, now: float, generator: np.random.Generator) -> tupl
     days = days[inside]
     if not len(days):
         return np.zeros(0, dtype=np.int64), np.zeros(0)
-    shift = DAY * float(days[generator.integers(len(days))])
+    likely = np.where(days % 7 == 0, _WEEKDAY, 1.0)
+    shift = DAY * float(generator.choice(days, p=likely / likely.sum()))
     low, high = np.searchsorted(history.submit, [now - shift, now - shift + HOURS * HOUR], side="right")
     new = np.arange(low, high)
     return new, history.submit[new] + shift
+
+
+def _released(at: State, generator: np.random.Generator) -> tuple[Ints, Floats]:
+    """Return held jobs with the times at which they are let go: no log says when, so it is drawn."""
+    return at.held, at.now + generator.exponential(_RELEASED, len(at.held))
+
+
+def _joined(one: tuple[Ints, Floats], other: tuple[Ints, Floats]) -> tuple[Ints, Floats]:
+    """Return jobs of both, by their times."""
+    job, time = np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+    order = np.argsort(time, kind="stable")
+    return job[order], time[order]
 
 
 def _closed(least: Floats, now: float, windows: Floats) -> Floats:
