@@ -12,13 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from tests.predict.freenodes.made import EPOCH, NODES, cluster, sacct, swf
+from whesl.cli.cloud import forecast as options
 from whesl.cli.cloud.forecast import forecast as command
 from whesl.cloud.core.records import FreeForecast
 from whesl.lab.prediction import freenodes as study
 from whesl.lab.progress import Silent
 from whesl.lab.readers.history import read_calendar, read_history
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.freenodes import features, forecast, model, rollforward, storing
+from whesl.predict.freenodes import document, features, forecast, given, model, rollforward, storing
 from whesl.predict.freenodes.forecast import NO_CALENDAR, Learnable
 from whesl.predict.freenodes.model import Model
 from whesl.predict.freenodes.storing import About
@@ -134,6 +135,26 @@ def test_months_are_scored_and_taken_up_again(tmp_path: Path) -> None:
     assert rows[0].error["forecast"] < rows[0].error["median"]
 
 
+def test_the_documents_models_are_scored_beside(tmp_path: Path) -> None:
+    history = cluster()
+    table = known()
+    beside = study.printed(history, table, document.Choice(input_steps=6), keep=tmp_path, progress=Silent())
+    found = study.fold(table, study.months(table, 1)[0], seed=0, keep=None, beside=beside)
+    assert found.methods == (*study.ALL, study.TREES, study.LSTM)
+    rows = study.summary([found])
+    assert rows[0].error[study.TREES] < rows[0].error["median"]
+    assert rows[0].error[study.LSTM] < 2 * rows[0].error["median"]
+    again = study.printed(history, table, document.Choice("mape"), keep=tmp_path, progress=Silent())
+    assert again.values.tolist() == beside.values.tolist()  # from the file
+    assert again.methods == (study.LSTM,)
+
+
+def test_the_command_offers_the_documents_choices() -> None:
+    assert options.LOSSES == document.LOSSES
+    assert options.STEPS == document.STEPS
+    assert options.OPTIMIZERS == document.OPTIMIZERS
+
+
 def run(*arguments: str | Path, status: int = 0) -> str:
     found = CliRunner().invoke(command, [str(one) for one in arguments])
     assert found.exit_code == status, found.output
@@ -154,6 +175,8 @@ def test_the_command_forecasts_from_sacct(tmp_path: Path) -> None:
     assert all(0 <= row[0] <= row[1] <= row[2] <= found.capacity + 1 for row in found.nodes)
     assert (tmp_path / "free.json").read_text() == text
     assert "least free nodes" in run("now", log, "--model", kept, "--now", at)
+    # Kept beside the model: a later forecast is calibrated with what came of this one.
+    assert given.load(tmp_path / "model.given.npz").time.tolist() == [EPOCH + 75 * 86400]
 
 
 def test_both_readers_see_the_same_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

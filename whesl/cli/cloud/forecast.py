@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.progress import quiet_option, shown
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _MODEL = Path("free-nodes.npz")
 _DRAWS = 24
 _SHOWN = (1, 2, 3, 6, 12, 24)
+# Table 3.2; tests hold them to ``whesl.predict.freenodes.document``, which loads NumPy.
+LOSSES = ("mape", "rmse", "rmsle", "huber")
+STEPS = (6, 12, 18, 24)
+OPTIMIZERS = ("sgd", "adam")
 
 
 def _log_options(command: Function) -> Function:
@@ -115,10 +119,12 @@ def now(
     import msgspec
 
     from whesl.lab.readers.jobs import Clock
-    from whesl.predict.freenodes import storing
+    from whesl.predict.freenodes import given, storing
     from whesl.predict.freenodes.forecast import forecast as forecast_of
 
     learned, about = storing.load(model)
+    beside = model.with_name(f"{model.stem}.given.npz")
+    earlier = given.load(beside)
     history = _read(logs, strict=strict)
     try:
         moment = Clock().time(at) if at is not None else history.latest
@@ -126,7 +132,14 @@ def now(
         raise UsageError(f"--now: {error}") from None
     if not math.isfinite(moment):
         raise UsageError(f"--now: not a time: {at!r}", hint="2026-11-23T04:54:34 or Unix seconds")
-    found = forecast_of(learned, history.jobs, moment, _windows(calendar), draws=about.draws, seed=seed)
+    earlier = earlier.learned(history.jobs, moment)
+    found = forecast_of(
+        learned, history.jobs, moment, _windows(calendar), draws=about.draws, seed=seed, given=earlier
+    )
+    try:
+        given.save(earlier.added(found), beside)
+    except WheslError as error:
+        click.echo(f"this forecast will not be calibrated with: {error}", err=True)
     unit = per_node if per_node != 1.0 else about.unit
     answer = _record(found.now, found.capacity / unit, found.levels, found.nodes / unit)
     text = msgspec.json.encode(answer).decode()
@@ -168,6 +181,15 @@ def now(
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Results; resumes."
 )
+@click.option("--document", is_flag=True, help="Score the document's trees and LSTM as well.")
+@click.option("--loss", type=click.Choice(LOSSES), default="huber", help="Of the document's models [huber].")
+@click.option(
+    "--input-steps", type=click.Choice([str(one) for one in STEPS]), default="12",
+    help="Hours that the document's LSTM sees [12].",
+)  # fmt: skip
+@click.option(
+    "--optimizer", type=click.Choice(OPTIMIZERS), default="adam", help="Of the document's LSTM [adam]."
+)
 @click.option("--seed", type=int, default=0, metavar="N", help="Of random numbers [0].")
 def evaluate(
     logs: tuple[Path, ...],
@@ -182,6 +204,10 @@ def evaluate(
     every: int,
     draws: int,
     out: Path | None,
+    document: bool,
+    loss: str,
+    input_steps: str,
+    optimizer: str,
     seed: int,
 ) -> None:
     """Score forecasts of the latest months.
@@ -189,8 +215,13 @@ def evaluate(
     Each is made by a model that has seen only what was before its month.
     """
     from whesl.lab.prediction import freenodes as study
+    from whesl.predict.freenodes.document import Choice
     from whesl.predict.freenodes.jobs import replayed as replay
 
+    if document and every != 1:
+        raise UsageError(
+            "the document's models are sampled every hour", hint="--document goes with --every 1"
+        )
     limit = _date(until) if until is not None else math.inf
     history = _read(logs, strict=strict)
     jobs = replay(history.jobs, replayed) if replayed is not None else history.jobs
@@ -201,11 +232,14 @@ def evaluate(
         progress=progress,
     )  # fmt: skip
     chosen = study.months(known, months, limit)
-    folds = []
+    beside = None
+    if document:
+        choice = Choice(loss, int(input_steps), optimizer=optimizer)
+        beside = study.printed(jobs, known, choice, keep=keep, progress=progress)
     with progress.stage("fit and forecast, month by month", len(chosen)) as advance:
-        for month in chosen:
-            folds.append(study.fold(known, month, seed=seed, keep=keep))
-            advance(1)
+        folds = [
+            study.fold(known, month, seed=seed, keep=keep, beside=beside, advance=advance) for month in chosen
+        ]
     rows = study.summary(folds, unit=per_node, seed=seed)
     text = json.dumps(_as_json(folds, rows), indent=1)
     if out is not None:
@@ -329,6 +363,8 @@ def _as_json(folds: list[Fold], rows: list[Row]) -> dict[str, Any]:
 
 
 def _table(folds: list[Fold], rows: list[Row]) -> None:
+    from whesl.lab.prediction.freenodes import ALL
+
     print(f"forecasts of {', '.join(f'{one.name} ({len(one.time)})' for one in folds)}")
     print("hour  forecast  persistence  median  climatology  last hour   below the best (95 %)  in 80 %")
     for row in rows:
@@ -340,5 +376,10 @@ def _table(folds: list[Fold], rows: list[Row]) -> None:
                 f"{row.hour:4d}  {ours:8.1f}  {still:11.1f}  {middle:6.1f}  {daily:11.1f}  "
                 f"{last:9.1f}  {row.skill:6.1%} ({row.low:6.1%} {row.high:6.1%})  {row.covered:6.1%}"
             )
+    for name in folds[0].methods[len(ALL) :]:
+        print(
+            f"{name}: "
+            + ", ".join(f"{row.error[name]:.1f} at {row.hour} h" for row in rows if row.hour in _SHOWN)
+        )
     worse = [str(row.hour) for row in rows if row.skill < 0]
     print(f"worse than the best at hours {', '.join(worse)}" if worse else "at no hour worse than the best")

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.freenodes import conformal, features, forecast, model
-from whesl.predict.freenodes.conformal import Scores
+from whesl.predict.freenodes import conformal, document, features, forecast, model
 from whesl.predict.freenodes.jobs import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.progress import Progress
+    from whesl.predict.freenodes.document import Choice
     from whesl.predict.freenodes.forecast import Learnable
     from whesl.predict.freenodes.jobs import Jobs
 
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 COMPARED = ("persistence", "median", "climatology")
 ALL = ("forecast", *COMPARED, "last hour", "rolled forward")
+TREES, LSTM = "document's trees", "document's LSTM"
 SHOWN = (1, 2, 3, 6, 12, 24)  # hours of the table
+_MOST = 3000  # moments that the document's models are learned from
 _ENOUGH = 120  # moments that make a month
 _BLOCK = 3 * DAY
 _RESAMPLED = 1000
@@ -49,7 +51,8 @@ class Fold(NamedTuple):
     Attributes:
         name: of the month, 2012-07.
         time: moments in seconds, shape (moments,).
-        error: absolute errors of each of ``ALL`` as shares of the capacity, shape (methods, moments, hours).
+        methods: ``ALL``, and those of the document where they were asked for.
+        error: absolute errors of each as shares of the capacity, shape (methods, moments, hours).
         inside: whether the interval held what came, shape (moments, hours).
         capacity: shape (moments,).
         seconds: that fitting took.
@@ -57,10 +60,30 @@ class Fold(NamedTuple):
 
     name: str
     time: Floats
+    methods: tuple[str, ...]
     error: Floats
     inside: NDArray[np.bool_]
     capacity: Floats
     seconds: float
+
+
+class Printed(NamedTuple):
+    """What the document's predictor is made of.
+
+    Attributes:
+        values: its features at all moments, shape (moments, features).
+        nodes: of the machine.
+        choice: of Table 3.2.
+    """
+
+    values: NDArray[np.float32]
+    nodes: float
+    choice: Choice
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Return which models there are: trees are not trained with MAPE."""
+        return (LSTM,) if self.choice.loss == "mape" else (TREES, LSTM)
 
 
 class Row(NamedTuple):
@@ -134,6 +157,37 @@ def moments(
     return found
 
 
+def printed(
+    history: Jobs, known: Learnable, choice: Choice, *, keep: Path | None, progress: Progress
+) -> Printed:
+    """Return the document's features of all moments, from a file of an earlier run where there is one.
+
+    Args:
+        history: jobs.
+        known: their moments, an hour apart.
+        choice: of Table 3.2.
+        keep: the directory of ``moments``.
+        progress: is told.
+    """
+    nodes = float(known.rows.capacity.max())
+    own = hashlib.sha256(f"{_VERSION} {nodes}".encode())
+    for one in (known.rows.time, history.submit, history.start, history.end, history.size, history.limit):
+        own.update(np.ascontiguousarray(one).tobytes())
+    path = keep / f"printed-{own.hexdigest()[:16]}.npz" if keep is not None else None
+    if path is not None and path.exists():
+        with np.load(path, allow_pickle=False) as file:
+            return Printed(file["values"], nodes, choice)
+    with progress.stage("the document's features", len(known.rows.time)) as advance:
+        parts = []
+        for times in np.array_split(known.rows.time, -(-len(known.rows.time) // 100)):
+            parts.append(document.features(history, times, nodes))
+            advance(len(times))
+    values = np.concatenate(parts)
+    if path is not None:
+        _write(path, {"values": values})
+    return Printed(values, nodes, choice)
+
+
 def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[str, float, float]]:
     """Return the last months that can be forecast: their names, begins and ends in seconds.
 
@@ -165,7 +219,15 @@ def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[st
     return found[-count:]
 
 
-def fold(known: Learnable, month: tuple[str, float, float], *, seed: int, keep: Path | None) -> Fold:
+def fold(
+    known: Learnable,
+    month: tuple[str, float, float],
+    *,
+    seed: int,
+    keep: Path | None,
+    beside: Printed | None = None,
+    advance: Callable[[float], None] = lambda steps: None,
+) -> Fold:
     """Fit before a month, and forecast it; from a file of an earlier run where there is one.
 
     Args:
@@ -173,46 +235,63 @@ def fold(known: Learnable, month: tuple[str, float, float], *, seed: int, keep: 
         month: one of ``months``.
         seed: of the trees.
         keep: the directory of ``moments``; None for none.
+        beside: the document's predictor, to be scored as well.
+        advance: called as parts of a month are done.
     """
     name, begin, finish = month
-    own = hashlib.sha256(f"{_VERSION} {name} {seed}".encode())
+    own = hashlib.sha256(f"{_VERSION} {name} {seed} {beside.choice if beside is not None else ''}".encode())
     own.update(known.truth.tobytes())
     own.update(known.rows.values.tobytes())
     path = keep / f"month-{name}-{own.hexdigest()[:16]}.npz" if keep is not None else None
+    methods = ALL + (beside.methods if beside is not None else ())
     if path is not None and path.exists():
+        advance(1)
         with np.load(path, allow_pickle=False) as file:
-            return Fold(
-                name, file["time"], file["error"], file["inside"], file["capacity"], float(file["seconds"])
-            )
+            tables = {part: file[part] for part in ("time", "error", "inside", "capacity")}
+            return Fold(name, methods=methods, **tables, seconds=float(file["seconds"]))
     times = known.rows.time
-    before = known.select(times < begin - HOURS * HOUR)
-    asked = known.select((times >= begin) & (times < finish))
+    past, then = times < begin - HOURS * HOUR, (times >= begin) & (times < finish)
+    before, asked = known.select(past), known.select(then)
+    work = 4 if beside is not None else 3
     started = time.monotonic()
-    learned = model.fit(before.rows, before.truth, seed=seed)
+    learned = model.fit(before.rows, before.truth, seed=seed, advance=lambda steps: advance(steps / work))
     seconds = time.monotonic() - started
     found = _scored(name, learned, asked, seconds)
+    if beside is not None:
+        said = _printed(known, beside, np.flatnonzero(past), np.flatnonzero(then), seed)
+        worse = np.abs(said - asked.truth)
+        found = found._replace(methods=methods, error=np.concatenate([found.error, worse]))
+        advance(1 / work)
     if path is not None:
-        parts = {"time": found.time, "error": found.error, "inside": found.inside, "capacity": found.capacity}
-        _write(path, parts | {"seconds": np.array(seconds)})
+        arrays = {"time": found.time, "error": found.error, "inside": found.inside}
+        _write(path, arrays | {"capacity": found.capacity, "seconds": np.array(seconds)})
     return found
 
 
 def _scored(name: str, learned: model.Model, asked: Learnable, seconds: float) -> Fold:
     rows, truth = asked.rows, asked.truth
     quantiles = model.predict(learned, rows)
-    own = Scores(rows.time, quantiles[0], quantiles[2], truth)
-    inside = np.zeros(truth.shape, dtype=np.bool_)
-    # Calibrated anew each day, with what has come out by then.
-    for day in np.unique(rows.time // DAY):
-        today = rows.time // DAY == day
-        past = learned.scores.joined(own).known(float(day * DAY)).latest()
-        low, _, high = conformal.calibrated(quantiles[:, today], conformal.offsets(past))
-        inside[today] = (truth[today] >= low - 1e-9) & (truth[today] <= high + 1e-9)
+    low, _, high = conformal.rolling(learned.scores, quantiles, rows.time, truth)
+    inside = (truth >= low - 1e-9) & (truth <= high + 1e-9)
     compared = model.baselines(learned, rows)
     rolled = rows.values[:, :, features.COLUMNS.index("rolled forward, 50%")].astype(np.float64)
     said = {"forecast": quantiles[1], "rolled forward": rolled} | compared
     error = np.stack([np.abs(said[method] - truth) for method in ALL])
-    return Fold(name, rows.time, error, inside, rows.capacity, seconds)
+    return Fold(name, rows.time, ALL, error, inside, rows.capacity, seconds)
+
+
+def _printed(
+    known: Learnable, beside: Printed, past: NDArray[np.int64], then: NDArray[np.int64], seed: int
+) -> Floats:
+    """Return what the document's models say, as shares of the capacity, shape (models, moments, hours)."""
+    nodes = known.truth * known.rows.capacity[:, None]
+    past = past[:: -(-len(past) // _MOST)]
+    values, choice = beside.values, beside.choice
+    said = []
+    if TREES in beside.methods:
+        said.append(document.trees(values[past], nodes[past], values[then], choice, seed=seed))
+    said.append(document.recurrent(values, nodes, past, then, choice, beside.nodes, seed=seed))
+    return np.stack(said) / known.rows.capacity[then][:, None]
 
 
 def summary(folds: list[Fold], *, unit: float = 1.0, seed: int = 0) -> list[Row]:
@@ -236,11 +315,12 @@ def summary(folds: list[Fold], *, unit: float = 1.0, seed: int = 0) -> list[Row]
     generator = np.random.default_rng(seed)
     picked = generator.integers(count, size=(_RESAMPLED, count))
     means = sums[picked].sum(axis=1) / sizes[picked].sum(axis=1)[:, None, None]
-    places = [ALL.index(method) for method in COMPARED]
+    methods = folds[0].methods
+    places = [methods.index(method) for method in COMPARED]
     again = 1.0 - means[:, 0] / np.maximum(means[:, places].min(axis=1), 1e-12)
     found = []
     for hour in range(HOURS):
-        mean = {method: float(error[place, :, hour].mean()) for place, method in enumerate(ALL)}
+        mean = {method: float(error[place, :, hour].mean()) for place, method in enumerate(methods)}
         best = min(mean[method] for method in COMPARED)
         low, high = np.quantile(again[:, hour], (0.025, 0.975))
         skill = 1.0 - mean["forecast"] / best if best > 0 else 0.0

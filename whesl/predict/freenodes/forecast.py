@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.freenodes.features import Rows
+    from whesl.predict.freenodes.given import Given
     from whesl.predict.freenodes.jobs import Floats, Jobs
     from whesl.predict.freenodes.model import Model
 
@@ -38,6 +39,7 @@ class Forecast(NamedTuple):
         running: jobs that run.
         waiting: jobs that wait for nodes.
         held: jobs that something else holds.
+        shares: quantiles before calibration, as shares of the capacity, shape (levels, hours).
     """
 
     now: float
@@ -47,6 +49,7 @@ class Forecast(NamedTuple):
     running: int
     waiting: int
     held: int
+    shares: Floats
 
 
 class Learnable(NamedTuple):
@@ -119,7 +122,14 @@ def _moments(hours: Supply, settled: float) -> NDArray[np.int64]:
 
 
 def forecast(
-    learned: Model, history: Jobs, now: float, closed: Floats = NO_CALENDAR, *, draws: int = 24, seed: int = 0
+    learned: Model,
+    history: Jobs,
+    now: float,
+    closed: Floats = NO_CALENDAR,
+    *,
+    draws: int = 24,
+    seed: int = 0,
+    given: Given | None = None,
 ) -> Forecast:
     """Forecast from what is known at a moment.
 
@@ -130,6 +140,7 @@ def forecast(
         closed: announced maintenance, shape (windows, 2), in seconds.
         draws: times that the queue is rolled forward.
         seed: of random numbers.
+        given: earlier forecasts with what came; see ``whesl.predict.freenodes.given``.
 
     Raises:
         UsageError: nothing is known before ``now``.
@@ -153,16 +164,21 @@ def forecast(
     )
     which = np.array([len(hours.use) - 1])
     rows = features.table(rollforward.index(past), hours, which, closed, draws=draws, seed=seed)
-    moved = conformal.offsets(learned.scores)
-    shares = conformal.calibrated(model.predict(learned, rows), moved)[:, 0]
+    if given is None:
+        moved = conformal.offsets(learned.scores)
+    else:
+        moved = conformal.offsets(given.scores(learned.scores, now).latest(), given.aim)
+    shares = model.predict(learned, rows)
+    nodes = conformal.calibrated(shares, moved)[:, 0]
     capacity = float(rows.capacity[0])
     waits = rollforward.state(past, now, hours.pools[:, which[0]], closed)
     return Forecast(
         now,
         capacity,
         model.LEVELS,
-        shares.T * capacity,
+        nodes.T * capacity,
         len(waits.running),
         len(waits.waiting),
         len(waits.held),
+        shares[:, 0],
     )

@@ -242,8 +242,8 @@ def _mix(parts: Floats, weights: Floats) -> Floats:
 def _weights(parts: Floats, truth: Floats, time: Floats) -> Floats:
     """Return convex weights with the least absolute error, drawn to fixed ones; neighbouring hours together.
 
-    The fixed ones are the mean of the learned models, beyond ``SHORT`` with a fifth of the simple medians: there
-    the best weights of one season are not those of the next.
+    The fixed ones are the mean of the learned models, beyond ``SHORT`` with a fifth of the simple medians:
+    there the best weights of one season are not those of the next.
     By exponentiated gradients: J. Kivinen, M. K. Warmuth, "Exponentiated gradient versus gradient descent for
     linear predictors", Information and Computation 132, 1997.
     """

@@ -156,8 +156,8 @@ def _levels(user: Ints, draws: int, generator: np.random.Generator) -> Floats:
 def _arrivals(history: Jobs, now: float, generator: np.random.Generator) -> tuple[Ints, Floats]:
     """Return jobs of a day of the past in place of those to come, with their times from now on.
 
-    Every second time it is the same weekday of one of the last four weeks, else any of the last days, of which
-    the same weekdays are likelier.
+    Every second time it is the same weekday of one of the last four weeks, else any of the last days, of
+    which the same weekdays are likelier.
     """
     days = np.array([7, 14, 21, 28]) if generator.random() < 0.5 else np.arange(1, _BACK + 1)
     first = now - days * DAY

@@ -105,6 +105,22 @@ def supply(history: Jobs, capacity: float | None = None, begin: float | None = N
     return Supply(begin, most, now, known, pools, out, seen, covered)
 
 
+def least_after(history: Jobs, time: float, capacity: float) -> Floats:
+    """Return the least number of free nodes in each of the 24 hours after a time; none are free in an outage.
+
+    Args:
+        history: jobs, of which those hours are known.
+        time: in seconds.
+        capacity: nodes.
+    """
+    moments, use = steps(history)
+    begin, hours = time - DAY, 48
+    most, _ = _hourly(moments, use, begin, hours)
+    out, seen = np.zeros(hours, dtype=np.bool_), np.zeros(hours, dtype=np.bool_)
+    _outages(moments, use, begin, np.full(hours, capacity), OUTAGE_USE, OUTAGE_TIME, out, seen)
+    return np.asarray(np.where(out, 0.0, np.maximum(capacity - most, 0.0))[24:])
+
+
 def windows(hours: Supply) -> Floats:
     """Return the outages in covered hours, in order of time, shape (outages, 2), in seconds."""
     out = np.concatenate([[False], hours.out & hours.covered, [False]]).astype(np.int8)
