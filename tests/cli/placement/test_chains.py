@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -145,3 +146,66 @@ def test_a_file_of_predictions_with_damage_gives_what_is_whole(tmp_path: Path) -
     assert read.predictions == [first, first]
     assert [number for number, _ in read.malformed] == [2, 4]
     assert predictions.read(tmp_path / "none").predictions == []
+
+
+@pytest.fixture
+def remembering(files: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    """Return what starts a follower of ``messages`` that remembers; it is killed at the end."""
+    started = []
+
+    def start() -> subprocess.Popen[str]:
+        words = ("--chains", "chains.toml", "--log", "messages", "--record", "record", "--state", "state")
+        command = [sys.executable, "-m", "whesl", "placement", "chains", "run", *words, "--follow", "--whole"]
+        started.append(
+            subprocess.Popen(command, cwd=files, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_a_half_seen_chain_survives_a_kill_and_a_rotation(
+    files: Path, remembering: Callable[[], subprocess.Popen[str]]
+) -> None:
+    """Also a line that was half written when the follower was killed, and what was logged meanwhile."""
+    first, last = "EDAC MC0: 3 CE memory read error", "Kernel panic - not syncing: Fatal"
+    log, state, record = files / "messages", files / "state", files / "record"
+    torn = line(1, "n2", last)
+    log.write_bytes(line(0, "n1", first) + line(0, "n2", first) + torn[:40])
+    process = remembering()
+    until(lambda: state.exists() and b'"n2"' in state.read_bytes(), "what is half seen is written down", 60)
+    process.kill()
+    process.wait()
+    with log.open("ab") as file:
+        file.write(torn[40:])
+    log.rename(files / "messages.1")
+    log.write_bytes(line(2, "n1", last))
+    process = remembering()
+    until(lambda: len(predictions.read(record).predictions) == 2, "both predictions", 60)
+    assert [one.node for one in predictions.read(record).predictions] == ["n2", "n1"]
+    process.send_signal(signal.SIGTERM)
+    assert "2 lines, 2 predictions" in process.communicate(timeout=60)[1]
+    # Nothing of it comes once more.
+    process = remembering()
+    log.open("ab").write(line(3, "n1", first))
+    until(lambda: state.read_bytes().count(b'"n1"') == 1, "the next line was read", 60)
+    assert len(predictions.read(record).predictions) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 5000])
+def test_a_state_that_cannot_be_used_is_told_and_written_anew(
+    content: bytes, files: Path, remembering: Callable[[], subprocess.Popen[str]]
+) -> None:
+    (files / "state").write_bytes(content)
+    (files / "messages").write_bytes(LOG)
+    process = remembering()
+    until(lambda: predictions.read(files / "record").predictions, "a prediction", 60)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    assert "state cannot be used, and is written anew" in said
+    assert "Traceback" not in said
+    refused = whesl("run", "--chains", files / "chains.toml", "--log", files / "log", "--state", "x")
+    assert "--state without --log FILE --follow" in str(refused.exception)

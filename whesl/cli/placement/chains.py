@@ -11,6 +11,7 @@ import click
 from whesl.cli.lab.progress import quiet_option, shown
 from whesl.model.errors import UsageError
 from whesl.predict.chains import document, synthetic, trial
+from whesl.predict.chains.memory import Memory
 from whesl.predict.chains.stream import ChainStream, Compiled
 
 if TYPE_CHECKING:
@@ -177,6 +178,12 @@ def check(
 @click.option("--journal", is_flag=True, help="Follow systemd's journal instead.")
 @click.option("--follow", is_flag=True, help="Go on as it grows, also when it is rotated.")
 @click.option("--whole", is_flag=True, help="With --follow: from its beginning, not from its present end.")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --follow: remember the place in the log and what is half seen; a restart goes on there.",
+)
 @_form_option
 @click.option("--deliver", is_flag=True, help="Tell this user's running tasks that use the node.")
 @click.option("--nodes", metavar="LIST", help="Of these nodes alone, such as n[001-512] [any that is named].")
@@ -193,6 +200,7 @@ def run(
     journal: bool,
     follow: bool,
     whole: bool,
+    state: Path | None,
     form: str | None,
     nodes: str | None,
     deliver: bool,
@@ -210,10 +218,16 @@ def run(
         raise UsageError("give either --log FILE or --journal")
     if follow and path == "-":
         raise UsageError("standard input is followed to its end anyway", hint="leave out --follow")
+    if state is not None and not (follow and path):
+        raise UsageError("--state without --log FILE --follow", hint="other logs are read once, as they come")
     known = watching.expanded(nodes) if nodes else None
-    stream = ChainStream(Compiled(document.load(file)), watching.header(path, form))
+    found = document.load(file)
+    stream = ChainStream(Compiled(found), watching.header(path, form))
     follower = watching.Follower(stream, known, record, in_json=in_json, deliver=deliver)
-    follower.run(watching.source(stream, path, follow_on=follow, whole=whole, trouble=follower.trouble))
+    kept = Memory(state, found, stream, follower.trouble) if state is not None else None
+    follower.run(
+        watching.source(stream, path, follow_on=follow, whole=whole, trouble=follower.trouble, memory=kept)
+    )
 
 
 @chains.command()

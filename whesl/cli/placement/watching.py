@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whesl.model.evidence import PredictedFailure
+    from whesl.predict.chains.memory import Memory
     from whesl.predict.chains.stream import ChainStream
 
 
@@ -51,7 +52,13 @@ def header(path: str | None, form: str | None) -> Header | None:
 
 
 def source(
-    stream: ChainStream, path: str | None, *, follow_on: bool, whole: bool, trouble: Callable[[str], None]
+    stream: ChainStream,
+    path: str | None,
+    *,
+    follow_on: bool,
+    whole: bool,
+    trouble: Callable[[str], None],
+    memory: Memory | None = None,
 ) -> Iterator[PredictedFailure]:
     """Return the predictions of a log, of standard input, or of the journal.
 
@@ -61,6 +68,7 @@ def source(
         follow_on: whether to go on as it grows.
         whole: from its beginning.
         trouble: told why the log cannot be read at present.
+        memory: of a log that is followed.
 
     Raises:
         UsageError: the file is not there, and is not to be followed.
@@ -73,7 +81,7 @@ def source(
     if path == "-":
         return follow.pipe(stream, sys.stdin.fileno(), stopped=stop.is_set)
     if follow_on:
-        return follow.file(stream, path, whole=whole, stopped=stop.is_set, trouble=trouble)
+        return follow.file(stream, path, whole=whole, stopped=stop.is_set, trouble=trouble, memory=memory)
     return reading.one(stream, Path(path), stopped=stop.is_set)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whesl.model.evidence import PredictedFailure
+    from whesl.predict.chains.memory import Memory
     from whesl.predict.chains.stream import ChainStream
 
 _PIECE = 1 << 18  # bytes that are read at once
@@ -30,6 +31,7 @@ def file(
     whole: bool = False,
     stopped: Callable[[], bool] = lambda: False,
     trouble: Callable[[str], None] = lambda _: None,
+    memory: Memory | None = None,
 ) -> Iterator[PredictedFailure]:
     """Yield what a growing file predicts; when it is rotated, the new one is followed.
 
@@ -39,17 +41,24 @@ def file(
         whole: from its beginning, not from its present end.
         stopped: asked about once a second whether to end; what the file still holds is read before.
         trouble: told why the file cannot be read, when that changes.
+        memory: where it was left; None to remember nothing.
     """
     said = ""
     with Tailer() as tailer:
-        tailer.follow(path, 0 if whole else None)
+        if memory is None:
+            tailer.follow(path, 0 if whole else None)
+        else:
+            memory.begin(tailer, path, whole=whole)
         while True:
             ending = stopped()
             # A file that is polled may have grown since the last look.
             for chunk in tailer.read(time.monotonic(), _PIECE, force=ending):
                 if chunk.rotated:
                     yield from stream.finish()
-                yield from stream.feed(chunk.data)
+                found = stream.feed(chunk.data)
+                yield from found
+                if memory is not None:
+                    memory.save(tailer, now=bool(found))
             problem = tailer.problems().get(path, "")
             if problem != said:
                 said = problem
@@ -57,8 +66,13 @@ def file(
             if tailer.pending:
                 continue
             if ending:
-                yield from stream.finish()
+                if memory is None:
+                    yield from stream.finish()
+                else:
+                    memory.save(tailer, now=True)
                 return
+            if memory is not None:
+                memory.save(tailer)
             due = tailer.next_poll(time.monotonic())
             wait = _LOOK if due is None else min(max(due - time.monotonic(), 0.0), _LOOK)
             handle = tailer.fileno()

@@ -39,6 +39,14 @@ class Complete(NamedTuple):
         return self.seen[-1].time
 
 
+class Half(NamedTuple):
+    """A node's chains that are not complete: the chain, its last step that was seen, the messages."""
+
+    node: str
+    last: float
+    prefixes: tuple[tuple[int, int, tuple[Seen, ...]], ...]
+
+
 class Steps:
     """The templates of all chains, each once, and where they stand.
 
@@ -133,3 +141,38 @@ class Machine:
             for earlier in range(place):
                 state.prefixes.pop((number, earlier), None)
         return done
+
+    def halves(self) -> list[Half]:
+        """Return what may still become complete; the node that was heard of last is the last."""
+        newest = max((state.last for state in self._nodes.values()), default=0.0)
+        found = []
+        for node, state in self._nodes.items():
+            kept = tuple(
+                (number, place, seen)
+                for (number, place), seen in state.prefixes.items()
+                if newest - seen[0].time <= self._steps.chains[number].window + SKEW
+            )
+            if kept:
+                found.append(Half(node, state.last, kept))
+        return found
+
+    def recall(self, halves: Iterable[Half]) -> None:
+        """Take up what another machine of the same chains has seen.
+
+        Args:
+            halves: of ``halves``.
+
+        Raises:
+            ValueError: they are not of these chains; nothing is taken up.
+        """
+        nodes: OrderedDict[str, _Node] = OrderedDict()
+        for half in halves:
+            state = nodes[half.node] = _Node()
+            state.last = half.last
+            for number, place, seen in half.prefixes:
+                if not (0 <= number < len(self._steps.chains) and len(seen) == place + 1):
+                    raise ValueError(f"{half.node} has a chain that there is not")
+                if place + 1 >= len(self._steps.chains[number].steps):
+                    raise ValueError(f"{half.node} has a step that there is not")
+                state.prefixes[number, place] = seen
+        self._nodes = nodes

@@ -103,6 +103,11 @@ class ChainStream:
         """End the line that has no end, as where another file begins."""
         return self.feed(b"\n") if self._carry or self._cutting else []
 
+    @property
+    def torn(self) -> int:
+        """How many bytes of a line without an end are kept."""
+        return len(self._carry)
+
     def _keep(self, data: bytes) -> None:
         if self._cutting:
             return
