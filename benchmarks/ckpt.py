@@ -1,4 +1,4 @@
-"""What prioritized checkpoints cost: a poll, and the time until a request has come to every node.
+"""What prioritized checkpoints cost: a poll, a program without predictions, and a request to every node.
 
     python benchmarks/ckpt.py [--quick] [--json FILE] [--only WORD]
 
@@ -24,6 +24,7 @@ from measure import Figure, NotHereError, arguments, median, percentile, run_par
 
 from whesl.ckpt import Client, messages
 from whesl.ckpt.core.records import Answered, Ask, CommitFailed, Grant, Joined, Release, Requested
+from whesl.ckpt.job import page_of
 from whesl.ckpt.messages import StatusAsked
 from whesl.ckpt.page import Page
 from whesl.ckpt.rendezvous import Address, find
@@ -55,29 +56,52 @@ int main(void)
     return 0;
 }
 """
+# Works for about a millisecond a step and polls, or does not; tells its wall time and processor time.
+STEPS = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include "whesl_ckpt.h"
+static double since(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+int main(int argc, char **argv)
+{
+    long steps = atol(argv[1]), work = atol(argv[2]);
+    int polls = argc > 3;
+    whesl_ckpt *ckpt = polls ? whesl_ckpt_init(0, 1) : NULL;
+    volatile double sum = 0;
+    double wall = since(CLOCK_MONOTONIC), used = since(CLOCK_PROCESS_CPUTIME_ID);
+    for (long step = 0; step < steps; step++) {
+        for (long i = 0; i < work; i++) sum += 1e-9 * (double)(i ^ step);
+        if (polls && whesl_ckpt_poll(ckpt)) return 1;
+    }
+    printf("%.9f %.9f\\n", since(CLOCK_MONOTONIC) - wall, since(CLOCK_PROCESS_CPUTIME_ID) - used);
+    if (polls) whesl_ckpt_finish(ckpt);
+    return 0;
+}
+"""
 PROCESSES = 2
 
 
 def main() -> None:
     """Measure."""
-    run_parts(arguments(__doc__ or ""), [("poll", _poll), ("fan-out", _fan_out)])
+    run_parts(arguments(__doc__ or ""), [("poll", _poll), ("quiet", _quiet), ("fan-out", _fan_out)])
 
 
 def _poll(quick: bool) -> list[Figure]:
     """Measure a poll when nothing happens, in both languages."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        raise NotHereError("no C compiler is on PATH")
     repetitions = 3 if quick else 9
     with scratch() as place:
+        loop = _compiled(place, "loop", LOOP)
         page = Page(place / "page", place)
         os.environ["WHESL_CKPT_PAGE"] = str(place / "page")
-        (place / "loop.c").write_text(LOOP)
-        sources = [str(place / "loop.c"), str(CLIENT / "src" / "whesl_ckpt.c")]
-        command = [compiler, "-O2", f"-I{CLIENT / 'include'}", *sources, "-o", str(place / "loop")]
-        subprocess.run(command, check=True)
         told = [
-            subprocess.run([place / "loop"], capture_output=True, text=True, check=True).stdout.split()
+            subprocess.run([loop], capture_output=True, text=True, check=True).stdout.split()
             for _ in range(repetitions)
         ]
         client = Client(1, 2)
@@ -98,6 +122,76 @@ def _poll(quick: bool) -> list[Figure]:
             note="floor: a call of an empty method",
         ),
     ]
+
+
+def _compiled(place: Path, name: str, text: str) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise NotHereError("no C compiler is on PATH")
+    (place / f"{name}.c").write_text(text)
+    sources = [str(place / f"{name}.c"), str(CLIENT / "src" / "whesl_ckpt.c")]
+    subprocess.run(
+        [compiler, "-O2", f"-I{CLIENT / 'include'}", *sources, "-o", str(place / name)], check=True
+    )
+    return place / name
+
+
+def _quiet(quick: bool) -> list[Figure]:
+    """Measure what a program pays that polls each millisecond, with an agent beside it and no prediction."""
+    pairs, steps = (3, 500) if quick else (10, 10_000)
+    with scratch() as place:
+        program = _compiled(place, "steps", STEPS)
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        environment = {**os.environ, "WHESL_HOME": str(home), "WHESL_CKPT_HOST": "127.0.0.1"}
+        whesl = [sys.executable, "-m", "whesl", "ckpt"]
+        name = f"quiet-{os.getpid()}"
+        serve = subprocess.Popen(
+            [*whesl, "serve", "--name", name, "--dir", str(place / "kept")],
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
+        until(lambda: find(home / "ckpt" / name), "the coordinator")
+        agent = subprocess.Popen(
+            [*whesl, "agent", "--name", name, "--node", "n0"], env=environment, stderr=subprocess.DEVNULL
+        )
+        page = page_of(name, "alone", "n0")
+        environment["WHESL_CKPT_PAGE"] = str(page)
+
+        def one(*polls: str) -> tuple[float, float]:
+            command = [str(program), str(steps), str(work), *polls]
+            told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            wall, used = map(float, told.stdout.split())
+            return wall, used
+
+        try:
+            until(page.exists, "the agent")
+            work = 100_000
+            steps, wanted = 100, steps
+            work = max(int(work * 0.001 * steps / one()[1]), 1)  # a millisecond of the processor
+            steps = wanted
+            before, begin = _used(agent), time.monotonic()
+            told = [(one(), one("polls")) for _ in range(pairs)]
+            share = 100 * (_used(agent) - before) / (time.monotonic() - begin)
+        finally:
+            for process in (agent, serve):
+                process.terminate()
+                process.wait()
+    wall, used = ([100 * (with_it[which] / plain[which] - 1) for plain, with_it in told] for which in (0, 1))
+    what = "polled each ms, no prediction"
+    return [
+        Figure(f"{what}: more processor time", median(used), "%", 0.1, note=_spread(used)),
+        Figure(f"{what}: more wall time", median(wall), "%", note=_spread(wall)),
+        Figure(f"{what}: the agent, of one processor", share, "%", 0.1),
+    ]
+
+
+def _used(process: subprocess.Popen[bytes]) -> float:
+    return float(sum(psutil.Process(process.pid).cpu_times()[:2]))
+
+
+def _spread(values: list[float]) -> str:
+    return f"median of {len(values)} pairs, {min(values):.3f} to {max(values):.3f}"
 
 
 class _Empty:

@@ -82,11 +82,20 @@ class TaskAudit:
             if action == "escalate":
                 self.outcomes[other] = "escalated"
                 del self.open[other]
-            elif action not in ("relaunched",):
+            elif action not in ("relaunched", "asked"):
                 self.fail("every exception ends", f"{ordinal} raised while {other} is {action}")
         self._names[ordinal] = raised["exception"]
         self.raised[ordinal] = raised["time"]
-        self.open[ordinal] = "raised"
+        self.open[ordinal] = "asked" if data.get("goes_on") else "raised"
+
+    def on_checkpoint_asked(self, data: Data, now: float) -> None:
+        if data.get("counted"):
+            self._count(self._names[data["ordinal"]], now)
+
+    def on_checkpoint_ended(self, data: Data, _now: float) -> None:
+        if self.open.pop(data["ordinal"], None) != "asked":
+            self.fail("every exception ends", f"a checkpoint that was not asked for: {data['ordinal']}")
+        self.outcomes[data["ordinal"]] = "asked"
 
     def on_decided(self, data: Data, now: float) -> None:
         ordinal, action = data["ordinal"], data["action"]

@@ -16,9 +16,11 @@ from tests.simulation.world import Host, InvariantError
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import (
     AdoptAttempt,
+    AskCheckpoint,
     AttemptExited,
     AttemptNotStarted,
     AttemptStarted,
+    CheckpointDone,
     CollectEvidence,
     Command,
     ConfigurationRead,
@@ -275,10 +277,24 @@ class Isolator:
             run = self.site.run_of(self.state.token)
             if run is not None and command.whom == "group":
                 run.told_to_end()
+        elif isinstance(command, AskCheckpoint):
+            seconds = self._chance.choice((0.5, 4.0, 20.0))
+            self.world.after(seconds, self._checkpointed, command, seconds)
         elif isinstance(command, ReadConfiguration):
             self.world.after(0.5 * self._chance.random(), self._read_configuration, command)
         elif isinstance(command, Finish):
             self._end(command)
+
+    def _checkpointed(self, command: AskCheckpoint, seconds: float) -> None:
+        """What comes of a checkpoint: it is whole, or not, or nothing is ever heard of it."""
+        run = self.site.run_of(self.state.token)
+        lives = run is not None and run.lives and run.attempt == command.attempt
+        chance = self._chance.random()
+        if chance < 0.9:
+            whole = lives and chance < 0.7
+            checkpoint, why = ("checkpoint 1", "") if whole else ("", "it was given up")
+            done = CheckpointDone(ordinal=command.ordinal, checkpoint=checkpoint, seconds=seconds, why=why)
+            self.feed(done)
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
         if not self.dead:

@@ -345,6 +345,16 @@ def raised_ids_forgotten() -> Any:
     return patch.object(isolator_changes, "_control", lambda _state, _record: {})
 
 
+def checkpoints_not_counted() -> Any:
+    """A rule that only asks for checkpoints has no limit."""
+    real = isolator_changes._checkpoint_asked
+
+    def uncounted(state: Any, record: records.CheckpointAsked, time: float) -> dict[str, Any]:
+        return {**real(state, record, time), "budget": state.budget}
+
+    return patch.object(isolator_changes, "_checkpoint_asked", uncounted)
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     lost_acknowledgement_accepted,
     restarts_not_compared,
@@ -378,5 +388,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     configurations_not_told,
     snapshot_without_the_bad_nodes,
     restarted_for_recovered,
+    checkpoints_not_counted,
     raised_ids_forgotten,
 )

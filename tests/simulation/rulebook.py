@@ -20,6 +20,7 @@ from whesl.esl.spec import (
     OperationDeclaration,
     Otherwise,
     Pattern,
+    PredictedDetection,
     RecoveryStep,
     ResourceDeclaration,
     ResourceKind,
@@ -70,6 +71,19 @@ RULES: dict[str, tuple[str, tuple[tuple[_Step, ...], ...]]] = {
     "STORM": ("count", ((("SCHEDULER", "NODE", "REMOVE", {"node": "x1"}), _RESTART), (_ADD, _RESTART))),
 }
 
+# Of worlds in which somebody predicts failures; a draw of its own keeps all other worlds as they were.
+PREDICTED: dict[str, tuple[str, tuple[tuple[_Step, ...], ...]]] = {
+    "DYING": (
+        "predicted",
+        (
+            (("JOB", "NODE", "REPLACE", {}),),
+            (("JOB", "JOB", "CHECKPOINT", {"timeout": 60.0}), ("JOB", "NODE", "REPLACE", {})),
+            (("JOB", "JOB", "CHECKPOINT", {"timeout": 60.0}),),
+        ),
+    ),
+}
+_ALL = RULES | PREDICTED
+
 
 def draw_rule(rng: random.Random, name: str, chosen: Sequence[str]) -> dict[str, Any]:
     """Return an exception as a plain record.
@@ -79,11 +93,11 @@ def draw_rule(rng: random.Random, name: str, chosen: Sequence[str]) -> dict[str,
         name: from ``RULES``.
         chosen: all names that this specification has.
     """
-    seen, choices = RULES[name]
+    seen, choices = _ALL[name]
     steps = rng.choice(choices)
     outside = any(step[0] != "JOB" for step in steps)
     others = [other for other in chosen if other != name]
-    counted = [other for other in chosen if RULES[other][0] == "log" and other != name]
+    counted = [other for other in chosen if _ALL[other][0] == "log" and other != name]
     if seen == "count" and not counted:
         seen = "log"
     return {
@@ -118,6 +132,8 @@ def _exception(rule: dict[str, Any]) -> ExceptionSpec:
         detection = NodeDetection(condition=NodeCondition.DOWN, span=SPAN)
     elif rule["seen"] == "hang":
         detection = HangDetection(pattern=Pattern(text="cycle"), source=_STDOUT, timeout=10.0, span=SPAN)
+    elif rule["seen"] == "predicted":
+        detection = PredictedDetection(span=SPAN)
     elif rule["seen"] == "count":
         detection = CountDetection(exception=rule["counts"][0], times=rule["counts"][1], span=SPAN)
     else:
@@ -133,6 +149,7 @@ def _exception(rule: dict[str, Any]) -> ExceptionSpec:
                 resource=ResourceKind(resource),
                 operation=Operation(operation),
                 arguments=arguments,
+                before_failure=rule["seen"] == "predicted" and resource == "NODE",
                 span=SPAN,
             )
             for entity, resource, operation, arguments in rule["steps"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tests.simulation.rulebook import RULES, draw_rule
+from tests.simulation.rulebook import PREDICTED, RULES, draw_rule
 
 # The turns at which a kill is worth most.
 ISOLATOR_RECORDS = (
@@ -133,6 +133,20 @@ class Raise(msgspec.Struct, frozen=True):
     node: int | None = None
 
 
+class Prediction(msgspec.Struct, frozen=True):
+    """At ``at`` a task's ``which``-th node is predicted to fail in ``lead`` s; if ``fails``, it does.
+
+    ``kind``: that is told when the task's isolator writes such a record, not before a quarter of ``at``.
+    """
+
+    task: str
+    which: int
+    at: float
+    lead: float
+    fails: bool
+    kind: str = ""
+
+
 class HostClock(msgspec.Struct, frozen=True):
     """A host's clock: ``offset`` s ahead, gaining ``drift`` s a second, set by ``step`` s at ``at``."""
 
@@ -165,6 +179,7 @@ class Scenario(msgspec.Struct, frozen=True):
     outages: tuple[Outage, ...] = ()
     words: tuple[Word, ...] = ()
     raises: tuple[Raise, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
     unanswered: float = 0.0
     deaf: float = 0.0
     refusing: float = 0.0  # how often it refuses to run a job again
@@ -223,10 +238,12 @@ def draw(seed: int) -> Scenario:
         )
         for _ in range(rng.choice((0, 0, 0, 0, 1, 2)))
     )
+    dying, predictions = _predictions(random.Random(f"{seed}/predictions"), names, late)
     return Scenario(
         seed=seed,
         tasks=tuple(tasks),
-        rules=rules,
+        rules=(*rules, *dying),
+        predictions=predictions,
         network=Network(delay=rng.choice((0.01, 0.2)))
         if calm
         else Network(
@@ -266,6 +283,26 @@ def _raises(rng: random.Random, tasks: list[str], exceptions: list[str], late: f
             node=rng.choice((None, None, 0, 1)),
         )
         for _ in range(rng.choice((0, 0, 0, 0, 1, 2)))
+    )
+
+
+def _predictions(
+    rng: random.Random, tasks: list[str], late: float
+) -> tuple[tuple[dict[str, Any], ...], tuple[Prediction, ...]]:
+    """A fifth of the worlds have a predictor, right or wrong, in any phase of a recovery."""
+    if rng.random() < 0.8:
+        return (), ()
+    rules = tuple(draw_rule(rng, name, ()) for name in PREDICTED if rng.random() < 0.9)
+    return rules, tuple(
+        Prediction(
+            task=rng.choice(tasks),
+            which=rng.choice((0, 1, 1, 1, 2)),
+            at=late * rng.random(),
+            lead=rng.choice((0.5, 5.0, 15.0, 40.0)),
+            fails=rng.random() < 0.6,
+            kind=rng.choice(("", "", *STRUCK_AT, "launched", "checkpoint-asked", "checkpoint-ended")),
+        )
+        for _ in range(rng.choice((1, 1, 2, 3)))
     )
 
 

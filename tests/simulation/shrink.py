@@ -59,8 +59,9 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
                 nodes=tuple(fault for fault in scenario.nodes if fault.task != plan.name),
                 words=tuple(word for word in scenario.words if word.task != plan.name),
                 raises=tuple(item for item in scenario.raises if item.task != plan.name),
+                predictions=tuple(item for item in scenario.predictions if item.task != plan.name),
             )
-    for field in ("crashes", "nodes", "outages", "words", "raises"):
+    for field in ("crashes", "nodes", "outages", "words", "raises", "predictions"):
         values = getattr(scenario, field)
         for index in range(len(values)):
             yield change(scenario, **{field: values[:index] + values[index + 1 :]})
@@ -100,7 +101,7 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
 def told(scenario: Scenario) -> str:
     """Return a scenario for people."""
     lines = [f"  {task}" for task in scenario.tasks] + [f"  rule {rule}" for rule in scenario.rules]
-    for field in ("crashes", "nodes", "outages", "words", "raises"):
+    for field in ("crashes", "nodes", "outages", "words", "raises", "predictions"):
         lines += [f"  {item}" for item in getattr(scenario, field)]
     rest = {
         name: getattr(scenario, name)

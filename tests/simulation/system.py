@@ -10,12 +10,13 @@ from tests.simulation.cluster import Cluster, Job
 from tests.simulation.coordinator import Place
 from tests.simulation.invariants import Watch
 from tests.simulation.network import Client, Network
-from tests.simulation.scenario import NodeFault, Raise, Scenario, TaskPlan
+from tests.simulation.scenario import NodeFault, Prediction, Raise, Scenario, TaskPlan
 from tests.simulation.site import WORKFLOW, Site
 from tests.simulation.world import START, InvariantError, World
+from whesl.model.evidence import PredictedFailure
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.wire.messages import AnyMessage, Command, RaiseException, RegisterWorkflow, Reply
+from whesl.wire.messages import AnyMessage, Command, PredictFailure, RaiseException, RegisterWorkflow, Reply
 
 LOOK = 5.0
 REPLY_LIMIT = 30.0
@@ -133,7 +134,8 @@ class System:
         self.world = World(scenario, trace=trace)
         self.network = Network(self.world)
         wanted = sum(plan.nodes + plan.spares for plan in scenario.tasks)
-        self.cluster = Cluster(self.world, wanted + len(scenario.nodes) + 1)
+        failing = len(scenario.nodes) + sum(each.fails for each in scenario.predictions)
+        self.cluster = Cluster(self.world, wanted + failing + 1)
         self.watch = Watch(self)
         self.place = Place(self)
         self.sites = {plan.name: Site(self, plan) for plan in scenario.tasks}
@@ -141,6 +143,7 @@ class System:
         self.person = Person(self)
         self.spool: list[list[bytes]] = []  # what isolators have left for a coordinator that was away
         self._faults: list[NodeFault] = []
+        self._foreseen: list[tuple[int, Prediction]] = []
 
     def run(self) -> None:
         """Live through it, and look at the end. Raises InvariantError."""
@@ -152,6 +155,11 @@ class System:
                 self._faults.append(fault)
             else:
                 self.world.at(START + fault.at, self._strike, fault)
+        for number, prediction in enumerate(self.world.scenario.predictions):
+            if prediction.kind:
+                self._foreseen.append((number, prediction))
+            else:
+                self.world.at(START + prediction.at, self._foretell, number, prediction)
         if not self.world.run(lambda: not self.watch.open()):
             raise InvariantError(
                 "no task lost", f"no end within {self.world.now - START:.0f} s: {self.watch.open()}"
@@ -199,12 +207,32 @@ class System:
         self.world.after(REPLY_LIMIT, anew)
 
     def written(self, task: str, kind: str) -> None:
-        """A task's isolator has written a record: a node's fault may have waited for it."""
+        """A task's isolator has written a record: a node's fault, or a prediction, may have waited for it."""
+        for number, said in self._foreseen:
+            if (said.task, said.kind) == (task, kind) and self.world.now >= START + said.at / 4:
+                self._foreseen.remove((number, said))
+                self.world.after(0.0, self._foretell, number, said)
+                break
         for fault in self._faults:
             if (fault.task, fault.kind) == (task, kind) and self.world.now >= START + fault.at / 4:
                 self._faults.remove(fault)
                 self.world.after(0.0, self._strike, fault)
                 return
+
+    def _foretell(self, number: int, said: Prediction) -> None:
+        """A node's failure is predicted, as soon as the task has nodes; it comes, or it does not."""
+        job = self.sites[said.task].job
+        if job is None or job.state is not JobState.RUNNING:
+            if self.world.now < START + 300.0 and not (job is not None and job.state.ended):
+                self.world.after(3.0, self._foretell, number, said)
+            return
+        node = job.nodes[min(said.which, len(job.nodes) - 1)]
+        prediction = PredictedFailure(node=node, time=self.world.now, lead=said.lead, evidence="EDAC")
+        self.world.note("person", f"{prediction}{'' if said.fails else ', wrongly'}")
+        self.ask(f"predict{number}", PredictFailure(id=f"predict{number}", prediction=prediction))
+        if said.fails:
+            fault = NodeFault(task=said.task, which=said.which, at=0.0)
+            self.world.after(said.lead, self._strike, fault)
 
     def _strike(self, fault: NodeFault) -> None:
         """A node's fault; it waits until there is a job whose agents are up."""

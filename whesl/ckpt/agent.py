@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from whesl.wire.keys import KeyPair
 
-BUSY, CALM = 0.001, 0.02  # seconds between two looks at the page: when something was just seen, and else
+# Seconds between two looks at the page: while a checkpoint is taken, after something was seen, and at rest.
+BUSY, CALM, REST = 0.001, 0.02, 0.5
 SETTLE = 0.05  # seconds for a rank that stands at the target to say that it holds there
 LOOK = 3.0  # seconds between two looks for the coordinator's address, and for a connection to be made
 
@@ -51,6 +52,7 @@ class Agent:
         self._joined_ranks = -1
         self._fails_at = math.inf  # as predicted, until a checkpoint is complete
         self._heard = 0.0  # when the coordinator last said something
+        self._moved = time.monotonic()  # when the ranks last did
 
     def run(self, until: Callable[[], bool]) -> None:
         """Serve until told to stop; the page stays for another agent of this node."""
@@ -61,8 +63,12 @@ class Agent:
             self._find()
             busy = self._asked is not None or self._in_epoch()
             # Looks come further apart the longer nothing happens: processors are for those that write.
-            quiet = (time.monotonic() - self._heard) / 50
-            poller.poll(int(1000 * (min(max(quiet, BUSY), CALM) if busy else CALM)))
+            now = time.monotonic()
+            if busy:
+                wait = min(max((now - self._heard) / 50, BUSY), CALM)
+            else:
+                wait = min(max((now - max(self._heard, self._moved)) / 50, CALM), REST)
+            poller.poll(int(1000 * wait))
             for made in self._socket.events():
                 if made:
                     self._join()
@@ -160,6 +166,7 @@ class Agent:
     def _look(self) -> None:
         """See what the ranks have done since the last look."""
         if self._socket.connected and len(list(self._page.ranks())) != self._joined_ranks:
+            self._moved = time.monotonic()
             self._join()
         if self._asked is not None:
             self._answer(self._asked)
@@ -223,7 +230,7 @@ class Agent:
         good = sum(answer % 2 for answer in answers)
         now = Verified(node=self._node, epoch=candidate, good=good, bad=len(answers) - good)
         if now != self._verified and answers:
-            self._verified = now
+            self._verified, self._moved = now, time.monotonic()
             self._send(now)
 
     def _send(self, message: messages.ToCoordinator) -> None:
