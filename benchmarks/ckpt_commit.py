@@ -2,6 +2,8 @@
 
     python benchmarks/ckpt_commit.py [--quick] [--json FILE] [--only WORD]
 
+That is the least lead time that it survives. With ``--json`` it is drawn as well, in an SVG file beside it.
+
 Needs root and FUSE: all nodes write through one file system whose writes share one token bucket
 (``whesl.testing.nfsbed``). A node is an agent and one rank, a process each, on this machine. The ideal is the
 bytes of the node through the whole bandwidth. *Together*: all write at once when the failure is predicted, as
@@ -14,6 +16,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +31,7 @@ from whesl.ckpt.rendezvous import find
 from whesl.testing.nfsbed import NfsBed
 
 BANDWIDTH = 4e6  # bytes a second, for all together
-BYTES = 12_000_000  # of a node's checkpoint: 3 s through the whole bandwidth
+SIZES = {"commit": 12_000_000, "large": 40_000_000}  # bytes of a node's checkpoint: 3 and 10 s of all
 RANK = """\
 import os, sys, time
 from whesl.ckpt import Client
@@ -45,36 +48,67 @@ client.finish()
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds from the prediction until the node's part was durable, and until the checkpoint was whole."""
+    """Seconds from the prediction until the node's part was begun, written, and durable; and all parts."""
 
+    begun: float
+    written: float
     vulnerable: float
     whole: float
 
 
-def commit(quick: bool) -> list[Figure]:
+# Nodes and seconds of each order, and the ideal: for the drawing.
+_drawn: dict[str, list[tuple[int, float]]] = {"first": [], "together": [], "ideal": []}
+
+
+def commit(quick: bool, size: int) -> list[Figure]:
     """Measure both orders at several sizes."""
     if os.geteuid() != 0:
         raise NotHereError("the limited file system has to be mounted by root")
-    sizes, repetitions = ((2,), 1) if quick else ((2, 8, 16), 2)
-    ideal = BYTES / BANDWIDTH
+    counts, repetitions = ((2,), 1) if quick else ((2, 4, 8, 16), 3)
+    ideal = size / BANDWIDTH
     figures = []
-    for nodes in sizes:
+    for nodes in counts:
         for together in (False, True):
+            if together and size != min(SIZES.values()):
+                continue  # it takes minutes, and says nothing more
             # Each in a run of its own: ranks that wait for nobody are at different steps after a checkpoint.
-            told = [measured(nodes, together=together) for _ in range(repetitions)]
+            told = [measured(nodes, size, together=together) for _ in range(repetitions)]
             how = "together" if together else "first"
             commit = median([each.vulnerable for each in told])
             print(f"{nodes} nodes, {how}: {[round(each.vulnerable, 2) for each in told]} s", flush=True)
-            name = f"time to commit of the predicted node, {nodes} nodes, {how}"
-            note = f"{commit / ideal:.2f} times the ideal of {ideal:g} s; whole after "
-            note += f"{median([each.whole for each in told]):.1f} s"
+            name = f"commit of the predicted node, {size // 10**6} MB, {nodes} nodes, {how}"
+            stop = 1000 * median([each.begun for each in told])
+            sync = 1000 * median([each.vulnerable - each.written for each in told])
+            write = 1000 * (median([each.written - each.begun for each in told]) - ideal)
+            note = f"{commit / ideal:.2f} of the ideal of {ideal:g} s; {stop:.0f} ms until it writes, "
+            note += f"{write:+.0f} ms writing, {sync:.0f} ms durable; "
+            note += f"whole after {median([each.whole for each in told]):.1f} s"
             figures.append(
                 Figure(name, commit, "s", None if together else 1.15 * ideal, floor=ideal, note=note)
             )
+            if size == min(SIZES.values()):
+                _drawn[how].append((nodes, commit))
+        if size == min(SIZES.values()):
+            _drawn["ideal"].append((nodes, ideal))
     return figures
 
 
-def measured(nodes: int, *, together: bool) -> Times:
+def draw(file: Path) -> None:
+    """Draw the least lead time that is survived, by nodes."""
+    from matplotlib.figure import Figure as Drawing
+
+    drawing = Drawing(figsize=(6, 3.5), layout="constrained")
+    axes = drawing.subplots()
+    meaning = {"first": "it writes first", "together": "all write at once", "ideal": "its bytes / bandwidth"}
+    for name, points in _drawn.items():
+        style = {"first": "o-", "together": "s-", "ideal": "k:"}[name]
+        axes.plot([nodes for nodes, _ in points], [time for _, time in points], style, label=meaning[name])
+    axes.set(xlabel="nodes", ylabel="least lead time survived, s", ylim=(0, None))
+    axes.legend()
+    drawing.savefig(file)
+
+
+def measured(nodes: int, size: int, *, together: bool) -> Times:
     """Return what a prediction led to."""
     with scratch() as place, NfsBed("shared") as bed:
         bed.change("shared", bandwidth=BANDWIDTH)
@@ -103,9 +137,9 @@ def measured(nodes: int, *, together: bool) -> Times:
             running += [begin(*whesl, "agent", "--name", name, "--node", node) for node in names]
             for rank, node in enumerate(names):
                 page = str(page_of(name, "alone", node))
-                words = [sys.executable, "-c", RANK, str(rank), str(nodes), str(BYTES)]
+                words = [sys.executable, "-c", RANK, str(rank), str(nodes), str(size)]
                 running.append(begin(*words, WHESL_CKPT_PAGE=page, SLURMD_NODENAME=node))
-            return _one(home, name, nodes, bed.backing / kept.name)
+            return _one(home, name, nodes, bed.backing / kept.name, size)
         finally:
             (place / "end").touch()
             for process in reversed(running):
@@ -118,7 +152,7 @@ def measured(nodes: int, *, together: bool) -> Times:
                     process.wait()
 
 
-def _one(home: Path, name: str, nodes: int, kept: Path) -> Times:
+def _one(home: Path, name: str, nodes: int, kept: Path, size: int) -> Times:
     address = find(home / "ckpt" / name)
     assert address is not None
 
@@ -131,6 +165,11 @@ def _one(home: Path, name: str, nodes: int, kept: Path) -> Times:
     victim = nodes - 1
     control.ask(address, Predicted(node=f"n{victim}", lead=600.0))
     folder = kept / "1"
+    writing, part = folder / f"rank-{victim}.writing", folder / f"rank-{victim}.part"
+    until(lambda: writing.exists() or part.exists(), "the beginning of the part", 300)
+    begun = time.time()
+    until(lambda: part.exists() or _size(writing) >= size, "the end of the part", 300)
+    written = time.time()
 
     def ended() -> dict[str, Any] | None:
         found: dict[str, Any] | None
@@ -141,9 +180,23 @@ def _one(home: Path, name: str, nodes: int, kept: Path) -> Times:
     if not found["whole"]:
         raise RuntimeError(f"the checkpoint of {nodes} nodes was given up: {found['why']}")
     # A file's ctime is when it got its last name, which a part gets when it is durable.
-    part, whole = (folder / each for each in (f"rank-{victim}.part", manifest.NAME))
-    return Times(part.stat().st_ctime - began, whole.stat().st_ctime - began)
+    durable, whole = ((folder / each).stat().st_ctime for each in (part.name, manifest.NAME))
+    return Times(begun - began, min(written, durable) - began, durable - began, whole - began)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _part(size: int) -> Callable[[bool], list[Figure]]:
+    return lambda quick: commit(quick, size)
 
 
 if __name__ == "__main__":
-    run_parts(arguments(__doc__ or ""), [("commit", commit)])
+    options = arguments(__doc__ or "")
+    run_parts(options, [(name, _part(size)) for name, size in SIZES.items()])
+    if options.json and _drawn["first"]:
+        draw(options.json.with_suffix(".svg"))

@@ -213,6 +213,20 @@ def test_a_rank_that_never_polls_holds_nobody_for_ever() -> None:
     assert state.epoch is None
 
 
+def test_the_first_step_that_is_proposed_is_the_next_one() -> None:
+    """A step may take seconds of the lead time; where it has been passed, the next is twice as far ahead."""
+    state, commands = follow(
+        job(1), (Predicted(node="n0", lead=30.0), 0.0), (Answered(node="n0", epoch=1, round=1, top=7), 0.1)
+    )
+    targets = []
+    for number in (2, 3, 4):
+        (asked,) = (command for command in commands if isinstance(command, Ask))
+        targets.append(asked.target)
+        passed = Answered(node="n0", epoch=1, round=number, top=asked.target + 1, passed=True)
+        state, commands = protocol.step(state, passed, 0.2)
+    assert targets == [8, 9 + 2, 12 + 4]
+
+
 def test_no_step_is_agreed_on_before_all_ranks_have_registered() -> None:
     state = protocol.start(Settings())
     state, _ = follow(state, (Joined(node="n0", ranks=1, of=3), 0.0), (Requested(), 1.0))

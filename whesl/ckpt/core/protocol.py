@@ -387,7 +387,7 @@ class _Transition:
         if not passed and (waits or self._missing() > 0):
             return
         if epoch.target == 0:
-            ahead = self.settings.margin * 2 ** min(epoch.round, 16)
+            ahead = self.settings.margin * 2 ** min(epoch.round - 1, 16)
             self.epoch = replace(epoch, target=epoch.top + ahead)
             self._ask()
             return

@@ -55,7 +55,7 @@ class Settings(Record, frozen=True, kw_only=True):
     commit: float = 3600.0
     writers: int = 0
     priority: bool = True
-    margin: int = 2
+    margin: int = 1  # a step may take seconds, and another round takes milliseconds
 
 
 class Node(Record, frozen=True, kw_only=True):
