@@ -95,6 +95,7 @@ def instance(place: Path, nodes: int) -> Iterator[dict[str, str]]:
         f"printenv FLUX_URI >{told}.new; mv {told}.new {told}; while [ -e {told} ]; do sleep 0.2; done"
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("FLUX_", "PYTHON"))}
+    clean["HOME"] = str(place)  # Flux's scripts read the user's start files
     process = subprocess.Popen(
         ["flux", "start", "--test-size=1", "sh", "-c", script], cwd=place, env=clean, start_new_session=True
     )

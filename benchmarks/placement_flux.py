@@ -43,6 +43,8 @@ class Instance:
         self.directory = Path(tempfile.mkdtemp(prefix="whesl-flux-"))
         self._brokers: dict[str, subprocess.Popen[bytes]] = {}
         self._clean = {k: v for k, v in os.environ.items() if not k.startswith(("FLUX_", "PYTHON"))}
+        # Flux's scripts read the user's start files, and must not be killed while those change anything.
+        self._clean["HOME"] = str(self.directory)
         self.environment = {**self._clean, "FLUX_URI": f"local://{self.directory}/run/n01/local-0"}
 
     def __enter__(self) -> Instance:

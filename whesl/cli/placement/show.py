@@ -56,6 +56,10 @@ def table(where: Path, every: bool, in_json: bool) -> int:
 @as_json
 def status(where: Path, in_json: bool) -> int:
     """Show what the service does, or would do. Exit status 0: it looks at Slurm, 1: it does not."""
+    if not (where / STATUS).exists():
+        raise CouldNotObserveError(
+            f"no service has written a status in {where}", hint="whesl placement serve writes it; --dir DIR"
+        )
     data = published.read_bytes(where / STATUS)
     try:
         found = msgspec.json.decode(data, type=Status)

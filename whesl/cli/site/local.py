@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from whesl.model.errors import UsageError, missing
+from whesl.model.errors import UsageError, WheslError, missing
 from whesl.rjms.hostlist import expand
 from whesl.rjms.local import daemons, protocol
 from whesl.rjms.local.cluster import Cluster
@@ -39,7 +39,15 @@ def _check_predictions(path: Path) -> None:
         from whesl.site.flux import source  # it needs an extra, which this command alone does not
     except ModuleNotFoundError as error:
         raise missing(error, "--placement", "whesl[predict]") from error
-    source.read(path)
+    try:
+        source.read(path)
+    except OSError as error:
+        raise UsageError(f"--placement {path} cannot be read: {error.strerror or error}") from None
+    except WheslError as error:
+        raise UsageError(
+            f"--placement {path}: {error.message}",
+            hint="a model of `whesl placement learn`, or the table of `whesl placement serve`",
+        ) from None
 
 
 def _partition(text: str, nodes: tuple[str, ...]) -> Partition:
