@@ -140,9 +140,12 @@ class Guide:
         }
 
     def begin(self, pool):
-        """Look at the predictions before the first job comes."""
+        """Look at the predictions before the first job comes, and ask once: first answers load libraries."""
         try:
-            self.look(pool, time.time())
+            now = time.time()
+            self.look(pool, now)
+            some = list(pool._ranks)[:1]
+            self.advice.reason([], some, self._options["horizon"], now, acts=self.acts)
         except Exception:
             self._say_failed()
 

@@ -70,7 +70,7 @@ def test_what_is_no_prediction_starts_nothing(whesl: Whesl, tmp_path: Path) -> N
     path.write_text("{}")
     started = whesl("local", "start", "--placement", str(path))
     assert started.returncode != 0
-    assert "the placement table cannot be read" in started.stderr
+    assert f"--placement {path}: the placement table cannot be read" in started.stderr
     assert "Traceback" not in started.stderr
 
 
