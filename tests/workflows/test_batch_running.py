@@ -126,7 +126,7 @@ def test_a_late_refusal_cancels_what_was_submitted(tmp_path: Path, monkeypatch: 
     ("name", "says"),
     [
         ("slurm", "sbatch: error: Batch job submission failed: Unable to contact slurm controller"),
-        ("slurm", "/bin/sh: 0: cannot open /home/u/.whesl/workflows/w/bin/sbatch: Input/output error"),
+        ("flux", "/bin/sh: 0: cannot open /home/u/.whesl/workflows/w/bin/flux: Input/output error"),
         ("slurm", "sbatch: error: Unable to open file s1.sh: Stale file handle"),
         ("flux", "flux-batch: ERROR: [Errno 5] Input/output error: 's1.sh'"),
     ],
@@ -153,6 +153,7 @@ def test_a_command_that_cannot_be_started_now_is_started_again(
 ) -> None:
     """The search along PATH went on to the real one behind it, which submits what is written down nowhere."""
     made = Submitted(tmp_path, 1, monkeypatch)
+    made.plan = msgspec.structs.replace(made.plan, environment={"WHESL_RJMS": "flux"})
     started: list[str] = []
 
     def start(command: list[str], **rest: Any) -> subprocess.CompletedProcess[str]:
@@ -163,7 +164,7 @@ def test_a_command_that_cannot_be_started_now_is_started_again(
 
     monkeypatch.setattr(subprocess, "run", start)
     assert Chain.start(made.plan).poll() == 0
-    assert started == [str(tmp_path / "bin" / "sbatch")] * 3
+    assert started == [str(tmp_path / "bin" / "flux")] * 3
 
 
 def test_a_scheduler_that_stays_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,12 +38,12 @@ def test_a_submission_tells_its_job_how_many_nodes_are_spares(
     real.mkdir()
     (real / "sbatch").write_text(SBATCH.format(python=sys.executable, refuse=refuse))
     (real / "sbatch").chmod(0o755)
-    install(front)
+    front = install(front)
     (tmp_path / "run.sh").write_text(script(nodes="2", spares=1))
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     environment = {**os.environ, "PATH": f"{front}:{real}:/usr/bin:/bin", "WHESL_HOME": str(home)}
-    environment |= {"WHESL_RJMS": "slurm", GRANTED_SPARES: "5 of another job"}
+    environment |= {"WHESL_PYTHON": sys.executable, "WHESL_RJMS": "slurm", GRANTED_SPARES: "5 of another job"}
     done = subprocess.run(
         ["sbatch", "run.sh"], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )

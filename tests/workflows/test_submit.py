@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +18,9 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
 from whesl.workflows import wrap
+from whesl.workflows.prepare import run_environment
 from whesl.workflows.submit import once
+from whesl.workflows.submit.install import install
 from whesl.workflows.submit.options import parse_call, parse_header
 from whesl.workflows.submit.rewrite import OURS, original_comment, rewrite
 
@@ -402,17 +405,23 @@ def test_replies(output: str, job: str) -> None:
 # The program itself ------------------------------------------------------------------------------------
 
 
-def test_what_is_not_ours_goes_to_the_real_one(tmp_path: Path) -> None:
-    from whesl.workflows.submit.install import install
+def test_it_stands_on_no_file_of_the_home() -> None:
+    """One call that failed there was a submission that failed, and with it all of a workflow."""
+    assert Path("/home/w/bin") not in install(Path("/home/w/bin")).parents
+    environment = run_environment({}, install(Path("/home/w/bin")), Path("/home"), "slurm")
+    assert shutil.which("sbatch", path=environment["PATH"]) == str(install(Path("/home/w/bin")) / "sbatch")
 
+
+def test_what_is_not_ours_goes_to_the_real_one(tmp_path: Path) -> None:
     real, front = tmp_path / "real", tmp_path / "a front"
     real.mkdir()
     (real / "sbatch").write_text(
         f"#!{sys.executable}\nimport json, os, sys\nprint(json.dumps([sys.argv[1:], os.environ['PATH']]))\n"
     )
     (real / "sbatch").chmod(0o755)
-    install(front)
+    front.symlink_to(install(front))
     environment = {**os.environ, "PATH": f"{front}:{real}:/usr/bin:/bin", "WHESL_HOME": str(tmp_path / "h")}
+    environment["WHESL_PYTHON"] = sys.executable
     # A workspace may hold anything, also files with the names of modules.
     (tmp_path / "json.py").write_text("raise SystemExit(9)")
     plain = tmp_path / "plain.sh"

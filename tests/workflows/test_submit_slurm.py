@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,14 +27,14 @@ class Front:
 
     def __init__(self, bed: SlurmBed, directory: Path) -> None:
         self.directory = directory
-        self.commands = directory / "front"
-        install(self.commands)
+        self.commands = install(directory / "front")
         home = directory / "home"
         home.mkdir(mode=0o700)
         self.environment = {
             **bed.environment,
             "PATH": f"{self.commands}:{bed.environment['PATH']}",
             "WHESL_HOME": str(home),
+            "WHESL_PYTHON": sys.executable,
             "WHESL_RJMS": "slurm",
             "SBATCH_NO_KILL": "set",
             "SBATCH_NO_REQUEUE": OURS,

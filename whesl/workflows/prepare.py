@@ -136,13 +136,13 @@ def prepare(
         retry.write(target, result.text.encode())
         files.append(str(target))
         notices += result.notices
-    install(directory / "bin", rjms, environment)
+    commands = install(directory / "bin", rjms, environment)
     retry.write(directory / "manager.log")
     return Prepared(
         plan=RunPlan(
             workflow=workflow,
             files=tuple(files),
-            environment=run_environment(environment, directory / "bin", home, rjms),
+            environment=run_environment(environment, commands, home, rjms),
             directory=str(directory),
             log=str(directory / "manager.log"),
             poll=poll,
@@ -185,6 +185,7 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
         **base,
         "PATH": f"{commands}{os.pathsep}{base.get('PATH', os.defpath)}",
         "WHESL_HOME": str(home),
+        "WHESL_PYTHON": sys.executable,
         "WHESL_RJMS": rjms,
         **own,
     }

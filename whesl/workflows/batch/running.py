@@ -87,14 +87,13 @@ class Chain:
                 return
 
     def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
-        # Not looked up on PATH: a search that fails here goes on to the real command.
-        commands = Path(self._plan.directory, "bin")
         if self._rjms == "flux":
-            command = [str(commands / "flux"), "batch", *self._plan.arguments]
+            # Not looked up on PATH: a search that fails there goes on to the real command.
+            command = [f"{self._plan.directory}/bin/flux", "batch", *self._plan.arguments]
             conditions = [("afterok", job) for job in after] + [("after", job) for job in beside]
             command += [f"--dependency={word}:{job}" for word, job in conditions]
         else:
-            command = [str(commands / "sbatch"), "--parsable", *self._plan.arguments]
+            command = ["sbatch", "--parsable", *self._plan.arguments]
             lists = [
                 ":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs
             ]

@@ -1,4 +1,4 @@
-"""The program behind ``<WHESL_HOME>/workflows/<workflow>/bin/sbatch``."""
+"""The program behind the ``sbatch`` in ``commands``, first on a workflow manager's PATH."""
 
 from __future__ import annotations
 

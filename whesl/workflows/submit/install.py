@@ -17,27 +17,30 @@ from whesl.workflows.submit.flux import python_directory
 _START = """import sys
 if sys.path[:1] == [""]:
     del sys.path[0]
-from whesl.workflows.submit.{module} import main
-sys.exit(main({arguments}))"""
+from whesl.workflows.submit.flux import main
+sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))"""
+# In the installation, since no file below WHESL_HOME can be relied on when a job is submitted.
+_COMMANDS = Path(__file__).with_name("commands")
 
 
-def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str] | None = None) -> None:
-    """Make a workflow's ``bin`` with the submitting command of its resource manager in it.
+def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str] | None = None) -> Path:
+    """Return the directory with the submitting command of a workflow's resource manager.
 
     Args:
-        directory: the directory to put in front on the manager's PATH; made when missing.
+        directory: where a command is made that the workflow has for itself.
         rjms: the resource manager's name; all but ``flux`` have an ``sbatch``.
         environment: where PATH names the real command; this process's own by default.
 
-    Raises UsageError when a command that has to stand behind is missing.
+    The directory is put in front on the manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
+    UsageError when a command that has to stand behind is missing.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     if rjms == "flux":
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = (os.environ if environment is None else environment).get("PATH", os.defpath)
         real = shutil.which("flux", path=path)
         if real is None:
             raise UsageError("there is no flux on PATH", hint="load Flux's module, or choose another --rjms")
-        words = _words("flux", "sys.argv[1], sys.argv[2], sys.argv[3:]", str(directory), real)
+        words = shlex.join([sys.executable, "-c", _START, str(directory), real])
         # Only submissions pay for the start of Python.
         text = (
             "#!/bin/sh\n"
@@ -48,13 +51,8 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         )
         _write(directory / "flux", text)
         flux_bindings.install(python_directory(directory), directory / "flux")
-    else:
-        words = _words("command", "sys.argv[1], sys.argv[2:]", str(directory))
-        _write(directory / "sbatch", f'#!/bin/sh\nexec {words} "$@"\n')
-
-
-def _words(module: str, arguments: str, *given: str) -> str:
-    return shlex.join([sys.executable, "-c", _START.format(module=module, arguments=arguments), *given])
+        return directory
+    return _COMMANDS
 
 
 def _write(target: Path, text: str) -> None:
