@@ -4,11 +4,16 @@ Each execution (WfCommons) is cut to a few tasks of each stage. Its programs are
 compute and write files, whose content follows from what they read; ``whesl cloud run`` carries it out on an
 embedded cluster and on instances that are processes; then each output is compared with what was computed
 without running anything, and the ledger of all runs with what was to be done.
+
+With ``--cluster slurm`` and ``--cloud slurm`` a real Slurm is started, whose CLOUD nodes are instances then.
+With ``--away S`` the cloud's storage lies behind a real sshd, which is killed for so long while a task runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import getpass
 import json
 import os
 import re
@@ -16,16 +21,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from whesl.model.errors import WheslError
 from whesl.testing import standin
 from whesl.workflows import wfcommons
 
 INSTANCES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "workflows" / "wfinstances"
+if TYPE_CHECKING:
+    from tests.cloud.transfer.test_ssh import Sshd
+
 LEAST, MOST = 1_000, 200_000  # bytes of a file, after shrinking
 OVERHEAD = 3.0  # seconds of a task beside its work, on a busy machine
 SITE = """\
@@ -154,7 +166,9 @@ def write_inputs(document: dict[str, Any], data: Path) -> None:
             path.write_bytes(standin.content({file["id"]: file["sizeInBytes"]}, [])[file["id"]])
 
 
-def one(source: Path, place: Path, cluster: Path, given: argparse.Namespace) -> dict[str, Any]:
+def one(
+    source: Path, place: Path, site_text: str, given: argparse.Namespace, sshd: Sshd | None = None
+) -> dict[str, Any]:
     """Run one execution; return what came of it."""
     data, ledger = place / "data", place / "ledger"
     data.mkdir(parents=True)
@@ -164,19 +178,25 @@ def one(source: Path, place: Path, cluster: Path, given: argparse.Namespace) -> 
     flow.write_text(json.dumps(document))
     wanted = expected(document, data)
     site = place / "cloud.toml"
-    site.write_text(SITE.format(cluster=cluster, capacity=given.instances))
-    deadline = until(document, given.share)
+    site.write_text(site_text.replace("@place@", str(place)))
+    deadline = until(document, given.share) + given.away
     command = [sys.executable, "-m", "whesl", "cloud", "run", str(flow), "--deadline", f"{deadline:.0f}s"]
     command += ["--hour", f"{given.hour:g}", "--dir", str(place / "run"), "--data", str(data)]
     command += ["--site", str(site), "--free", str(given.nodes), "--json"]
     environ = {**os.environ, "WHESL_HOME": str(place / "home")}
     began = time.time()
+    away: list[float] = []
+    breaker = threading.Thread(target=_break, args=(sshd, place / "run", given.away, away), daemon=True)
+    if sshd is not None:
+        breaker.start()
     done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
     seconds = time.time() - began
     result: dict[str, Any] = {"execution": source.name.partition(".")[0], "seconds": round(seconds, 1)}
     if not done.stdout.startswith("{"):
         return {**result, "problems": [done.stderr.strip()[-300:]]}
     found = json.loads(done.stdout)
+    if sshd is not None:
+        result["away"] = [round(one, 1) for one in away]
     problems = [] if done.returncode == 0 else [f"exit status {done.returncode}: {found['why']}"]
     read = {file for task in document["workflow"]["specification"]["tasks"] for file in task["inputFiles"]}
     for name, content in wanted.items():
@@ -208,6 +228,67 @@ def one(source: Path, place: Path, cluster: Path, given: argparse.Namespace) -> 
     }
 
 
+def _break(sshd: Sshd, run: Path, seconds: float, told: list[float]) -> None:
+    """Kill the storage's server while a task runs in the cloud, and start it again."""
+    from whesl.cloud.core.records import Domain
+    from whesl.cloud.runner import run as runs
+
+    def busy() -> bool:
+        with contextlib.suppress(WheslError):
+            executors = runs.state_of(run).executors.values()
+            return any(one.task and one.domain is Domain.CLOUD for one in executors)
+        return False
+
+    while not busy():
+        time.sleep(0.5)
+    began = time.time()
+    # Connections that stand are served by processes of their own, which outlive the server.
+    serving = psutil.Process(sshd.process.pid).children(recursive=True)
+    sshd.stop()
+    for process in serving:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    time.sleep(seconds)
+    sshd.start()
+    told.append(time.time() - began)
+
+
+@contextlib.contextmanager
+def _site(root: Path, given: argparse.Namespace) -> Iterator[str]:
+    """Start a cluster and what else is asked for; give the text of a site's file."""
+    text, options = SITE, ""
+    with contextlib.ExitStack() as stack:
+        if given.cloud == "slurm":
+            from tests.cloud.bursting.test_slurm import Site
+
+            bed = stack.enter_context(Site(root)).bed
+        elif given.cluster == "slurm":
+            from whesl.testing.slurmbed import SlurmBed
+
+            bed = SlurmBed(given.nodes, "host")
+            bed.start()
+            stack.callback(bed.stop)
+        if "slurm" in (given.cluster, given.cloud):
+            os.environ.update(bed.environment)
+        if given.cluster == "slurm":
+            text = text.replace('"local"\ndirectory = "{cluster}"', '"slurm"')
+        else:
+            environ = {**os.environ, "WHESL_LOCAL": str(root / "cluster")}
+            local = [sys.executable, "-m", "whesl", "local"]
+            start = [*local, "start", "--nodes", str(given.nodes)]
+            subprocess.run(start, env=environ, check=True, capture_output=True)
+            stack.callback(subprocess.run, [*local, "stop"], env=environ, check=False, capture_output=True)
+        if given.cloud == "slurm":
+            options += 'partition = "burst"\n'
+            text = text.replace('"processes"', '"slurm"')
+        if given.sshd is not None:
+            store = f"ssh://{getpass.getuser()}@127.0.0.1:{given.sshd.port}@place@/there"
+            options += f'store = "{store}"\nseen_as = "@place@/there"\n'
+            options += f"ssh_options = {json.dumps(given.sshd.options)}\n"
+        text = text.format(cluster=root / "cluster", capacity=given.instances)
+        yield text.replace("[cloud.processes]", f"{options}[cloud.processes]")
+
+
 def main() -> int:
     """Run executions, print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -220,6 +301,9 @@ def main() -> int:
     parser.add_argument("--instances", type=int, default=6, help="at most [6]")
     parser.add_argument("--share", type=float, default=0.5, help="of one node's time, as deadline [0.5]")
     parser.add_argument("--hour", type=float, default=60.0, help="seconds of the schedule's hours [60]")
+    parser.add_argument("--cluster", choices=("local", "slurm"), default="local")
+    parser.add_argument("--cloud", choices=("processes", "slurm"), default="processes")
+    parser.add_argument("--away", type=float, default=0.0, help="seconds of a broken network [0]")
     parser.add_argument("--out", type=Path, help="a JSON file")
     parser.add_argument("--keep", action="store_true", help="keep the runs' directories")
     given = parser.parse_args()
@@ -231,22 +315,24 @@ def main() -> int:
         return 2
     # A Unix socket's path is short.
     root = Path(tempfile.mkdtemp(prefix="whesl-cloud-"))
-    cluster = root / "cluster"
-    environ = {**os.environ, "WHESL_LOCAL": str(cluster)}
-    local = [sys.executable, "-m", "whesl", "local"]
-    subprocess.run(
-        [*local, "start", "--nodes", str(given.nodes)], env=environ, check=True, capture_output=True
-    )
     results: list[dict[str, Any]] = []
+    given.sshd = None
+    if given.away:
+        from tests.cloud.transfer.test_ssh import Sshd
+
+        (root / "sshd").mkdir()
+        given.sshd = Sshd(root / "sshd")
     try:
-        for source in sources[: given.count]:
-            try:
-                results.append(one(source, root / str(len(results)), cluster, given))
-            except WheslError as error:
-                results.append({"execution": source.name, "problems": [error.message]})
-            print(json.dumps(results[-1]), flush=True)
+        with _site(root, given) as text:
+            for source in sources[: given.count]:
+                try:
+                    results.append(one(source, root / str(len(results)), text, given, given.sshd))
+                except WheslError as error:
+                    results.append({"execution": source.name, "problems": [error.message]})
+                print(json.dumps(results[-1]), flush=True)
     finally:
-        subprocess.run([*local, "stop"], env=environ, check=False, capture_output=True)
+        if given.sshd is not None:
+            given.sshd.stop()
         if not given.keep:
             shutil.rmtree(root, ignore_errors=True)
     if given.out is not None:

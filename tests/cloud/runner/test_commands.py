@@ -132,7 +132,6 @@ global.parameters:
   N: {values: [1, 2, 3], label: "N.%%"}
 """
 TABLE = """\
-name = "table"
 [[stage]]
 name = "make"
 tasks = 3

@@ -16,6 +16,7 @@ from whesl.cloud.runner import run as runs
 from whesl.cloud.runner.events import Limits
 from whesl.cloud.runner.site import Cloud, Cluster, Ec2, Processes, Site
 from whesl.cloud.runner.state import RunState
+from whesl.model.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,14 +67,8 @@ def test_a_real_slurm_and_processes(slurm: SlurmBed, short: Path, monkeypatch: p
     assert not slurm.run("squeue", "-h").stdout.strip()
 
 
-@pytest.mark.slow
-def test_instances_of_ec2_with_a_store_in_s3(cloud: StrictCloud, short: Path) -> None:
-    """User data starts the executor, which fetches and sends its files by S3; nothing is left there."""
-    from whesl.cloud.providers.ec2 import client_of
-
-    client = client_of("s3", "us-east-1", cloud.endpoint)
-    client.create_bucket(Bucket="bucket")
-    site = Site(
+def on_ec2(short: Path, cloud: StrictCloud) -> Site:
+    return Site(
         cluster=Cluster(scheduler="local", directory=str(short / "site")),
         cloud=Cloud(
             provider="ec2",
@@ -84,6 +79,36 @@ def test_instances_of_ec2_with_a_store_in_s3(cloud: StrictCloud, short: Path) ->
         poll=0.5,
         again=0.5,
     )
+
+
+@pytest.mark.slow
+def test_a_refused_key_is_told_before_anything_is_started(cloud: StrictCloud, short: Path) -> None:
+    """Nothing is asked of the cluster either."""
+    from whesl.cloud.providers.ec2 import client_of
+    from whesl.rjms.local import daemons
+
+    client_of("s3", "us-east-1", cloud.endpoint).create_bucket(Bucket="bucket")
+    cloud.refuse["DescribeInstances"] = "AuthFailure"
+    cluster = worlds.local_cluster(short / "site", 1)
+    try:
+        with pytest.raises(RefusedError, match="AuthFailure") as raised:
+            carried_out(short / "run", on_ec2(short, cloud), nodes=1, instances=1)
+        assert "access key" in raised.value.hint
+    finally:
+        daemons.stop(cluster)
+        del cloud.refuse["DescribeInstances"]
+    state = runs.state_of(short / "run")
+    assert state.started is None and not state.executors
+
+
+@pytest.mark.slow
+def test_instances_of_ec2_with_a_store_in_s3(cloud: StrictCloud, short: Path) -> None:
+    """User data starts the executor, which fetches and sends its files by S3; nothing is left there."""
+    from whesl.cloud.providers.ec2 import client_of
+
+    client = client_of("s3", "us-east-1", cloud.endpoint)
+    client.create_bucket(Bucket="bucket")
+    site = on_ec2(short, cloud)
     from whesl.rjms.local import daemons
 
     cluster = worlds.local_cluster(short / "site", 1)

@@ -44,17 +44,7 @@ def choose(
         UsageError: the deadline cannot be met at all, or no plan is within the budget.
     """
     times = HOUR / hour
-    slow = msgspec.structs.replace(
-        case,
-        paces=tuple(
-            msgspec.structs.replace(
-                pace,
-                hpc=pace.hpc * times if pace.hpc is not None else None,
-                cloud=pace.cloud * times if pace.cloud is not None else None,
-            )
-            for pace in case.paces
-        ),
-    )
+    slow = slowed(case, hour)
     (offer,) = menu.menu(
         slow, [case.start + (deadline - case.start) * times], probability, seed=seed, courses=courses
     )
@@ -84,6 +74,22 @@ def choose(
         for one in case.prices.platforms
     )
     return Chosen(case=case, plan=quick, initial=scaler.begin(quick, case.paces), platforms=platforms)
+
+
+def slowed(case: menu.Case, hour: float) -> menu.Case:
+    """Return a case whose hours last 3600 s where they are to last ``hour`` seconds in the run."""
+    times = HOUR / hour
+    return msgspec.structs.replace(
+        case,
+        paces=tuple(
+            msgspec.structs.replace(
+                pace,
+                hpc=pace.hpc * times if pace.hpc is not None else None,
+                cloud=pace.cloud * times if pace.cloud is not None else None,
+            )
+            for pace in case.paces
+        ),
+    )
 
 
 def on_cluster_alone(initial: ScalerState) -> ScalerState:

@@ -172,8 +172,14 @@ def carry_out(
 
 
 def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Journal) -> None:
-    """Write down where the inputs are, and that the run has started."""
+    """Write down where the inputs are, and that the run has started.
+
+    Each side and its storage is asked first: a key that is refused is told before anything is started.
+    """
     now = time.time()
+    for side in both.values():
+        side.look((), lambda token: True)
+        side.store.read_all(messages.SAID)
     made = {file.name for task in setup.workflow.tasks for file in task.outputs}
     first = {
         file.name: file for task in setup.workflow.tasks for file in task.inputs if file.name not in made

@@ -154,7 +154,7 @@ class Worker:
         command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", "--quiet", "--no-summary"]
         for rules in assignment.rules:
             command += ["-e", rules]
-        command += ["--workflow", assignment.workflow, "--step", assignment.stage]
+        command += ["--workflow", assignment.workflow.replace("/", "-"), "--step", assignment.stage]
         command += ["--instance", assignment.task, "--workspace", str(place)]
         command += ["--task-dir", str(keep / "task"), "--", *program]
         environ = {**os.environ, "WHESL_HOME": str(self._root / "home")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -60,7 +61,7 @@ def from_toml(text: str, path: str) -> Workflow:
     for key in document.values:
         if key not in ("name", "stage"):
             document.wrong(f"{key!r} is not known here; known are name, stage", key=key)
-    name = document.values.get("name", path)
+    name = document.values.get("name", Path(path).stem)
     if not isinstance(name, str):
         document.wrong("name: a text is needed", key="name")
     rows = document.rows(_Row, "stage")
@@ -112,7 +113,7 @@ def from_csv(text: str, path: str) -> Workflow:
     _check(rows, lambda line, _, said: errors.append((line, said)), whole=len(rows) + len(errors))
     if errors:
         raise UsageError("\n".join(f"{path}:{line}: {said}" for line, said in sorted(errors)), hint=_HINT)
-    return _workflow(path, list(rows.values()), path)
+    return _workflow(Path(path).stem, list(rows.values()), path)
 
 
 def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, whole: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -38,6 +39,8 @@ from whesl.lab.cloud import cluster as machine
 from whesl.lab.cloud import executors, foresee, workload
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from whesl.cloud.core.records import FreeForecast
@@ -101,7 +104,10 @@ class Outcome(NamedTuple):
 
 
 class World(NamedTuple):
-    """A case made ready: what is true, and what the benchmark has seen of it."""
+    """A case made ready: what is true, and what the benchmark has seen of it.
+
+    ``seconds`` gives the true mean of a stage on a platform, where it is not the one that is stated.
+    """
 
     case: Case
     flow: Workflow
@@ -111,6 +117,7 @@ class World(NamedTuple):
     profile: Profile
     forecast: FreeForecast
     factors: NDArray[np.float64]
+    seconds: Callable[[str, str], float] | None = None
 
 
 def world(case: Case, trace: Trace, prices: PriceList) -> World:
@@ -199,11 +206,12 @@ def shape(one: World, found: tuple[Pace, ...]) -> executors.Shape:
         for at, edge in enumerate(stage.parents):
             parent[number, at], barrier[number, at] = place[edge.parent], edge.barrier
     true = np.full((len(stages), 2), np.inf)
+    seconds = one.seconds or partial(workload.seconds, one.flow.name)
     for pace in found:
         name = pace.stage.name
-        true[pace.number, executors.HPC] = workload.seconds(one.flow.name, name, "cluster")
+        true[pace.number, executors.HPC] = seconds(name, "cluster")
         if pace.platform is not None:
-            true[pace.number, executors.CLOUD] = workload.seconds(one.flow.name, name, pace.platform.name)
+            true[pace.number, executors.CLOUD] = seconds(name, pace.platform.name)
     return executors.Shape(
         np.array([stage.tasks for stage in stages], np.int64),
         parent,
@@ -229,10 +237,10 @@ def run(one: World, scheduler: str, plan: Plan, found: tuple[Pace, ...]) -> Outc
         plan: for "adaptive"; for the others its deadline and stages.
         found: the stages' speeds as the benchmark has them.
     """
-    return _Run(one, scheduler, plan, found).outcome()
+    return Run(one, scheduler, plan, found).outcome()
 
 
-class _Run:
+class Run:
     """A case under way."""
 
     def __init__(self, one: World, scheduler: str, plan: Plan, found: tuple[Pace, ...]) -> None:
