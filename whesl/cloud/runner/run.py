@@ -222,6 +222,7 @@ def _let_go(both: dict[Domain, Side]) -> None:
     """Leave nothing running here for the run's sake."""
     for side in both.values():
         side.close()
+        side.store.close()
 
 
 def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:

@@ -79,6 +79,9 @@ class DirectoryStore:
         for path in self.root.rglob(f"{_UNFINISHED}*"):
             path.unlink(missing_ok=True)
 
+    def close(self) -> None:
+        """Nothing: there is no connection."""
+
     def path(self, name: str) -> Path:
         """Return where a file lies."""
         return self.root / checked(name)

@@ -63,6 +63,10 @@ class Store(Protocol):
         """Remove what copies that were given up have left behind."""
         ...
 
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
 
 def checked(name: str) -> str:
     """Return a name that stays inside its storage. Raises UsageError for any other."""

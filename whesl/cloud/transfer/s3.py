@@ -139,6 +139,9 @@ class S3Store:
             for name in names:
                 self._client.delete_object(Bucket=self._bucket, Key=self._key(name))
 
+    def close(self) -> None:
+        """Nothing: each call has a connection of its own."""
+
     def tidy(self) -> None:
         """Abort all uploads below the prefix, those that no journal knows too: their parts cost money."""
         with self._explained(f"uploads to {self.name} cannot be aborted"):

@@ -6,6 +6,7 @@ target, and rsync goes on from it; the file appears under its name when it is wh
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shlex
@@ -132,7 +133,10 @@ class SshStore:
 
     def close(self) -> None:
         """End the shared connection."""
-        subprocess.run([*self._ssh, "-O", "exit", self._host], capture_output=True, check=False, timeout=30)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends itself a minute later
+            subprocess.run(
+                [*self._ssh, "-O", "exit", self._host], capture_output=True, check=False, timeout=30
+            )
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{checked(name)}"
