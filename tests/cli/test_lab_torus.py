@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -104,6 +105,7 @@ TORUS_SLIPS = [
     ("--shape 2x2x4 --failures {other}", "nodes"),
     ("--shape 2x2x4 --failures {late} --failure-count 9", "the records hold 1"),
     ("--shape 2x2x4 --system 2", "which is not given"),
+    ("--shape 2x2x4 --load nan", "no finite number"),
 ]
 
 
@@ -113,9 +115,12 @@ def test_slips_on_a_torus(options: str, said: str, log: Path, tmp_path: Path) ->
     (tmp_path / "other").write_text("node,start,end\n99,40,41\n")
     (tmp_path / "late").write_text("node,start,end\n1,40,41\n")
     names = {name: tmp_path / name for name in ("bad", "other", "late")}
-    with pytest.raises(WheslError, match=said):
+    with pytest.raises((WheslError, click.UsageError), match=said):
         CliRunner().invoke(
-            torus, ["--log", str(log), *options.format(**names).split()], catch_exceptions=False
+            torus,
+            ["--log", str(log), *options.format(**names).split()],
+            catch_exceptions=False,
+            standalone_mode=False,
         )
 
 
@@ -125,6 +130,10 @@ GRID_SLIPS = [
     ("--clusters {clusters} --failures {broken} --strict", "broken:2: "),
     ("--clusters {clusters} --failures {late}", "no failure within the log's time"),
     ("--clusters {clusters} --failures {late} --afc 1", "give one of them"),
+    ("--clusters {clusters} --afc nan", "no finite number"),
+    ("--clusters {clusters} --policy ls --starts 5 --seconds 2", "give one of them"),
+    ("--clusters {clusters} --seconds 2", "about local search"),
+    ("--clusters {clusters} --policy ls --seconds 0", "not in the range"),
     ("--clusters {one} --requirements used", r"small.swf:4: partition 2 is no cluster"),
     ("--clusters {empty}", "no cluster"),
     ("--clusters {twice}", "twice:5: cluster a is listed twice|listed twice"),
@@ -149,9 +158,12 @@ def test_slips_on_a_grid(options: str, said: str, log: Path, tmp_path: Path) -> 
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     names = {name.partition(".")[0]: tmp_path / name for name in files}
-    with pytest.raises(WheslError, match=said):
+    with pytest.raises((WheslError, click.UsageError), match=said):
         CliRunner().invoke(
-            grid, ["--log", str(log), *options.format(**names).split()], catch_exceptions=False
+            grid,
+            ["--log", str(log), *options.format(**names).split()],
+            catch_exceptions=False,
+            standalone_mode=False,
         )
 
 

@@ -36,9 +36,11 @@ def read(path: Path, form: type[Form], hint: str) -> tuple[Form, str]:
         UsageError: it cannot be read, is no TOML, or says what is not known.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: no TOML: byte {error.start} is not UTF-8", hint=hint) from error
     try:
         return msgspec.convert(tomllib.loads(text), form), text
     except tomllib.TOMLDecodeError as error:

@@ -78,8 +78,24 @@ else:
         jit_inner = jit
 
     else:
-        COMPILES = True
+        COMPILES = not numba.config.DISABLE_JIT
         if not os.environ.get("NUMBA_CACHE_DIR"):
             numba.config.CACHE_DIR = cache_directory() or ""
-        jit = numba.njit(cache=True, nogil=True)
         jit_inner = numba.njit(cache=True, nogil=True, _nrt=False)
+
+        def jit(function):
+            """Compile a function when it is first called, and keep the machine code for later processes."""
+            compiled = numba.njit(cache=True, nogil=True)(function)
+            if not COMPILES:
+                return compiled
+            resolved = compiled.get_call_template
+
+            def of_types(args, kws):
+                """Resolve a call by types alone: numba would compile anew for each constant argument."""
+                return resolved(
+                    tuple(map(numba.types.unliteral, args)),
+                    {name: numba.types.unliteral(kind) for name, kind in dict(kws).items()},
+                )
+
+            compiled.get_call_template = of_types
+            return compiled

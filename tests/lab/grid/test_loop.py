@@ -137,3 +137,17 @@ def test_the_audit_can_fail() -> None:
     assert audit(GRID, jobs, outages, outcome._replace(part_machine=outcome.part_machine * 0), "cons")
     assert audit(GRID, jobs, outages, outcome._replace(promised=outcome.promised[:0]), "cons")
     assert audit(GRID, jobs, outages, outcome._replace(state=outcome.state * 0 + np.int8(2)), "cons")
+
+
+def test_a_search_ends_by_the_clock() -> None:
+    """With hours for each search the schedule is that without a limit; with hardly any no change is made."""
+    jobs = jobs_of([(0, 8, 50, 0), (0, 6, 40, 0), (1, 8, 30, 0), (1, 2, 10, 0), (1, 1, 5, 0), (1, 3, 9, 0)])
+    none, hours, moment = (
+        run(GRID, jobs, NONE, Options(POLICIES["ls"], 1, 1.0, 50.0, 10**9, True, seconds))
+        for seconds in (np.inf, 7200.0, 1e-12)
+    )
+    assert none.searches[1] > 0
+    assert np.array_equal(none.searches, hours.searches)
+    assert np.array_equal(none.start, hours.start)
+    assert moment.searches.tolist() == [0, 0]
+    assert np.array_equal(moment.start, simulate(jobs, NONE, "cons").start)

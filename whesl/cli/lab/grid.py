@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whesl.cli.lab.numbers import Finite
 from whesl.cli.lab.progress import quiet_option, shown
 from whesl.model.errors import UsageError, WheslError
 
@@ -19,11 +20,19 @@ if TYPE_CHECKING:
     from whesl.lab.readers.swf import Log
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_UNLIMITED = 2**62
 _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
 
 
 @click.command()
-@click.option("--log", "log_file", type=_FILE, required=True, metavar="SWF", help="Job log, also .xz or .gz.")
+@click.option(
+    "--log",
+    "log_file",
+    type=_FILE,
+    required=True,
+    metavar="SWF",
+    help="Job log, also packed (gzip, bzip2, xz).",
+)
 @click.option(
     "--clusters", type=_FILE, required=True, metavar="TOML", help="Clusters: TOML, or Alea's .machines table."
 )
@@ -39,15 +48,19 @@ _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
 @click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of machines.")
 @click.option(
     "--epoch",
-    type=float,
+    type=Finite(),
     metavar="SECONDS",
     help="The log's time 0 in the records' seconds; default: its UnixStartTime.",
 )
-@click.option(
-    "--afc", type=click.FloatRange(0), metavar="RATE", help="Generate failures: so many a machine and hour."
-)
+@click.option("--afc", type=Finite(0), metavar="RATE", help="Generate failures: so many a machine and hour.")
 @click.option(
     "--starts", type=click.IntRange(1), metavar="N", help="Computed starts that end a local search [20000]."
+)
+@click.option(
+    "--seconds",
+    type=Finite(0, min_open=True),
+    metavar="S",
+    help="Seconds by the clock that end a local search instead; then schedules depend on the machine.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
 @click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
@@ -66,6 +79,7 @@ def grid(
     epoch: float | None,
     afc: float | None,
     starts: int | None,
+    seconds: float | None,
     seed: int,
     strict: bool,
     audited: bool,
@@ -88,6 +102,11 @@ def grid(
 
     if failures is not None and afc is not None:
         raise UsageError("--failures and --afc both say what fails", hint="give one of them")
+    for name, value in (("--starts", starts), ("--seconds", seconds)):
+        if value is not None and policy != "ls":
+            raise UsageError(f"{name} is about local search", hint=f"with --policy ls, not {policy}")
+    if starts is not None and seconds is not None:
+        raise UsageError("--starts and --seconds both say when a search ends", hint="give one of them")
     progress = shown(quiet=quiet)
     found = read_clusters(clusters)
     log = swf.read(log_file, strict=strict)
@@ -107,7 +126,14 @@ def grid(
             + (", ..." if len(unsuited) > 5 else "")
         )
     outcome, figures = study.simulate(
-        machines, jobs, outages, policy, seed, starts=starts or study.STARTS, record=audited
+        machines,
+        jobs,
+        outages,
+        policy,
+        seed,
+        starts=starts or (study.STARTS if seconds is None else _UNLIMITED),
+        seconds=float("inf") if seconds is None else seconds,
+        record=audited,
     )
     if audited and (wrong := audit(machines, jobs, outages, outcome, policy)):
         raise WheslError(f"the run broke {len(wrong)} rules, a defect of the simulator: {wrong[0]}")
@@ -120,6 +146,8 @@ def grid(
         "failures": str(failures) if failures else None,
         "outages": len(outages.start),
         "seed": seed,
+        "starts": starts,
+        "seconds": seconds,
         "malformed": len(log.malformed),
         "without_run_time": len(log) - len(rows),
         "unsuited": len(unsuited),
@@ -159,7 +187,7 @@ def _requirements(
     name: str, log: Log, path: Path, rows: NDArray[Any], clusters: list[Cluster]
 ) -> Requirements:
     from whesl.lab.grid import requirements
-    from whesl.lab.readers.swf import unpacked
+    from whesl.workflows.compressed import unpacked
 
     if name == "none":
         return requirements.none(len(rows), len(clusters))

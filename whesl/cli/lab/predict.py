@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whesl.cli.lab.numbers import Finite
 from whesl.cli.lab.progress import quiet_option, shown
 from whesl.model.errors import UsageError
 
@@ -24,7 +25,7 @@ _FORMATS = ("lanl", "fta", "mira", "csv")
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="Failure records, also .xz or .gz.",
+    help="Failure records, also packed (gzip, bzip2, xz).",
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="Default: told by the first line.")
 @click.option(
@@ -43,20 +44,20 @@ _FORMATS = ("lanl", "fta", "mira", "csv")
 )
 @click.option(
     "--horizon",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     default=24.0,
     metavar="HOURS",
     help="Fails within it? [24]",
 )
 @click.option(
     "--every",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     metavar="HOURS",
     help="Time between two questions about a node [a quarter of the horizon].",
 )
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     default=15.0,
     metavar="MINUTES",
     help="How far a periodic failure may be from its time [15].",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from whesl.cli.lab.numbers import Finite
 from whesl.cli.lab.progress import quiet_option, shown
 from whesl.lab import resources as machines
 from whesl.lab.readers import site
@@ -65,7 +66,7 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
 )
 @click.option(
     "--train",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=Finite(0, 1, max_open=True),
     default=0.3,
     metavar="SHARE",
     help="Share of the failure log that predictors are fitted to [0.3].",
@@ -79,7 +80,11 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
     help="Slurm's events with such a reason are no failures.",
 )
 @click.option(
-    "--seed", type=int, default=0, metavar="N", help="Of random predictors and of the intervals [0]."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Of random predictors and of the intervals [0].",
 )
 @click.option("--strict", is_flag=True, help="Refuse logs with a line that cannot be read.")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Write a page, tables, figures and jobs.")

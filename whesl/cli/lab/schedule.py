@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whesl.cli.lab.numbers import Finite
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.command()
 @click.option(
-    "--log", type=_FILE, required=True, metavar="SWF", help="The job log: .swf, .swf.xz or .swf.gz."
+    "--log", type=_FILE, required=True, metavar="SWF", help="The job log, SWF, also packed (gzip, bzip2, xz)."
 )
 @click.option(
     "--processors", type=click.IntRange(1), metavar="N", help="Of the machine [MaxProcs of the log]."
@@ -44,11 +45,11 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option(
     "--checkpoint",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     metavar="SECONDS",
     help="Interval between a job's own checkpoints; without it a killed job begins anew.",
 )
-@click.option("--seed", type=int, default=0, metavar="N", help="Of the predictions [0].")
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of the predictions [0].")
 @click.option("--strict", is_flag=True, help="Refuse lines that are malformed or cannot be simulated.")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Write DIR/jobs.parquet and DIR/summary.json.")
 @click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
@@ -88,7 +89,10 @@ def schedule(
     truth, shift = None, 0.0
     if failures is not None:
         truth = _records(failures, system, strict=strict)
-        truth, shift = beside(read, truth, nodes, float(work.submit[0]), float(work.submit[-1]))
+        try:
+            truth, shift = beside(read, truth, nodes, float(work.submit[0]), float(work.submit[-1]))
+        except UsageError as error:
+            raise UsageError(f"{failures}: {error.message}", hint=error.hint) from error
     elif predictor != "none" or system is not None:
         raise UsageError("--predictor and --system are about failures", hint="--failures FILE gives them")
     given = None
@@ -125,7 +129,7 @@ def schedule(
     if len(read.malformed) > trace.SHOWN:
         click.echo(f"{log}: {len(read.malformed)} malformed lines in all; left out", err=True)
     for each in excluded:
-        click.echo(f"{log}: {len(each.lines)} jobs, {each}", err=True)
+        click.echo(f"{log}: {len(each.lines)} job{'s' if len(each.lines) > 1 else ''}, {each}", err=True)
     for name, value in result.measures.items():
         click.echo(f"{name:22} {value:,}" if isinstance(value, int) else f"{name:22} {value:,.3f}")
 

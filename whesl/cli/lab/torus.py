@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whesl.cli.lab.numbers import Finite
 from whesl.cli.lab.progress import quiet_option, shown
 from whesl.model.errors import UsageError, WheslError
 
@@ -26,7 +27,14 @@ _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 
 
 @click.command()
-@click.option("--log", "log_file", type=_FILE, required=True, metavar="SWF", help="Job log, also .xz or .gz.")
+@click.option(
+    "--log",
+    "log_file",
+    type=_FILE,
+    required=True,
+    metavar="SWF",
+    help="Job log, also packed (gzip, bzip2, xz).",
+)
 @click.option("--shape", default="4x4x8", metavar="XxYxZ", help="Nodes of the torus [4x4x8].")
 @click.option(
     "--supernode", type=click.IntRange(1), default=1, metavar="N", help="Processors of each node [1]."
@@ -34,8 +42,8 @@ _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 @click.option(
     "--policy", type=click.Choice(_POLICIES), default="krevat", help="Which partition a job gets [krevat]."
 )
-@click.option("--confidence", type=click.FloatRange(0, 1), metavar="A", help="Of balancing's predictor [0].")
-@click.option("--accuracy", type=click.FloatRange(0, 1), metavar="A", help="Of tie-breaking's predictor [0].")
+@click.option("--confidence", type=Finite(0, 1), metavar="A", help="Of balancing's predictor [0].")
+@click.option("--accuracy", type=Finite(0, 1), metavar="A", help="Of tie-breaking's predictor [0].")
 @click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of the nodes.")
 @click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
 @click.option(
@@ -46,7 +54,7 @@ _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 )
 @click.option(
     "--load",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     default=1.0,
     metavar="C",
     help="Factor on run times [1].",

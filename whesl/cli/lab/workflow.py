@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whesl.cli.lab.numbers import Finite
 from whesl.cli.lab.progress import quiet_option, shown
 from whesl.model.errors import UsageError
 
@@ -28,7 +29,8 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
     multiple=True,
     required=True,
     metavar="FILE",
-    help="WfCommons .json or Standard Task Graph .stg, also .xz or .gz; again for several at once.",
+    help="WfCommons .json or Standard Task Graph .stg, also packed (gzip, bzip2, xz); again for several at "
+    "once.",
 )
 @click.option(
     "--resources", type=_FILE, metavar="TOML", help="The machine: bandwidth, [[nodes]] count, speed."
@@ -39,14 +41,12 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 @click.option("--strict", is_flag=True, help="Refuse failure records with a malformed line.")
 @click.option(
     "--at",
-    type=click.FloatRange(0),
+    type=Finite(0),
     default=0.0,
     metavar="SECONDS",
     help="When the first workflow arrives, after the records' begin [0].",
 )
-@click.option(
-    "--every", type=click.FloatRange(0), default=0.0, metavar="SECONDS", help="Time between arrivals [0]."
-)
+@click.option("--every", type=Finite(0), default=0.0, metavar="SECONDS", help="Time between arrivals [0].")
 @click.option(
     "--policy",
     "policies",
@@ -65,11 +65,11 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=Finite(0, 1),
     metavar="P",
     help="The predictor says yes from this probability on [its own].",
 )
-@click.option("--seed", type=int, default=0, metavar="N", help="Of the predictions [0].")
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of the predictions [0].")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
 @click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
 @quiet_option

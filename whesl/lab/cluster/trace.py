@@ -149,7 +149,9 @@ def workload(
         )
     if not kept.any():
         raise WheslError(
-            f"{log.name}: no job can run on {processors} processors: {'; '.join(map(str, notes))}"
+            f"{log.name}: no job can run on {processors} processors: {'; '.join(map(str, notes))}",
+            hint="a job has a submit time, a positive run time, and no more processors than the machine "
+            "(--processors N)",
         )
     chosen = np.flatnonzero(kept)
     if len(back):

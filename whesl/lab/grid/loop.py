@@ -87,6 +87,7 @@ class Options(NamedTuple):
         factor: iterations of a search for each waiting job.
         starts: computed starts after which a search ends.
         record: whether reservations are kept.
+        seconds: by the clock, after which a search ends.
     """
 
     policy: int
@@ -95,6 +96,7 @@ class Options(NamedTuple):
     factor: float
     starts: int
     record: bool
+    seconds: float = np.inf
 
 
 class Outcome(NamedTuple):
@@ -307,7 +309,7 @@ def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
                         capacity,
                         jobs.suits,
                         now,
-                        Effort(options.factor, options.starts, options.seed, turn),
+                        Effort(options.factor, options.starts, options.seed, turn, options.seconds),
                     )
                     searches[0] += iterations
                     searches[1] += better

@@ -12,6 +12,7 @@ from whesl.lab.grid import records, requirements, study
 from whesl.lab.grid.resources import Cluster, grid, read
 from whesl.lab.reproduce.registry import Finding, Report, experiment, needed
 from whesl.lab.results.records import Figure, Series, Table
+from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -307,7 +308,7 @@ def real_requirements(progress: Progress, data: Path | None, quick: bool) -> Rep
     path = needed(data, "metacentrum/wagap-2013.swf.xz")
     log = swf.read(path)
     rows = study.chosen(log)
-    wanted = requirements.specified(log, swf.unpacked(path).decode(), rows, clusters)
+    wanted = requirements.specified(log, text(path), rows, clusters)
     machines = grid(clusters)
     seeds = range(2 if quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}

@@ -93,8 +93,9 @@ def _row(path: Path, line: int, row: list[str]) -> Cluster:
             return Cluster(row[1], machines, cpus, float(row[2]), row[6].split(","))
         return Cluster(row[1], int(row[2]), int(row[3]), float(row[4]))
     except (IndexError, ValueError) as error:
+        why = f"{len(row)} fields between tabs" if isinstance(error, IndexError) else str(error)
         raise UsageError(
-            f"{path}:{line}: no cluster: {error}",
+            f"{path}:{line}: no cluster: {why}",
             hint=f"accepted: {_ACCEPTED} in a .toml file, or Alea's tab-separated tables",
         ) from error
 

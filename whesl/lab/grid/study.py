@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 INTERVAL = 300.0  # seconds between two local searches, as PBSPro set priorities on MetaCentrum
 FACTOR = 2.0  # iterations for each waiting job
-STARTS = 20_000  # computed starts of a search, in the place of the document's two seconds
+STARTS = 20_000  # computed starts of a search, where the document has two seconds
 
 
 class Measures(NamedTuple):
@@ -95,6 +95,7 @@ def simulate(
     seed: int,
     *,
     starts: int = STARTS,
+    seconds: float = np.inf,
     record: bool = False,
 ) -> tuple[Outcome, Measures]:
     """Run jobs under a policy.
@@ -106,9 +107,11 @@ def simulate(
         policy: one of ``POLICIES``.
         seed: of the draws of fcfs-lb and ls.
         starts: computed starts after which a local search ends.
+        seconds: by the clock, after which it ends; then the schedule depends on the machine.
         record: whether reservations are kept, for an audit.
     """
-    outcome = run(grid, jobs, outages, Options(POLICIES[policy], seed, INTERVAL, FACTOR, starts, record))
+    options = Options(POLICIES[policy], seed, INTERVAL, FACTOR, starts, record, seconds)
+    outcome = run(grid, jobs, outages, options)
     done = outcome.state == COMPLETED
     response = outcome.end[done] - jobs.submit[done]
     span = float(np.nanmax(outcome.end) - jobs.submit[0])

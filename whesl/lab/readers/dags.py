@@ -23,11 +23,12 @@ def read(path: Path) -> Graph:
         UsageError: it is named neither way, or its content is not what its name says.
         WheslError: it cannot be read.
     """
-    name = path.with_suffix("") if path.suffix in {".xz", ".gz"} else path
+    name = path.with_suffix("") if path.suffix in {".xz", ".gz", ".bz2"} else path
     if name.suffix == ".json":
         return wfcommons.read(path)
     if name.suffix == ".stg":
         return stg.read(path)
     raise UsageError(
-        f"{path}: no workflow", hint="accepted are WfCommons .json and .stg files, also with .xz or .gz"
+        f"{path}: no workflow",
+        hint="accepted are WfCommons .json and .stg files, also packed (gzip, bzip2, xz)",
     )

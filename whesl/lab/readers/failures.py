@@ -6,8 +6,7 @@ Each reader makes a ``History``. Lines that cannot be read are counted and named
 from __future__ import annotations
 
 import csv
-import gzip
-import lzma
+import io
 import math
 import re
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ import numpy as np
 
 from whesl.model.errors import UsageError, WheslError
 from whesl.predict.history import History, bursts, merged
+from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -96,7 +96,7 @@ def read(
     system: str | None = None,
     strict: bool = False,
 ) -> Loaded:
-    """Read a file of failure records, compressed (``.xz``, ``.gz``) or not.
+    """Read a file of failure records, packed (gzip, bzip2, xz) or not.
 
     Args:
         path: the file.
@@ -109,20 +109,20 @@ def read(
         WheslError: the file cannot be read, or holds no failure.
         UsageError: it is of another format, a system is not in it, or a line is malformed and ``strict``.
     """
+    file = _opened(path)
+    first = file.readline()
+    told = _told(first) if format is None else format
+    if told not in _READERS or (told != _told(first) and told != "fta"):
+        raise UsageError(
+            f"{path}:1: not a file of failures in {f'the format {told}' if told else 'any known format'}",
+            hint="accepted are LANL's table (System,machine type,nodes,...), an FTA event trace "
+            "(# event_id ...), Mira's events (event_id,msg_id,...), and a table that begins with "
+            "node,start,end[,cause]",
+        )
+    found = _Found()
     try:
-        with _opened(path) as file:
-            first = file.readline()
-            told = _told(first) if format is None else format
-            if told not in _READERS or (told != _told(first) and told != "fta"):
-                raise UsageError(
-                    f"{path}:1: not a file of failures in the format {told or 'of any that is known'}",
-                    hint="accepted are LANL's table (System,machine type,nodes,...), an FTA event trace "
-                    "(# event_id ...), Mira's events (event_id,msg_id,...), and a table that begins with "
-                    "node,start,end[,cause]",
-                )
-            found = _Found()
-            _READERS[told](first, file, found)
-    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError, csv.Error) as error:
+        _READERS[told](first, file, found)
+    except csv.Error as error:
         raise WheslError(f"cannot read {path}: {error}", hint="is it whole, and a text file?") from error
     if system is not None:
         _one_system(path, found, system)
@@ -155,27 +155,19 @@ def periods(path: Path) -> History:
         WheslError: the file cannot be read.
     """
     windows = []
-    try:
-        with _opened(path) as file:
-            for number, fields in enumerate(csv.reader(file), 1):
-                try:
-                    start, end = map(_iso, fields)
-                except ValueError as error:
-                    raise UsageError(f"{path}:{number}: not 'start,end' with times in UTC: {error}") from None
-                windows.append((0, start, end))
-    except OSError as error:
-        raise WheslError(f"cannot read {path}: {error}") from error
+    for number, fields in enumerate(csv.reader(_opened(path)), 1):
+        try:
+            start, end = map(_iso, fields)
+        except ValueError as error:
+            raise UsageError(f"{path}:{number}: not 'start,end' with times in UTC: {error}") from None
+        windows.append((0, start, end))
     if not windows:
         raise WheslError(f"{path}: no window")
     return merged(1, min(row[1] for row in windows), max(row[2] for row in windows), windows)
 
 
 def _opened(path: Path) -> TextIO:
-    if path.suffix == ".xz":
-        return lzma.open(path, "rt", encoding="utf-8", errors="replace", newline="")
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
-    return path.open(encoding="utf-8", errors="replace", newline="")
+    return io.StringIO(unpacked(path).decode(errors="replace"), newline="")
 
 
 def _told(first: str) -> str:
@@ -244,6 +236,8 @@ def _fta(first: str, file: Iterable[str], found: _Found) -> None:
             continue
         try:
             begun, over = float(start), float(end)
+            if not math.isfinite(begun) or math.isnan(over):
+                raise ValueError
         except ValueError:
             found.malformed.append(Malformed(line, f"from {start!r} to {end!r}: times are Unix seconds"))
             continue

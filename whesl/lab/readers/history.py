@@ -14,6 +14,7 @@ from whesl.lab.readers.jobs import Clock, State, content, told
 from whesl.lab.readers.site import read_jobs
 from whesl.model.errors import UsageError, WheslError
 from whesl.predict.freenodes.jobs import DAY, Jobs, jobs
+from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -125,7 +126,7 @@ def read_calendar(path: Path, zone: tzinfo | None = None) -> Floats:
 
 
 def _is_swf(path: Path) -> bool:
-    first = swf.unpacked(path)[:4096].lstrip()
+    first = unpacked(path)[:4096].lstrip()
     return first.startswith(b";") or len(first.partition(b"\n")[0].split()) == swf.COUNT
 
 

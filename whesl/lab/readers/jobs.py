@@ -11,8 +11,9 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.lab.readers.failures import Malformed
-from whesl.lab.readers.swf import parse, unpacked
+from whesl.lab.readers.swf import parse
 from whesl.model.errors import UsageError
+from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path

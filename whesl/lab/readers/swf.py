@@ -1,4 +1,4 @@
-"""Job logs in the Standard Workload Format (SWF 2.2), plain, gzip or xz.
+"""Job logs in the Standard Workload Format (SWF 2.2), packed or not.
 
 Format: D. Feitelson, D. Talby, J. P. Jones, "Standard Workload Format", Parallel Workloads Archive. A line of
 18 numbers for each job, -1 where a value is missing; lines that begin with ";" are the header.
@@ -6,10 +6,7 @@ Format: D. Feitelson, D. Talby, J. P. Jones, "Standard Workload Format", Paralle
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import math
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +15,7 @@ import numpy as np
 
 from whesl.model.errors import WheslError
 from whesl.predict.jit import jit
+from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,36 +95,13 @@ def read(path: Path, *, strict: bool = False) -> Log:
     """Read a log.
 
     Args:
-        path: a file; ``.gz`` and ``.xz`` (by content, whatever the name) are unpacked.
+        path: a file; gzip, bzip2 and xz are unpacked.
         strict: whether a malformed line is an error.
 
     Raises:
         WheslError: the file cannot be read or unpacked, holds no job, or is malformed and ``strict`` is set.
     """
     return parse(unpacked(path), path.name, strict=strict)
-
-
-def unpacked(path: Path) -> bytes:
-    """Return a file's content, unpacked when it is gzip or xz.
-
-    Args:
-        path: the file.
-
-    Raises:
-        WheslError: it cannot be read, or its packed content is damaged.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise WheslError(f"{path}: {error.strerror}") from error
-    try:
-        if content.startswith(b"\x1f\x8b"):
-            return gzip.decompress(content)
-        if content.startswith(b"\xfd7zXZ\x00"):
-            return lzma.decompress(content)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise WheslError(f"{path}: the packed file is damaged: {error}") from error
-    return content
 
 
 def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
@@ -140,6 +115,8 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
     Raises:
         WheslError: there is no job in it, or a line is malformed and ``strict`` is set.
     """
+    if b"\n" not in content:  # lines that end with a carriage return alone
+        content = content.replace(b"\r", b"\n")
     data = np.frombuffer(content, dtype=np.uint8)
     lines = int(np.count_nonzero(data == 10)) + 1
     values = np.empty((COUNT, lines))

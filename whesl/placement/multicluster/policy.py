@@ -125,7 +125,9 @@ class ClusterPolicy:
                 np.concatenate((running.end, now + waiting.time[begun])),
             )
             trial = Schedule(cluster[later], start[later])
-            effort = Effort(self._effort, np.iinfo(np.int64).max, self._seed, int(waiting.job[later].sum()))
+            effort = Effort(
+                self._effort, np.iinfo(np.int64).max, self._seed, int(waiting.job[later].sum()), np.inf
+            )
             subset = Waiting(
                 waiting.job[later], waiting.cpus[later], waiting.time[later], waiting.kind[later]
             )

@@ -3,8 +3,8 @@
 An iteration takes a waiting job out and puts it anywhere in the order of a cluster that suits it; the starts
 of the clusters concerned follow from their orders, each job as early as those before it leave room. It is
 kept if ``W > 0``, the sum of the relative gains in the mean slowdown, wait and response of the waiting jobs
-(equation 2). The document allows twice as many iterations as jobs wait, and two seconds; here a number of
-starts that are computed stands for the seconds, so that one seed gives one schedule on any machine.
+(equation 2). The document allows twice as many iterations as jobs wait, and two seconds. A number of starts
+that are computed can stand for the seconds, so that one seed gives one schedule on any machine.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.placement.draws import draw
+from whesl.placement.multicluster.clock import seconds
 from whesl.placement.multicluster.profile import Profiles, copied, earliest, empty, take
 from whesl.placement.multicluster.queue import Running, Waiting
 from whesl.placement.multicluster.reservations import Schedule, base
@@ -31,12 +32,14 @@ class Effort(NamedTuple):
         starts: computed starts after which no iteration begins.
         seed: of the draws.
         turn: which search of the run it is, for the draws.
+        seconds: by the clock, after which no iteration begins; ``inf`` for no such limit.
     """
 
     factor: float
     starts: int
     seed: int
     turn: int
+    seconds: float
 
 
 @jit
@@ -135,7 +138,10 @@ def improve(
     old, new = np.empty(jobs + 1, dtype=np.int64), np.empty(jobs + 1, dtype=np.int64)
     computed = iterations = kept = 0
     most = int(effort.factor * jobs)
-    while iterations < most and computed < effort.starts:
+    read = np.empty(2, dtype=np.int64)
+    limited = effort.seconds < np.inf
+    until = seconds(read) + effort.seconds if limited else np.inf
+    while iterations < most and computed < effort.starts and (not limited or seconds(read) < until):
         turn = effort.turn * 3
         job = int(draw(effort.seed, turn, iterations, 0) * jobs)
         row = suits[waiting.kind[job]]
