@@ -71,6 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
         if module.startswith(COMPILED):
             item.add_marker(pytest.mark.xdist_group("compiled"))
+            if limit is None:  # whichever comes first compiles, on a machine that does other things
+                item.add_marker(pytest.mark.timeout(600))
         elif item.get_closest_marker("processor"):
             item.add_marker(pytest.mark.xdist_group("processor"))
         elif any(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
@@ -78,10 +79,12 @@ def test_failures(tmp_path: Path) -> None:
         (("--policy", "reliable"), "needs failures"),
         (("--predictor", "exact"), "about failures"),
         (("--processors", 0), "0 is not in the range"),
+        (("--checkpoint", "nan"), "nan is no finite number"),
+        (("--seed", -1), "-1 is not in the range"),
     ],
 )
 def test_refused(tmp_path: Path, arguments: tuple[object, ...], said: str) -> None:
-    with pytest.raises(Exception, match=said):
+    with pytest.raises((WheslError, click.UsageError), match=said):
         schedule("--log", swf(tmp_path / "x.swf"), *arguments)
 
 
@@ -93,5 +96,14 @@ def test_a_machine_that_nothing_tells(tmp_path: Path) -> None:
 def test_failures_of_a_larger_machine(tmp_path: Path) -> None:
     failures = tmp_path / "failures.csv"
     failures.write_text("node,start,end\n9,6,20\n")
-    with pytest.raises(WheslError, match="failures are of 10 nodes, and the machine has 4"):
+    with pytest.raises(
+        WheslError, match=r"failures\.csv: the failures are of 10 nodes, and the machine has 4"
+    ):
         schedule("--log", swf(tmp_path / "x.swf"), "--failures", failures)
+
+
+def test_a_machine_that_is_too_small_for_all(tmp_path: Path) -> None:
+    log = tmp_path / "x.swf"
+    log.write_text("1 0 -1 10 9 -1 -1 9 20 -1 1 1 1 1 1 1 -1 -1\n")
+    with pytest.raises(WheslError, match=r"no job can run on 4 processors: .*: line 1\n.*--processors N"):
+        schedule("--log", log, "--processors", 4)

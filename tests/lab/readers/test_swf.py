@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 from pathlib import Path
@@ -66,11 +67,23 @@ def test_the_workload_of_a_log() -> None:
         workload(log, 8, strict=True)
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
 def test_packed(tmp_path: Path, pack: type[bytes]) -> None:
     path = tmp_path / "log"
     path.write_bytes(pack(TEXT))
     assert len(swf.read(path)) == 6
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xef\xbb\xbf" + TEXT, TEXT.replace(b"\r", b"").replace(b"\n", b"\r\n"), TEXT.replace(b"\n", b"\r")],
+)
+def test_ends_of_lines_and_a_byte_order_mark(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(content)
+    log = swf.read(path)
+    assert log.processors() == 8
+    assert log.field("job").tolist() == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize(
@@ -82,6 +95,10 @@ def test_packed(tmp_path: Path, pack: type[bytes]) -> None:
         (lzma.compress(TEXT)[:-9], "damaged"),
         (gzip.compress(TEXT)[:-9], "damaged"),
         (b"\x1f\x8bnothing", "damaged"),
+        (b"BZh9nothing", "damaged"),
+        (b"PK\x03\x04", "packed as zip"),
+        (b"\x28\xb5\x2f\xfd", "packed as zstd"),
+        (TEXT.decode().encode("utf-16"), "UTF-16"),
     ],
 )
 def test_no_log(tmp_path: Path, content: bytes, said: str) -> None:

@@ -126,6 +126,17 @@ def test_balancing_avoids_the_node_that_fails() -> None:
     assert simulate([(0, 4, 100)], truth, "krevat")[1].hits == 1
 
 
+def test_reliable_holds_no_job_back_beyond_its_run_time_after_its_arrival() -> None:
+    """A job could be held back from one end to the next, again and again.
+
+    The third job arrives at 11 and runs 8 s. Killed at 18, it had better wait for the end at 20: too late.
+    """
+    rows = [(4, 4, 20), (4, 2, 12), (3, 4, 8), (2, 4, 2)]
+    failures = [(41, 3), (17, 2), (47, 15), (18, 7), (0, 11), (54, 12), (52, 11), (51, 1)]
+    _, outcome = simulate(rows, history(failures, 1000.0), "reliable", level=0.9)
+    assert outcome.start.tolist() == [4.0, 8.0, 18.0, 13.0]
+
+
 def test_the_audit_can_fail() -> None:
     jobs, outcome = simulate([(0, 8, 10), (0, 16, 10), (0, 8, 5)], history([(3, 0)], 20.0), "krevat")
     good = [(3.0, 0)]
