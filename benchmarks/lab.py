@@ -1,7 +1,7 @@
 """How fast the lab simulates a cluster: beside a bare counting loop, and other simulators in the same run.
 
     python benchmarks/lab.py [--quick] [--json FILE] [--only WORD] [--log SWF --processors N]
-        [--pyss DIR --python2 PYTHON] [--accasim PYTHON]
+        [--data DIR] [--pyss DIR --python2 PYTHON] [--accasim PYTHON]
 
 Without a log a trace is generated (54,034 jobs on 128 nodes, offered load 0.85): synthetic. pyss is a
 checkout of algo74/predictsim with a Python 2.7, AccaSim the Python (3.9 at most) of an environment in
@@ -191,6 +191,26 @@ class Parts:
                     )
                 )
         return figures
+
+    def starting(self, quick: bool) -> list[Figure]:
+        """Measure the start of the command."""
+        command = [sys.executable, "-m", "whesl", "lab", "--help"]
+        (took,) = best(
+            3 if quick else 10,
+            lambda: subprocess.run(command, check=True, capture_output=True),
+            clock=time.perf_counter,
+        )
+        return [Figure("whesl lab --help", took, "s", 0.3)]
+
+    def flaw(self, quick: bool) -> list[Figure]:
+        """Measure the whole evaluation of FLAW, 10 minutes at most."""
+        if self.options.data is None:
+            raise NotHereError("--data is not given")
+        command = [sys.executable, "-m", "whesl", "lab", "reproduce", "flaw", "--jobs", "2", "--quiet"]
+        command += ["--data", str(self.options.data), *(["--quick"] if quick else [])]
+        begun = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        return [Figure("FLAW's whole evaluation", time.perf_counter() - begun, "s", 600.0)]
 
     def policies(self, quick: bool) -> list[Figure]:
         """Measure each policy beside the counting loop."""
@@ -384,6 +404,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a word that the names of the parts to run contain")
     parser.add_argument("--log", type=Path, metavar="SWF", help="a job log; without it a synthetic one")
     parser.add_argument("--processors", type=int, default=128, metavar="N", help="of its machine [128]")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="traces, for FLAW's evaluation")
     parser.add_argument("--pyss", type=Path, metavar="DIR", help="a checkout of algo74/predictsim")
     parser.add_argument("--python2", default="python2.7", metavar="PYTHON", help="that runs it [python2.7]")
     parser.add_argument("--accasim", metavar="PYTHON", help="that has accasim 1.1.3")
@@ -392,12 +413,14 @@ def main() -> None:
     run_parts(
         options,
         [
+            ("starting", parts.starting),
             ("compiling", parts.compiling),
             ("policies", parts.policies),
             ("ends", parts.ends),
             ("million", parts.million),
             ("growth", parts.growth),
             ("peers", parts.peers),
+            ("flaw", parts.flaw),
         ],
     )
 
