@@ -27,6 +27,7 @@ _LEAST = 48  # outcomes below which nothing is moved
 _RATE = 0.24 / 86400.0  # by which the share that is aimed at moves in a second with all or none inside
 _AIMED = (0.5, 0.98)  # between which it stays
 _DAY = 86400.0
+_APART = 6 * 3600.0  # a forecast stands for so long at most: one a day must not throw the share about
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -120,7 +121,7 @@ def aimed(aim: Floats, time: Floats, inside: NDArray[np.bool_]) -> Floats:
             seconds, shape (forecasts + 1,).
         inside: whether the intervals that were given held what came, shape (forecasts, hours).
     """
-    for since, held in zip(np.minimum(np.diff(time), _DAY), inside, strict=True):
+    for since, held in zip(np.minimum(np.diff(time), _APART), inside, strict=True):
         aim = np.clip(aim + _RATE * since * (COVERAGE - held), *_AIMED)
     return aim
 
