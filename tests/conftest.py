@@ -22,15 +22,22 @@ from whesl.testing.slurminstall import SlurmBedError, install
 
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
-# Where tests call functions that numba compiles.
-COMPILED = (
-    "tests/lab/",
-    "tests/cloud/core/",
-    "tests/cloud/test_p",  # plans and their page
-    "tests/placement/",
-    "tests/predict/freenodes/",
-    "tests/cli/test_lab_",
-)
+# Where tests call functions that numba compiles, and which tests call the same ones: the first that fits.
+COMPILED = {
+    "tests/lab/torus/": "tori",
+    "tests/lab/grid/": "tori",
+    "tests/placement/": "tori",
+    "tests/cli/test_lab_torus": "tori",
+    "tests/lab/workflow/": "workflows",
+    "tests/lab/desktop/": "workflows",
+    "tests/cli/test_lab_workflow": "workflows",
+    "tests/lab/cloud/": "clouds",
+    "tests/cloud/core/": "clouds",
+    "tests/cloud/test_p": "clouds",  # plans and their page
+    "tests/predict/freenodes/": "clouds",
+    "tests/lab/": "clusters",
+    "tests/cli/test_lab_": "clusters",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -57,9 +64,9 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Share the tests among the processes of pytest-xdist: what may take longest comes first.
 
-    A module's tests stay together where they share a fixture; those that keep processors busy are one
-    group, so that one of them runs at a time; those that call compiled functions are another, so that each is
-    compiled once; all others go wherever a process is free.
+    A module's tests stay together where they share a fixture. Of those that need a processor in time one runs
+    at a time, as of those that keep one busy. Those that call the same compiled functions stay together,
+    so that each is compiled once. All others go wherever a process is free.
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
@@ -69,16 +76,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         seconds = float(limit.args[0]) if limit else 10.0 if item.get_closest_marker("slow") else 0.0
         module = item.nodeid.partition("::")[0]
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
-        if module.startswith(COMPILED):
-            item.add_marker(pytest.mark.xdist_group("compiled"))
-            if limit is None:  # whichever comes first compiles, on a machine that does other things
-                item.add_marker(pytest.mark.timeout(600))
-        elif item.get_closest_marker("processor"):
-            item.add_marker(pytest.mark.xdist_group("processor"))
-        elif any(
+        group = next((group for start, group in COMPILED.items() if module.startswith(start)), "")
+        if group and limit is None:  # whichever comes first compiles, on a machine that does other things
+            item.add_marker(pytest.mark.timeout(600))
+        group = group or next((mark for mark in ("processor", "busy") if item.get_closest_marker(mark)), "")
+        if not group and any(
             definition.scope in ("module", "package") for some in definitions.values() for definition in some
         ):
-            item.add_marker(pytest.mark.xdist_group(module))
+            group = module
+        if group:
+            item.add_marker(pytest.mark.xdist_group(group))
         longest[module] = max(longest.get(module, 0.0), seconds)
     items.sort(key=lambda item: -longest[item.nodeid.partition("::")[0]])
 

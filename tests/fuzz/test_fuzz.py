@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -75,20 +74,15 @@ def test_what_is_drawn(name: str) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 @pytest.mark.slow
-@pytest.mark.processor
-@pytest.mark.timeout(600)
-def test_what_coverage_finds(tmp_path: Path) -> None:
-    """Each harness a little, two at a time; ``make fuzz`` is for longer, and for other inputs."""
-
-    def run(name: str) -> str:
-        place = tmp_path / name
-        place.mkdir()
-        status, runs, told = fuzz(name, SECONDS, place, tmp_path, INPUTS.get(name, 2000))
-        return "" if status == 0 and runs else f"{name}: status {status}\n{told}"
-
-    with ThreadPoolExecutor(2) as side_by_side:
-        failed = [told for told in side_by_side.map(run, HARNESSES) if told]
-    assert not failed, "\n".join(failed)
+@pytest.mark.busy
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", HARNESSES)
+def test_what_coverage_finds(tmp_path: Path, name: str) -> None:
+    """A little; ``make fuzz`` is for longer, and for other inputs."""
+    place = tmp_path / name
+    place.mkdir()
+    status, runs, told = fuzz(name, SECONDS, place, tmp_path, INPUTS.get(name, 2000))
+    assert status == 0 and runs, told
 
 
 class TestHarness:

@@ -35,7 +35,8 @@ def failures(first: int, count: int) -> list[tuple[int, str]]:
     return failed
 
 
-def _begin_work() -> None:
+def begin_work() -> None:
+    """Prepare a process that runs seeds and nothing else."""
     # Ctrl-C is for the one who counts: the workers end their chunk, unless nobody counts any more.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
@@ -81,7 +82,7 @@ def run_many(first: int, count: int, processes: int | None = None) -> int:
     before = signal.signal(signal.SIGINT, _interrupt_once)
     # A fresh interpreter in each: nothing is shared, whatever started this one.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_work) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=begin_work) as pool:
         try:
             while True:
                 while len(running) < 2 * workers and (chunk := next(chunks, None)) is not None:
