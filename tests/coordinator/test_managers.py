@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.coordinator.daemons import Isolator, until, whesl
+from tests.processes import words
 from whesl.coordinator.client import start
 from whesl.coordinator.effects.ports import InstalledPorts
 from whesl.model.errors import CouldNotObserveError
@@ -67,10 +68,10 @@ class Both:
 
 def _kill_all(bed: SlurmBed, node: str) -> None:
     """Kill all that a job runs on a node, isolators before they can say anything; slurmd stays."""
-    mine = [process for process in bed.processes(node) if not process.name().startswith("slurm")]
-    for process in sorted(mine, key=lambda process: "whesl.isolator" not in process.cmdline()):
+    for process in sorted(bed.processes(node), key=lambda process: "whesl.isolator" not in words(process)):
         with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
+            if not process.name().startswith("slurm"):
+                process.kill()
 
 
 @pytest.mark.slurm

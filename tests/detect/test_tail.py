@@ -16,7 +16,7 @@ from whesl.detect import tail
 from whesl.detect.filesystem import magic_of, mount_source
 from whesl.detect.tail import FASTEST, SAFETY, SLOWEST, Chunk, Tailer
 
-DEADLINE = 20.0  # seconds that a test waits for what must come
+DEADLINE = 60.0  # seconds that a test waits for what must come
 
 
 @pytest.fixture(params=["auto", "poll"])

@@ -142,7 +142,7 @@ def test_locks_hold_between_hosts(nfs_bed: Maker, call: str) -> None:
     assert attempt(call, bed.at("b") / "lock") in (errno.EAGAIN, errno.EACCES)
     assert attempt(call, bed.at("a") / "lock") in (errno.EAGAIN, errno.EACCES)
     end(process)
-    until(lambda: attempt(call, bed.at("b") / "lock") == 0, "the lock is given back", 20)
+    until(lambda: attempt(call, bed.at("b") / "lock") == 0, "the lock is given back", 60)
 
 
 @pytest.mark.parametrize("call", ["flock", "lockf"])
@@ -155,7 +155,7 @@ def test_a_crashed_hosts_locks_stay(nfs_bed: Maker, call: str) -> None:
     for _ in range(20):
         assert attempt(call, bed.at("b") / "lock") in (errno.EAGAIN, errno.EACCES)
     bed.change("a", crashed=False)
-    until(lambda: attempt(call, bed.at("b") / "lock") == 0, "the server gives the lock back", 20)
+    until(lambda: attempt(call, bed.at("b") / "lock") == 0, "the server gives the lock back", 60)
 
 
 def test_locks_are_refused(nfs_bed: Maker) -> None:

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, exists, until
+from tests.processes import lives
 from whesl.isolator.task import taskdir
 
 __all__ = ["bench"]
@@ -75,9 +76,7 @@ def test_a_first_attempt_that_ended_leaves_no_zombie_with_the_keeper(bench: Benc
     )
     child = bench.exec(*command, options=("-e", bench.rules()), stdout=(bench.place / "out").open("wb"))
     until((bench.place / "again").exists, "the second attempt")
-    until(
-        lambda: [c.status() for c in psutil.Process(child.pid).children()] == ["sleeping"], "one child, alive"
-    )
+    until(lambda: list(map(lives, psutil.Process(child.pid).children())) == [True], "one child, alive")
     (bench.place / "go").touch()
     assert child.wait(PATIENCE) == 0
 

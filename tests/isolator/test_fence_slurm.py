@@ -16,6 +16,7 @@ import pytest
 
 from tests import shedding
 from tests.isolator.bench import records
+from tests.processes import words
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.testing.slurmbed import SlurmBed
 
@@ -294,7 +295,7 @@ def test_a_rank_that_its_agent_killed_unseen_is_the_loss_of_its_node(
     made.begun()
     owner = made.directory.owner()
     assert owner is not None
-    (isolator,) = (p for p in bed.processes("n01") if "whesl.isolator" in p.cmdline())
+    (isolator,) = (p for p in bed.processes("n01") if "whesl.isolator" in words(p))
     isolator.suspend()
     bed.cut("n02")
     before = -1

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.isolator.bench import records, stop_for, telling
+from tests.processes import words
 from tests.waiting import until
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
@@ -349,7 +350,7 @@ def test_a_dead_host_s_lock_does_not_lose_its_task(bed: FluxBed, tmp_path: Path)
     text = (tmp_path / "job.sh").read_text()
     made.job = bed.batch(text, "--nodes=1", "--requires=host:n02")
     made.until(lambda: "begun on n02" in made.text(), "the program")
-    isolator = next(p for p in telling("whesl.isolator", among=bed.processes("n02")) if "-m" in p.cmdline())
+    isolator = next(p for p in telling("whesl.isolator", among=bed.processes("n02")) if "-m" in words(p))
     kept = keep_locks(isolator.pid)
     assert kept
     try:

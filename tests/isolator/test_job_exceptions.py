@@ -342,7 +342,7 @@ class Shell:
         self.news = News(giver, self.worker, self.events.append, self.heard.append)  # type: ignore[arg-type]  # a stand-in
 
     def until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         waiting = select.poll()
         waiting.register(self.worker.fileno(), select.POLLIN)
         while not condition():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
+from tests.processes import words
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(240)]
@@ -41,7 +42,7 @@ def test_the_time_limit_comes_while_starts_are_refused(slurm_bed: Make, tmp_path
     bed.kill_node("n02")
     made.wait(lambda: "refused" in made.kinds(), "a refusal")
     for process in bed.processes("n01"):
-        if "whesl.isolator" in process.cmdline():
+        if "whesl.isolator" in words(process):
             process.terminate()
     made.wait(lambda: "finished" in made.kinds(), "the end")
     starts = made.kinds().count("attempt")

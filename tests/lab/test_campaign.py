@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 from pyarrow import parquet
 
+from tests.processes import below, lives
 from tests.waiting import until
 from whesl.cli.lab import cells
 from whesl.lab.campaign import plan, store
@@ -97,14 +97,10 @@ def test_a_campaign_that_is_killed_goes_on_where_it_was(tmp_path: Path, jobs: st
     out = tmp_path / "out"
     with begun(file, out, "--jobs", jobs) as process:
         until(lambda: len(list(out.glob("cells/*/*.json"))) == 4 and len(ran(tmp_path)) > 4, "four cells", 60)
-        children = psutil.Process(process.pid).children(recursive=True)
+        children = below(process.pid)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    until(
-        lambda: not any(child.is_running() and child.status() != "zombie" for child in children),
-        "no child",
-        30,
-    )
+    until(lambda: not any(map(lives, children)), "no child", 60)
     finished = {path.name for path in out.glob("cells/*/*.json")}
     before = ran(tmp_path)
     gate.touch()
@@ -252,7 +248,7 @@ def test_on_a_dask_cluster(tmp_path: Path) -> None:
         file = write(tmp_path)
         run(file, tmp_path / "there", "--dask", address)
         pids = {path.read_text() for path in (tmp_path / "marks").iterdir()}
-        workers = {str(child.pid) for child in psutil.Process(processes[1].pid).children(recursive=True)}
+        workers = {str(child.pid) for child in below(processes[1].pid)}
         assert pids <= workers
         run(file, tmp_path / "here", "--jobs", "1")
         assert files(tmp_path / "there") == files(tmp_path / "here")

@@ -324,4 +324,4 @@ def test_a_crashed_host_s_lock_is_broken_once(nfs_bed: Maker, started: list[subp
     started += pair
     assert sorted(go(*pair)) == ["lost", "won"]
     # The old owner's own look asks the server, whatever its host has cached.
-    until(lambda: locks.lost(str(bed.at("dead") / "lock"), 1), "the dead one's lock is lost", 20)
+    until(lambda: locks.lost(str(bed.at("dead") / "lock"), 1), "the dead one's lock is lost", 60)

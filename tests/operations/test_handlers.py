@@ -215,7 +215,7 @@ time.sleep(600)
 
 def gone(pid: int) -> bool:
     """Whether a process is over, or will be before the deadline (init reaps orphans)."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

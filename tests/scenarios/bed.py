@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 
+from tests.processes import below
 from tests.waiting import looks
 
 BIN = Path(sys.executable).parent
@@ -98,8 +99,9 @@ class Bed:
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            for member in psutil.Process(process.pid).children(recursive=True):
-                member.kill()
+            for member in below(process.pid):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    member.kill()
             process.kill()
             output, _ = process.communicate()
             late = f"whesl run did not end within {timeout} s:\n{output[-6000:]}\n{self.evidence()}"
@@ -237,7 +239,7 @@ class Bed:
         """End what this bed started and is still there, managers in sessions of their own too."""
         for process in self.started:
             if process.poll() is None:
-                for member in psutil.Process(process.pid).children(recursive=True):
+                for member in below(process.pid):
                     with contextlib.suppress(psutil.NoSuchProcess):
                         member.kill()
                 process.kill()

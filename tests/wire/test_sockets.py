@@ -46,7 +46,7 @@ from whesl.wire.messages import (
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError, ClientSocket, ServerSocket
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Ping(msgspec.Struct, tag="ping"):

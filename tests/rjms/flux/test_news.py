@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.isolator.bench import exists
+from tests.processes import words
 from tests.waiting import until
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError
@@ -130,7 +131,7 @@ def test_what_may_have_been_raised_before_is_raised_once(
 
 
 def bridges() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "bridge_program" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process().children() if "bridge_program" in " ".join(words(child))]
 
 
 def test_the_bridge_s_death_costs_no_news(bed: FluxBed, opened: Callable[..., FluxAllocation]) -> None:
@@ -139,7 +140,7 @@ def test_the_bridge_s_death_costs_no_news(bed: FluxBed, opened: Callable[..., Fl
     allocation.watch()
     (bridge,) = (process for process in bridges() if process not in before)
     bridge.kill()
-    psutil.wait_procs([bridge], timeout=20)
+    psutil.wait_procs([bridge], timeout=60)
     bed.kill_node("n04")
     heard = hear(allocation, bool)
     assert [(item.node, item.state) for item in heard if isinstance(item, NodeEvent)] == [

@@ -178,7 +178,7 @@ def test_steps_start_beside_our_own(slurm_bed: Callable[..., SlurmBed], tmp_path
     )
     wait_until(lambda: len(list(tmp_path.glob("at.*"))) == 3, "the agents run")
     (tmp_path / "go").touch()
-    assert bed.wait_job(job_id, "COMPLETED", "FAILED", timeout=20) == "COMPLETED"
+    assert bed.wait_job(job_id, "COMPLETED", "FAILED", timeout=60) == "COMPLETED"
     assert sorted((tmp_path / "out").read_text().split()) == ["n01", "n01", "n02", "n02"]
     wait_until(lambda: agents.poll() is not None, "the agents ended with the job")
 

@@ -252,7 +252,7 @@ def test_without_overlap_a_step_waits_for_a_lost_node(slurm_bed: Maker, tmp_path
         assert "busy" in refused.stderr or "Immediate" in refused.stderr
         request = StepRequest(command=("true",), nodes=("n01", "n03"), tasks=4)
         replacement = allocation.launch(request)
-        wait_until(lambda: replacement.poll() is not None, "the replacement ran", 10)
+        wait_until(lambda: replacement.poll() is not None, "the replacement ran", 60)
         assert replacement.poll() == 0
 
 

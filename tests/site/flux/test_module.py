@@ -60,7 +60,7 @@ def started(bed: FluxBed, *words: str) -> tuple[str, str]:
     """Submit a job, wait for its start, or a short one's end, and return its ranks and the reason."""
     job = submit(bed, *words)
     bed.run("flux", "job", "wait-event", "--timeout=30", job, "clean" if words[-1] == "true" else "start")
-    until(lambda: told(bed, job, "annotations.sched.placement"), "the job has an annotation", 20)
+    until(lambda: told(bed, job, "annotations.sched.placement"), "the job has an annotation", 60)
     return told(bed, job, "ranks"), told(bed, job, "annotations.sched.placement")
 
 
@@ -126,9 +126,9 @@ def test_bad_predictions_leave_what_was_known_and_the_instance_lives(bed: FluxBe
             assert ranks == "1"
             return str(live.stats(bed.outside)["problem"])
 
-        assert str(table) in until(looked, f"{content!r} was looked at", 20)
+        assert str(table) in until(looked, f"{content!r} was looked at", 60)
     publish(table, BAD, valid_for=-1)
-    until(lambda: started(bed, "-N1", "-x", "true")[0] == "0", "the expired table counts no more", 20)
+    until(lambda: started(bed, "-N1", "-x", "true")[0] == "0", "the expired table counts no more", 60)
     assert live.stats(bed.outside)["failed"] == 0
 
 
