@@ -23,6 +23,52 @@ name_option = click.option(
     "--name", metavar="JOB", help="The job's name; default: the resource manager's id, else 'default'."
 )
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_COORDINATOR = (
+    click.option(
+        "--dir",
+        "directory",
+        type=_FOLDER,
+        required=True,
+        metavar="DIR",
+        help="Where checkpoints are kept, shared by all nodes.",
+    ),
+    name_option,
+    click.option("--interval", metavar="SECONDS", help="Take a checkpoint each so many seconds [never]."),
+    click.option(
+        "--writers",
+        type=click.IntRange(0),
+        default=0,
+        metavar="N",
+        help="Nodes that write at once when no failure is near; 0 for all [0].",
+    ),
+    click.option(
+        "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
+    ),
+    click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60]."),
+    click.option(
+        "--migrate",
+        metavar="COMMAND",
+        help="The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
+    ),
+    click.option(
+        "--theta",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="How long a migration takes, until one was measured; with --migrate.",
+    ),
+    click.option(
+        "--together",
+        is_flag=True,
+        help="All nodes write at once, whichever is about to fail: what the order gains, by comparison.",
+    ),
+)
+
+
+def _coordinator_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add what says how checkpoints are coordinated."""
+    for option in reversed(_COORDINATOR):
+        command = option(command)
+    return command
 
 
 def _until() -> Callable[[], bool]:
@@ -64,43 +110,7 @@ def _migration(command: str | None, theta: float | None) -> tuple[list[str], flo
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option(
-    "--dir",
-    "directory",
-    type=_FOLDER,
-    required=True,
-    metavar="DIR",
-    help="Where checkpoints are kept, shared by all nodes.",
-)
-@name_option
-@click.option("--interval", metavar="SECONDS", help="Take a checkpoint each so many seconds [never].")
-@click.option(
-    "--writers",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Nodes that write at once when no failure is near; 0 for all [0].",
-)
-@click.option(
-    "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
-)
-@click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
-@click.option(
-    "--migrate",
-    metavar="COMMAND",
-    help="The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
-)
-@click.option(
-    "--theta",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="How long a migration takes, until one was measured; with --migrate.",
-)
-@click.option(
-    "--together",
-    is_flag=True,
-    help="All nodes write at once, whichever is about to fail: what is gained by the order, for comparison.",
-)
+@_coordinator_options
 @click.argument("command", nargs=-1, required=True)
 def run(
     directory: Path,
@@ -130,38 +140,7 @@ def run(
 
 
 @click.command()
-@click.option(
-    "--dir", "directory", type=_FOLDER, required=True, metavar="DIR", help="Where checkpoints are kept."
-)
-@name_option
-@click.option("--interval", metavar="SECONDS", help="Take a checkpoint each so many seconds [never].")
-@click.option(
-    "--writers",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Nodes that write at once when no failure is near; 0 for all [0].",
-)
-@click.option(
-    "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
-)
-@click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60].")
-@click.option(
-    "--migrate",
-    metavar="COMMAND",
-    help="The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
-)
-@click.option(
-    "--theta",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="How long a migration takes, until one was measured; with --migrate.",
-)
-@click.option(
-    "--together",
-    is_flag=True,
-    help="All nodes write at once, whichever is about to fail: what is gained by the order, for comparison.",
-)
+@_coordinator_options
 def serve(
     directory: Path,
     name: str | None,
