@@ -27,12 +27,13 @@ from tests.journals import of_daemon, rebuild, report
 from whesl.coordinator.client import start
 from whesl.coordinator.core.state import State
 from whesl.coordinator.counters import MOST_NAMES, OTHER, Figures, Snapshot
-from whesl.coordinator.metrics import MetricsServer, address, families
+from whesl.coordinator.metrics import LatestSnapshot, families
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.wire.client import request
 from whesl.wire.messages import Heartbeat, Query, RecoveryDone, Welcome
+from whesl.wire.metrics import MetricsServer, address
 
 Figure = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -178,7 +179,7 @@ def test_others_only_where_it_is_said(host: str) -> None:
 def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(WheslError, match="prometheus_client"):
-        MetricsServer("127.0.0.1", 9464, tmp_path / "journal.db")
+        MetricsServer(LatestSnapshot(tmp_path / "journal.db"), "127.0.0.1", 9464)
 
 
 # The daemon ------------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from whesl.coordinator.client.start import ALREADY_RUNNING, BIND_VARIABLE, lock,
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.daemon import Daemon
 from whesl.coordinator.effects.ports import InstalledPorts
-from whesl.coordinator.metrics import address
 from whesl.locking import locks
 from whesl.locking.guard import Guard
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.wire.keys import home
+from whesl.wire.metrics import address
 from whesl.wire.ports import allowed
 
 HEARTBEAT_VARIABLE = "WHESL_HEARTBEAT"

@@ -44,7 +44,7 @@ from whesl.coordinator.counters import Figures
 from whesl.coordinator.effects.calls import CALLS, Calls
 from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.workers import Workers
-from whesl.coordinator.metrics import MetricsServer
+from whesl.coordinator.metrics import LatestSnapshot
 from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshot_schedule import Snapshotter
 from whesl.coordinator.storage.snapshots import Kept
@@ -57,6 +57,7 @@ from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
 from whesl.wire.messages import WIRE_VERSION, Query, Register, Reply
+from whesl.wire.metrics import MetricsServer
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
 from whesl.wire.spool import collect, put_aside
@@ -141,6 +142,7 @@ class Daemon:
         self._server.restore(kept.inbox)
         self._figures.restore(kept.figures)
         self._snapshotter = Snapshotter(self._journal, begun)
+        self._shown = LatestSnapshot(self._directory / "journal.db")
         self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
         self._calls = Calls(self._workers, ports, log)
@@ -402,7 +404,7 @@ class Daemon:
     def _serve(self, where: tuple[str, int]) -> MetricsServer | None:
         """Serve figures. Recoveries matter more: a port that is taken keeps no coordinator from starting."""
         try:
-            server = MetricsServer(*where, self._directory / "journal.db")
+            server = MetricsServer(self._shown, *where)
         except WheslError as error:
             LOG.error("%s", error)
             return None
@@ -425,7 +427,7 @@ class Daemon:
                 counters=self._server.counters,
                 now=self._clock(),
             )
-            self._metrics.publish(snapshot)
+            self._shown.publish(snapshot)
 
     def _listen_for_signals(self) -> None:
         signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)

@@ -1,13 +1,11 @@
-"""Figures for Prometheus, over HTTP: text exposition format 0.0.4, or OpenMetrics where it is asked for.
+"""The coordinator's figures for Prometheus.
 
-prometheus_client writes the text and serves it from threads of its own. These read the latest snapshot,
-which the coordinator's loop replaces and never changes: a slow reader, or ten of them, cost the loop nothing.
+The threads that serve them read the latest snapshot, which the coordinator's loop replaces and never changes:
+a slow reader, or ten of them, cost the loop nothing.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
@@ -16,88 +14,29 @@ from typing import TYPE_CHECKING
 
 from whesl import __version__
 from whesl.coordinator.counters import BOUNDS, Snapshot
-from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import TaskState
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-LOOPBACK = "127.0.0.1"
-_PORTS = range(1, 65536)
 # Why a message may be dropped; the counters start at zero, so that a rate can be taken from the first on.
 _DROPPED = ("malformed", "refused", "repeated", "unexpected", "unsent")
 
 
-def address(text: str, *, open_to_others: bool = False) -> tuple[str, int]:
-    """Return host and port of ``[HOST:]PORT``; without a host, loopback.
+class LatestSnapshot:
+    """The figures of the latest snapshot, as prometheus_client asks for them.
 
     Args:
-        text: as the user wrote it; an IPv6 address stands in brackets.
-        open_to_others: whether an address that other machines reach is meant.
-
-    Raises UsageError for what is no address, and for one that others reach unless that is meant.
-    """
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or LOOPBACK
-    if not port.isascii() or not port.isdigit() or int(port) not in _PORTS:
-        raise UsageError(f"'{text}' is no [HOST:]PORT", hint="for example 9464, or 127.0.0.1:9464")
-    if not open_to_others and not _loopback(host):
-        raise UsageError(
-            f"metrics on {host} could be read by everybody who reaches this machine",
-            hint="leave the host out for 127.0.0.1, or say so with --metrics-open",
-        )
-    return host, int(port)
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-class MetricsServer:
-    """Serves the latest snapshot at ``/metrics``.
-
-    Args:
-        host: address to listen on.
-        port: its port.
         journal: the journal's file, whose size is told.
-
-    Raises WheslError when prometheus_client is not installed or the address is taken.
     """
 
-    def __init__(self, host: str, port: int, journal: Path) -> None:
-        try:
-            from prometheus_client import CollectorRegistry, start_http_server
-        except ImportError as error:
-            raise WheslError(
-                "metrics need the library prometheus_client", hint="pip install 'whesl[metrics]'"
-            ) from error
+    def __init__(self, journal: Path) -> None:
         self._journal = journal
         self._latest: Snapshot | None = None
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(self)
-        try:
-            server, thread = start_http_server(port, addr=host, registry=registry)
-        except OSError as error:
-            raise WheslError(
-                f"metrics cannot be served on {host} port {port}: {error.strerror or error}",
-                hint="another program may have the port; choose another one",
-            ) from error
-        self.where = f"{host}:{port}"
-        self._server = server
-        self._thread: threading.Thread = thread
 
     def publish(self, snapshot: Snapshot) -> None:
         """Take what is told from now on."""
         self._latest = snapshot
-
-    def close(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def describe(self) -> Iterator[Metric]:
         """Return nothing: names are not checked against other collectors, there are none."""

@@ -17,9 +17,9 @@ from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.site.publish import table
 from whesl.site.publish.core import Settings
 from whesl.site.slurm.cluster import Cluster
-from whesl.site.slurm.figures import serve_metrics
 from whesl.site.slurm.service import Service
 from whesl.site.slurm.sources import Sources
+from whesl.wire.metrics import MetricsServer, address
 
 DIRECTORY = Path("/var/lib/whesl/placement")
 _PATIENCE = 60.0  # seconds for taking everything back at the end
@@ -177,9 +177,7 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
     )
     with service:
         if metrics:
-            from whesl.coordinator.metrics import address
-
-            serve_metrics(service.figures, *address(metrics, open_to_others=metrics_open))
+            MetricsServer(service.figures, *address(metrics, open_to_others=metrics_open))
         if once:
             return 0 if service.look() else 1
         logging.getLogger("whesl").info("%s, a look every %g s", mode, given["period"])

@@ -67,7 +67,7 @@ def start(
 
 def _metrics(text: str, open_to_others: bool) -> str:
     """Return where metrics will be, before anything is started for them."""
-    from whesl.coordinator.metrics import address
+    from whesl.wire.metrics import address
 
     host, port = address(text, open_to_others=open_to_others)
     if importlib.util.find_spec("prometheus_client") is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from whesl.model.errors import WheslError
 from whesl.site.publish.records import (
     Changing,
     Failed,
@@ -110,31 +109,3 @@ class Figures:
                     held.add_metric([what.value, how], sum(one[1] == what.value for one in some))
             yield held
             yield GaugeMetricFamily("whesl_placement_trouble", "Something failed.", int(bool(status.problem)))
-
-
-def serve_metrics(figures: Figures, host: str, port: int) -> None:
-    """Serve the figures at ``/metrics`` until the process ends.
-
-    Args:
-        figures: what is told.
-        host: address to listen on.
-        port: its port.
-
-    Raises:
-        WheslError: prometheus_client is not installed, or the address is taken.
-    """
-    try:
-        from prometheus_client import CollectorRegistry, start_http_server
-    except ImportError as error:
-        raise WheslError(
-            "metrics need the library prometheus_client", hint="pip install 'whesl[metrics]'"
-        ) from error
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(figures)
-    try:
-        start_http_server(port, addr=host, registry=registry)
-    except OSError as error:
-        raise WheslError(
-            f"metrics cannot be served on {host} port {port}: {error.strerror or error}",
-            hint="another program may have the port; choose another one",
-        ) from error
