@@ -21,20 +21,32 @@ if TYPE_CHECKING:
 
 CLIENT = Path(__file__).resolve().parents[2] / "clients" / "c"
 MPICC = shutil.which("mpicc")
-NODES, RANKS, STEPS = 4, 8, 2000
+NODES, RANKS, STEPS, CELLS = 4, 8, 2000, 100
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL")
 MPI = "export OMPI_MCA_btl=tcp,self OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1"
-PLAIN = f"""\
-{MPI} WHESL_CKPT_PAGE=
-srun --mpi=pmix --ntasks={RANKS} --ntasks-per-node=2 {{program}} 100 {STEPS} 0
-"""
 SCRIPT = f"""\
 cd {{place}}
 {MPI} WHESL_HOME={{place}}/home WHESL_CKPT_PATIENCE=30
 {{python}} -m whesl ckpt run --name job --dir {{place}}/checkpoints -- \\
-  srun --overlap --mpi=pmix --ntasks={RANKS} {{options}} {{program}} 100 {STEPS} {{pause}}
+  srun --overlap --mpi=pmix --ntasks={RANKS} {{options}} {{program}} {CELLS} {STEPS} {{pause}}
 echo "status $?"
 """
+
+
+def undisturbed() -> float:
+    """Return the sum that the program prints, computed here.
+
+    A second run of the program cannot be compared with: without agents its ranks send right after MPI_Init,
+    when Open MPI 4.1's ob1 may not know the communicator yet, and now and then one of them ends by SIGSEGV.
+    """
+    cells = [rank + cell / CELLS for rank in range(RANKS) for cell in range(1, CELLS + 1)]
+    for _ in range(STEPS):
+        around = [cells[0], *cells, cells[-1]]
+        cells = [
+            here + 0.25 * (left - 2 * here + right)
+            for left, here, right in zip(around, cells, around[2:], strict=False)
+        ]
+    return sum(value * (1 + at % CELLS) for at, value in enumerate(cells))
 
 
 @pytest.mark.slurm
@@ -52,10 +64,6 @@ def test_the_result_of_an_mpi_program_is_the_same_after_its_node_died(
     place = tmp_path / "run"
     (place / "home").mkdir(parents=True)
     (place / "home").chmod(0o700)
-
-    plain = bed.submit(PLAIN.format(program=program), f"-N{NODES}", f"-n{RANKS}", "-o", str(place / "plain"))
-    assert bed.wait_job(plain, *ENDED, timeout=150) == "COMPLETED", (place / "plain").read_text()
-    expected = (place / "plain").read_text().split("sum ")[1]
 
     values = {"place": place, "python": sys.executable, "program": program}
     script = SCRIPT.format(**values, options="--ntasks-per-node=2", pause=60)
@@ -93,4 +101,6 @@ def test_the_result_of_an_mpi_program_is_the_same_after_its_node_died(
     bed.wait_job(again, *ENDED, timeout=150)
     text = written(place / "again")
     assert f"restored checkpoint 2, step {found.step}\n" in text, text
-    assert text.split("sum ")[1].startswith(expected), text
+    result, _, rest = text.split("sum ")[1].partition(" ")
+    assert float(result) == pytest.approx(undisturbed(), rel=1e-8), text
+    assert rest.startswith(f"after {STEPS} steps"), text
