@@ -208,7 +208,8 @@ class Agent:
         with self._pausing:
             mine = {(process.pid, process.started) for process in self._paused}
             for process in self._processes(self._file.prefix):
-                if process.state == "T" and (not mine or (process.pid, process.started) in mine):
+                # One that was told to stop a moment ago may not look stopped yet.
+                if (process.pid, process.started) in mine or (not mine and process.state == "T"):
                     processes.send(process.pid, signal.SIGCONT)
             self._paused, self._lease.paused = [], False
 
