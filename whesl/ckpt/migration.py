@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 RESERVE = 1.5  # of the longest migration that was seen: the time that the next one may take
+SLACK = 2.0  # seconds more: what a busy host may add to the quickest command
 _END = 5.0  # seconds for a command that is aborted
 
 
@@ -62,7 +63,7 @@ class Migration:
             del self._running[node]
             if status == 0:
                 self._longest = max(self._longest, time.monotonic() - began)
-                self.theta = RESERVE * self._longest
+                self.theta = RESERVE * self._longest + SLACK
             yield Migrated(node=node, why="" if status == 0 else f"{self._command[0]} ended with {status}")
 
     def close(self) -> None:
