@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from tests.processes import lives
 from tests.waiting import until
 from whesl.isolator.nodes import agent, processes, responder
 from whesl.isolator.nodes.agents import Agents
+from whesl.isolator.nodes.lease import KernelWitness
 from whesl.isolator.nodes.link import (
     FROM_AGENT,
     Beat,
@@ -214,6 +216,48 @@ def test_what_runs_is_stopped_until_it_is_known_whether_its_lease_is_over(node: 
     finally:
         by_others.kill()
         by_others.wait()
+
+
+class _Ranks:
+    """Processes that fork once while the first of them is stopped, and look stopped only later."""
+
+    def __init__(self) -> None:
+        self.states = {11: "R", 12: "T"}
+        self.sent: list[tuple[int, int]] = []
+
+    def of_attempt(self, *_: object, **__: object) -> list[processes.Process]:
+        return [
+            processes.Process(pid=pid, parent=1, group=pid, session=pid, state=state, started=1, name="rank")
+            for pid, state in self.states.items()
+        ]
+
+    def send(self, pid: int, signum: int) -> None:
+        self.sent.append((pid, signum))
+        if signum == signal.SIGSTOP:
+            self.states.setdefault(13, "R")  # the first one's child
+
+
+def test_every_process_that_was_stopped_in_doubt_goes_on_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that did not look stopped yet when the answer came was left stopped for good.
+
+    A child begun meanwhile was not stopped, and ran beside what may have been the next attempt.
+    """
+    ranks = _Ranks()
+    monkeypatch.setattr(processes, "of_attempt", ranks.of_attempt)
+    monkeypatch.setattr(processes, "send", ranks.send)
+    keys = LinkKeys.generate()
+    file = LinkFile(
+        hosts=("127.0.0.1",), port=1, lease_port=1, keys=keys, claim="1.0", prefix="none.", heartbeat=1.0,
+        limit=30.0,
+    )  # fmt: skip
+    alone = agent.Agent(file, "n02", agent.Endpoint("127.0.0.1", KernelWitness("127.0.0.1", 1, 5.0)))
+    alone._lease.paused = True  # what waking late does
+    alone._pause(file.prefix)
+    alone._continue()
+    stop, go = signal.SIGSTOP, signal.SIGCONT
+    assert ranks.sent == [(11, stop), (13, stop), (11, go), (13, go)]
 
 
 def test_an_agent_that_its_resource_manager_has_lost_leaves_by_itself(tmp_path: Path) -> None:

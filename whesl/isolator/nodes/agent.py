@@ -196,10 +196,17 @@ class Agent:
         with self._pausing:
             if not self._lease.paused:
                 return
-            # What somebody else has stopped stays so.
-            self._paused = [process for process in self._processes(prefix) if process.state != "T"]
-            for process in self._paused:
-                processes.send(process.pid, signal.SIGSTOP)
+            mine: set[tuple[int, int]] = set()
+            # What somebody else has stopped stays so; what is begun while others are stopped is stopped, too.
+            while fresh := [
+                process
+                for process in self._processes(prefix)
+                if process.state != "T" and (process.pid, process.started) not in mine
+            ]:
+                for process in fresh:
+                    processes.send(process.pid, signal.SIGSTOP)
+                mine |= {(process.pid, process.started) for process in fresh}
+                self._paused += fresh
 
     def _continue(self) -> None:
         """Let the task's processes go on that were stopped here, by this half or by one before it."""
