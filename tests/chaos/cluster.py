@@ -190,6 +190,7 @@ class Cluster:
             "node cut off": self._cut,
             "node unheard": self._cut,
             "slurmd killed": self._kill_slurmd,
+            "agents killed": self._kill_agents,
             "disk filled": self._fill,
             "home failing": self._fail_home,
             "home stalled": self._fail_home,
@@ -299,6 +300,19 @@ class Cluster:
             del self._out[fault.target]
 
         self._later(fault, back)
+        return hit
+
+    def _kill_agents(self, fault: Fault) -> tuple[str, ...] | None:
+        """Kill both halves of a node's agents at once, so that neither starts the other again."""
+        found = [process for process in self._of("agent") if process.node == fault.target]
+        if not found:
+            return None
+        hit = self._tasks_on(fault.target)
+        self._lost(fault.target)
+        for signum in (signal.SIGSTOP, signal.SIGKILL):
+            for process in found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signum)
         return hit
 
     def _fill(self, fault: Fault) -> tuple[str, ...]:

@@ -94,6 +94,12 @@ def _expendable_unseen(view: View) -> list[str]:
     return [node for node in _expendable(view) if view.controller and node in used]
 
 
+def _expendable_with_agents(view: View) -> list[str]:
+    """Of these, where agents are: on a busy host the node may be called lost before it has another agent."""
+    used = {node for task in view.tasks if task.agents and task.under_way for node in task.nodes}
+    return [node for node in _expendable(view) if node in used]
+
+
 def _may_lose(task: TaskView, node: str) -> bool:
     if node == task.batch_host and not task.under_way:
         return False
@@ -137,6 +143,7 @@ KINDS: dict[str, Kind] = {
     "rank killed": Kind(8, 0, 0, _with("ranks")),
     "rank stopped": Kind(7, 0, 0, _with("ranks")),
     "agent killed": Kind(5, 0, 0, _with("agents")),
+    "agents killed": Kind(4, 0, 0, _expendable_with_agents),
     "keeper killed": Kind(5, 0, 0, _with("keeper")),
     "exception raised": Kind(4, 0, 0, _with("isolator")),
     "disk filled": Kind(9, 3, 9, lambda view: list(view.disks)),

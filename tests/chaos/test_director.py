@@ -56,6 +56,12 @@ def test_no_task_loses_more_than_its_rules_can_bear() -> None:
     assert targets(view(out=2)) == set()
 
 
+def test_agents_are_killed_together_only_where_the_node_may_be_lost() -> None:
+    assert targets(view(task()), "agents killed") == {"n01", "n02", "n03"}
+    assert targets(view(task(agents=0)), "agents killed") == set()
+    assert targets(view(task(again=False, spares=0)), "agents killed") == set()
+
+
 def test_an_isolator_is_not_killed_beyond_its_keepers_limit() -> None:
     often = view(task(isolator_kills=3), task("prepare-1"))
     assert targets(often, "isolator killed") == {"prepare-1"}
