@@ -14,9 +14,8 @@ from whesl.model.errors import UsageError
 from whesl.workflows.submit import flux_bindings
 from whesl.workflows.submit.flux import python_directory
 
-_START = """import sys
-if sys.path[:1] == [""]:
-    del sys.path[0]
+_START = """import sys, whesl
+whesl.prefer_own_modules()
 from whesl.workflows.submit.flux import main
 sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))"""
 # In the installation, since no file below WHESL_HOME can be relied on when a job is submitted.
