@@ -22,9 +22,24 @@ class HomeError(WheslError):
 
 
 def explained(error: OSError) -> str:
-    """Return an error of the system for people, with what to do about a full disk and one without inodes."""
+    """Return an error of the system for people, with what to do about it where that is known."""
+    if error.errno == errno.ENOENT and error.filename is None and not _has_directory():
+        return "the current directory was removed\n  hint: change to one that is there (cd), and try again"
+    if error.errno == errno.EFBIG:
+        import resource  # needed for this message alone
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        return f"{retry.told(error)}: no file may grow beyond {limit} bytes\n  hint: ulimit -f unlimited"
     said, need = _reason(error)
     return f"{said}\n  hint: {need}, or set {places.VARIABLE} to another place" if need else said
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _reason(error: OSError) -> tuple[str, str]:
