@@ -118,3 +118,25 @@ def test_a_status_that_cannot_be_written_is_written_later(tmp_path: Path, shell:
         assert (place / "status").read_bytes() == b"3".ljust(15) + b"\n"
     finally:
         runner.kill()
+
+
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_directory_that_was_removed_does_not_take_the_task_s_own_status_with_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], removed: bool
+) -> None:
+    """A finished success once ended as 70, since somebody had cleaned WHESL_HOME."""
+    directory = tmp_path / "task"
+    if not removed:
+        directory.mkdir()
+    with subprocess.Popen(["sh", "-c", "exit 4"]) as runner:
+        keeper = Keeper(
+            str(directory), "python", "claim", os.getpid(),
+            child=False, runner=runner.pid, copy=[], summary="", quiet=False,
+        )  # fmt: skip
+        os.waitid(os.P_PID, runner.pid, os.WEXITED | os.WNOWAIT)
+        keeper._reap_runner()
+    assert keeper._without_isolator() == (4 if removed else 70)
+    said = (
+        f"whesl: {directory} was removed while its task ran; attempt 1 ended with status 4, which no rule has"
+    )
+    assert (said in capfd.readouterr().err) is removed

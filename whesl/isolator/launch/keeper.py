@@ -19,6 +19,7 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
+from whesl.isolator.launch import copying
 from whesl.locking import procfs
 from whesl.model import retry
 
@@ -33,7 +34,6 @@ RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # the isolator's status when another one has taken its task over
-BLOCK = 1 << 20
 # Between two looks for output, seconds: while it comes, and the longest while none does. Each is some calls
 # to a file system that thousands of tasks may share.
 LOOK_FIRST = 0.02
@@ -77,6 +77,8 @@ class Keeper:
         self._child = child
         self._status = 0  # the last isolator's, as far as it was a child
         self._runner = procfs.pidfd(runner) if runner else None
+        # The runner's status, where the task's directory was gone before its end.
+        self._bereft: int | None = None
         self._summary = summary
         self._quiet = quiet
         # Standard output and standard error that are one, as on a terminal, are copied as one.
@@ -184,7 +186,9 @@ class Keeper:
         """Take note of the end of the runner, our child; its status is in a file, for the isolator."""
         assert self._runner is not None
         with contextlib.suppress(ChildProcessError):
-            os.waitid(os.P_PIDFD, self._runner, os.WEXITED)
+            end = os.waitid(os.P_PIDFD, self._runner, os.WEXITED)
+            if end is not None and end.si_code == os.CLD_EXITED and not _there(self._directory):
+                self._bereft = end.si_status  # no attempt can follow
         os.close(self._runner)
         self._runner = None
 
@@ -200,10 +204,14 @@ class Keeper:
         """Return what the task's runner has left, and say that nobody has judged it."""
         number, status = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, and no task runs"
+        hint = f"see {self._directory}/log"
+        if not _there(self._directory):
+            said, status = f"whesl: {self._directory} was removed while its task ran", self._bereft
+            hint = "something cleans WHESL_HOME; `whesl clean` removes what is over"
         if status is not None:
-            said += f"; attempt {number} ended with status {status}, which no rule has judged"
+            said += f"; attempt {number or 1} ended with status {status}, which no rule has judged"
         with contextlib.suppress(OSError):
-            sys.stderr.write(f"{said}\n  hint: see {self._directory}/log\n")
+            sys.stderr.write(f"{said}\n  hint: {hint}\n")
         return EXIT_NO_ISOLATOR if status is None else status
 
     def _left(self) -> tuple[int, int | None]:
@@ -220,6 +228,8 @@ class Keeper:
         return newest, int(status) if status.isdigit() else None
 
     def _start_again(self, signals: int) -> bool:
+        if self._bereft is not None:
+            return False
         now = time.monotonic()
         self._starts = [start for start in self._starts if start > now - RESTART_WINDOW]
         if len(self._starts) >= RESTARTS:
@@ -264,7 +274,7 @@ class Keeper:
 
     def _copy(self, name: str, out: int) -> None:
         """Copy the attempts' files to our own stream, in order; a slow reader holds up only this thread."""
-        copied = _Copied(f"{self._directory}/copied-{name}")
+        copied = copying.Copied(f"{self._directory}/copied-{name}")
         number, offset = copied.position()
         told = 0
         pause = LOOK_FIRST
@@ -273,10 +283,10 @@ class Keeper:
             over = self._over.is_set()
             try:
                 following = retry.exists(f"{self._directory}/attempt-{number + 1}")
-                for block in _blocks(f"{self._directory}/attempt-{number}/{name}", offset):
+                for block in copying.blocks(f"{self._directory}/attempt-{number}/{name}", offset):
                     view = memoryview(block)
                     while view:
-                        written = _pass_on(view, out)
+                        written = copying.pass_on(view, out)
                         if not written:
                             return  # the reader is gone: the task goes on, its output is in the files
                         view = view[written:]
@@ -325,73 +335,15 @@ def _runner(directory: str) -> int | None:
     return None
 
 
-def _blocks(path: str, offset: int) -> Iterator[bytes]:
-    """Yield a file's content from an offset on, nothing when there is no such file. Raises OSError."""
-    source = -1
-
-    def read() -> bytes:
-        nonlocal source
-        try:
-            if source < 0:
-                source = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            return os.pread(source, BLOCK, offset)
-        except FileNotFoundError:
-            return b""
-        except OSError:
-            if source >= 0:
-                retry.close(source)  # a stale handle is not to be used again
-                source = -1
-            raise
-
+def _there(directory: str) -> bool:
+    """Whether a directory is there, or that could not be observed."""
     try:
-        while block := retry.retried(read):
-            yield block
-            offset += len(block)
-    finally:
-        if source >= 0:
-            retry.close(source)
-
-
-def _pass_on(view: memoryview, out: int) -> int:
-    """Write what is taken of some bytes, and return how many those are; 0 when nobody takes any more."""
-    while True:
-        try:
-            return os.write(out, view)
-        except BlockingIOError:
-            # Whoever shares the pipe with us made it non-blocking: that is no reason to lose output.
-            select.select([], [out], [])
-        except OSError:
-            return 0
-
-
-class _Copied:
-    """The file that says how far a stream was copied through, for the next keeper.
-
-    Args:
-        path: the file.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._place = -1
-
-    def position(self) -> tuple[int, int]:
-        """Return attempt and offset."""
-        words: list[bytes] = []
-        with contextlib.suppress(OSError):
-            words = (retry.content(self._path) or b"").split()
-        return (int(words[0]), int(words[1])) if len(words) >= 2 else (1, 0)
-
-    def note(self, number: int, offset: int) -> None:
-        """Write them down; where that fails for the moment, the next ones are."""
-        try:
-            if self._place < 0:
-                self._place = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            os.pwrite(self._place, b"%d %d          \n" % (number, offset), 0)
-        except OSError:
-            if self._place >= 0:
-                retry.close(self._place)
-                self._place = -1
+        os.stat(directory)  # noqa: PTH116
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def start_isolator(
