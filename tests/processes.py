@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import psutil
 
 
@@ -27,3 +29,9 @@ def below(pid: int) -> list[psutil.Process]:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
+
+
+def send(process: psutil.Process, signum: int) -> None:
+    """Send a signal to a process; one that was a fork or a passing command when it was found may be gone."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.send_signal(signum)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import send
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules, step, write
 
@@ -76,7 +77,7 @@ def test_7_coordinator_killed_in_a_workflow_level_recovery(bed: Bed, tmp_path: P
     (tmp_path / "go").touch()
     bed.wait(lambda: (tmp_path / "in-handler").exists(), "the coordinator's own step")
     for coordinator in bed.processes("whesl.coordinator"):
-        coordinator.send_signal(signal.SIGKILL)
+        send(coordinator, signal.SIGKILL)
     (tmp_path / "killed").touch()
     assert bed.whesl("coordinator", "start").returncode == 0
     run = bed.end(process, study, timeout=150)
@@ -102,12 +103,12 @@ def test_8_isolator_killed_and_the_exception_printed_in_the_gap(bed: Bed, tmp_pa
     assert isolators
     # Stopped first, so that the line is surely printed while nobody watches.
     for isolator in isolators:
-        isolator.suspend()
+        send(isolator, signal.SIGSTOP)
     (tmp_path / "go").touch()
     output = bed.root(study) / "one"
     bed.wait(lambda: any("glitch" in path.read_text() for path in output.glob("*.out")), "the line")
     for isolator in isolators:
-        isolator.kill()
+        send(isolator, signal.SIGKILL)
     run = bed.end(process, study)
     assert run.status == 0, run.output + bed.evidence()
     assert len(run.exceptions("GLITCH")) == 1

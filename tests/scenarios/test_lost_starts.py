@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.processes import send
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules
 
@@ -34,12 +35,12 @@ def deaf(bed: Bed) -> Iterator[None]:
     """Stop the coordinator: no isolator is heard meanwhile."""
     stopped: list[psutil.Process] = bed.wait(lambda: bed.processes("whesl.coordinator"), "the coordinator")
     for process in stopped:
-        process.send_signal(signal.SIGSTOP)
+        send(process, signal.SIGSTOP)
     try:
         yield
     finally:
         for process in stopped:
-            process.send_signal(signal.SIGCONT)
+            send(process, signal.SIGCONT)
 
 
 def lose_before_it_is_heard(bed: Bed, job: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import send
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules, step, write
 
@@ -107,13 +108,13 @@ def test_coordinator_and_isolators_are_killed_on_the_way(bed: Bed, tmp_path: Pat
     for number, task in enumerate(("one", "two")):
         # The isolators are away while it is told, the coordinator is killed before they have it.
         for isolator in bed.processes("whesl.isolator"):
-            isolator.suspend()
+            send(isolator, signal.SIGSTOP)
         done = bed.whesl("raise", "SHAKEN", "--task", task, "--id", f"r{number}")
         assert done.returncode == 0, done.stderr
         for coordinator in bed.processes("whesl.coordinator"):
-            coordinator.send_signal(signal.SIGKILL)
+            send(coordinator, signal.SIGKILL)
         for isolator in bed.processes("whesl.isolator"):
-            isolator.send_signal(signal.SIGKILL)
+            send(isolator, signal.SIGKILL)
         again = bed.whesl("raise", "SHAKEN", "--task", task, "--id", f"r{number}", "--wait")
         assert again.returncode == 0, again.stderr
         bed.wait(lambda: len(began(both[number])) == 2, "the second attempt")  # noqa: B023 - at once
