@@ -234,8 +234,8 @@ class _Local:
         subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=PATIENCE)
 
     def kill(self, node: str) -> None:
-        from whesl.rjms.local import daemons
-        from whesl.rjms.local.cluster import Cluster as LocalCluster
+        from whesl.local import daemons
+        from whesl.local.cluster import Cluster as LocalCluster
 
         daemons.kill_node(LocalCluster(str(self._cluster)), node)
 

@@ -20,8 +20,8 @@ from tests.isolator.bench import records
 from tests.waiting import until
 from whesl.ckpt import manifest
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.rjms.local import daemons
-from whesl.rjms.local.cluster import Cluster
+from whesl.local import daemons
+from whesl.local.cluster import Cluster
 from whesl.scheduling.records import Partition, Settings
 from whesl.testing.fluxbed import FluxBed
 

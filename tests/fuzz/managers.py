@@ -15,7 +15,7 @@ from whesl.rjms import hostlist
 from whesl.rjms.flux import bridge
 from whesl.rjms.flux import records as flux_records
 from whesl.rjms.flux.allocation import FluxAllocation
-from whesl.rjms.local.channel import Channel, ChannelClosedError
+from whesl.local.channel import Channel, ChannelClosedError
 from whesl.rjms.shims.flux_rewriting import idset
 from whesl.rjms.slurm import bindings, environment, records, states
 from whesl.rjms.slurm.command import failure

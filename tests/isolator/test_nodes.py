@@ -21,8 +21,8 @@ from whesl.isolator.nodes.lease import Lease, lead
 from whesl.isolator.nodes.liveness import LEASE_MARGIN, Silence
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
-from whesl.rjms.local import daemons
-from whesl.rjms.local.cluster import Cluster as LocalCluster
+from whesl.local import daemons
+from whesl.local.cluster import Cluster as LocalCluster
 
 RULES = """\
 DECLARE ENTITY WMS, JOB

@@ -27,7 +27,7 @@ import os, resource, subprocess, sys
 from whesl.isolator.launch import job_leader
 from whesl.isolator.nodes import processes
 from whesl.locking import locks
-from whesl.rjms.local import processes as virtual
+from whesl.local import processes as virtual
 
 child = subprocess.Popen(["sleep", "60"], env={"WHESL_ATTEMPT_TOKEN": "token"})
 owner = locks.owned(pid=child.pid)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.scheduling.simulation import START, Simulation
 from whesl.model.states import JobState
-from whesl.rjms.local.queue_wait import QueueWait
+from whesl.local.queue_wait import QueueWait
 from whesl.scheduling.fitting import spread
 
 NODES = 4

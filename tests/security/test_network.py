@@ -21,7 +21,7 @@ from tests.security.stranger import STRANGER, needs_root, open_place, result_of,
 from whesl.coordinator.client import start
 from whesl.journal import Journal
 from whesl.model.errors import TransientError
-from whesl.rjms.local.channel import Channel, ChannelClosedError, Directory
+from whesl.local.channel import Channel, ChannelClosedError, Directory
 from whesl.wire import sockets
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint

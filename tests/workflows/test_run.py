@@ -17,7 +17,7 @@ import pytest
 
 from tests.waiting import until
 from whesl.model.errors import CouldNotObserveError
-from whesl.rjms.local.cluster import Cluster
+from whesl.local.cluster import Cluster
 from whesl.testing.faults import fill, tmpfs
 
 BIN = Path(sys.executable).parent

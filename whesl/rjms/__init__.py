@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from whesl.rjms.port import Allocation, Scheduler
 
 GROUP = "whesl.rjms"
-SCHEDULERS = ("local", "slurm", "flux")
+# name: module, scheduler, allocation, variables that a process inside a job has; the inner manager first.
+_BUILT_IN = {
+    "local": ("whesl.local.adapter", "LocalScheduler", "LocalAllocation", ("SLURM_JOB_ID", "WHESL_LOCAL")),
+    "flux": ("whesl.rjms.flux", "FluxScheduler", "FluxAllocation", ("FLUX_URI",)),
+    "slurm": ("whesl.rjms.slurm", "SlurmScheduler", "SlurmAllocation", ("SLURM_JOB_ID",)),
+}
+SCHEDULERS = tuple(_BUILT_IN)
 
 
 def current_allocation(environ: Mapping[str, str]) -> Allocation:
@@ -32,19 +38,13 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
         if present is not None and present(environ):
             found: Allocation = kind(environ)
             return found
-    if environ.get("SLURM_JOB_ID") and environ.get("WHESL_LOCAL"):
-        from whesl.rjms.local.adapter import LocalAllocation
-
-        return LocalAllocation(environ)
-    if environ.get("FLUX_URI"):
-        from whesl.rjms.flux import FluxAllocation
-
-        if FluxAllocation.present(environ):
-            return FluxAllocation(environ)
-    if environ.get("SLURM_JOB_ID"):
-        from whesl.rjms.slurm import SlurmAllocation
-
-        return SlurmAllocation(environ)
+    for module, _, allocation, variables in _BUILT_IN.values():
+        if all(map(environ.get, variables)):
+            kind = _loaded(module, allocation)
+            present = getattr(kind, "present", None)
+            if present is None or present(environ):
+                inside: Allocation = kind(environ)
+                return inside
     from whesl.rjms.host import HostAllocation
 
     return HostAllocation(environ)
@@ -67,18 +67,10 @@ def scheduler(name: str, **options: Any) -> Scheduler:
 
     Raises UsageError for an unknown name.
     """
-    if name == "slurm":
-        from whesl.rjms.slurm import SlurmScheduler
-
-        return SlurmScheduler(**options)
-    if name == "flux":
-        from whesl.rjms.flux import FluxScheduler
-
-        return FluxScheduler(**options)
-    if name == "local":
-        from whesl.rjms.local.adapter import LocalScheduler
-
-        return LocalScheduler(**options)
+    if name in _BUILT_IN:
+        module, kind, _, _ = _BUILT_IN[name]
+        built_in: Scheduler = _loaded(module, kind)(**options)
+        return built_in
     offers = _offers("-scheduler")
     if name not in offers:
         from difflib import get_close_matches
@@ -109,6 +101,13 @@ def submitted_to(name: str) -> Scheduler:
     from whesl.rjms.flux.scheduler import enclosing
 
     return scheduler(name, environ=enclosing(os.environ))
+
+
+def _loaded(module: str, name: str) -> Any:
+    """Return an adapter's class. Only that adapter is imported."""
+    from importlib import import_module
+
+    return getattr(import_module(module), name)
 
 
 def _offers(suffix: str) -> dict[str, Any]:

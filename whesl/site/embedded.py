@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from whesl.placement.reliable import least_risk
-from whesl.rjms.local import server
-from whesl.rjms.local.cluster import Cluster
+from whesl.local import server
+from whesl.local.cluster import Cluster
 from whesl.site.flux.source import Source
 
 _UNLIMITED = 86400.0  # seconds for which a job without a limit is placed
@@ -65,7 +65,7 @@ class Ranks:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the server of a directory, as ``whesl.rjms.local.server`` does."""
+    """Run the server of a directory, as ``whesl.local.server`` does."""
     predictions = Cluster(arguments[0]).settings().placement
     least_risk(
         np.zeros(1), np.zeros(1)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whesl.model.errors import CouldNotObserveError, TransientError
-from whesl.rjms.local.cluster import Cluster
+from whesl.local.cluster import Cluster
 
 _TIMEOUT = 60.0  # seconds to start or stop
 

@@ -15,7 +15,7 @@ from tests.waiting import until
 from whesl.cloud.providers.port import EndReason, Market, NoCapacityError
 from whesl.cloud.providers.processes.files import Settings
 from whesl.cloud.providers.processes.provider import ProcessProvider
-from whesl.rjms.local import daemons, processes
+from whesl.local import daemons, processes
 from whesl.testing.contract_provider import ProviderContract, request
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks import cloud_run
 from tests.cloud.runner import worlds
-from whesl.rjms.local import daemons
-from whesl.rjms.local.cluster import Cluster
+from whesl.local import daemons
+from whesl.local.cluster import Cluster
 
 INSTANCE = cloud_run.INSTANCES / "helloworld-forkjoin-10-chameleon.json.xz"
 

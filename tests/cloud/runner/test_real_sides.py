@@ -85,7 +85,7 @@ def on_ec2(short: Path, cloud: StrictCloud) -> Site:
 def test_a_refused_key_is_told_before_anything_is_started(cloud: StrictCloud, short: Path) -> None:
     """Nothing is asked of the cluster either."""
     from whesl.cloud.providers.ec2 import client_of
-    from whesl.rjms.local import daemons
+    from whesl.local import daemons
 
     client_of("s3", "us-east-1", cloud.endpoint).create_bucket(Bucket="bucket")
     cloud.refuse["DescribeInstances"] = "AuthFailure"
@@ -109,7 +109,7 @@ def test_instances_of_ec2_with_a_store_in_s3(cloud: StrictCloud, short: Path) ->
     client = client_of("s3", "us-east-1", cloud.endpoint)
     client.create_bucket(Bucket="bucket")
     site = on_ec2(short, cloud)
-    from whesl.rjms.local import daemons
+    from whesl.local import daemons
 
     cluster = worlds.local_cluster(short / "site", 1)
     try:

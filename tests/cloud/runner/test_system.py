@@ -31,9 +31,9 @@ from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
 from whesl.journal import Journal
 from whesl.model.errors import CouldNotObserveError, TransientError, UsageError
-from whesl.rjms.local import daemons
-from whesl.rjms.local.adapter import LocalScheduler
-from whesl.rjms.local.cluster import Cluster as LocalCluster
+from whesl.local import daemons
+from whesl.local.adapter import LocalScheduler
+from whesl.local.cluster import Cluster as LocalCluster
 
 PATIENCE = 100.0
 HOUR = 40.0

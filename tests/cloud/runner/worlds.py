@@ -25,8 +25,8 @@ from whesl.cloud.core.records import (
     Window,
     Workflow,
 )
-from whesl.rjms.local import daemons
-from whesl.rjms.local.cluster import Cluster
+from whesl.local import daemons
+from whesl.local.cluster import Cluster
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
 from whesl.testing import standin

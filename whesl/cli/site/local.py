@@ -12,10 +12,10 @@ import click
 
 from whesl.model.errors import UsageError, WheslError, missing
 from whesl.rjms.hostlist import expand
-from whesl.rjms.local import daemons, protocol
-from whesl.rjms.local.cluster import Cluster
-from whesl.rjms.local.commands import options, show
-from whesl.rjms.local.queue_wait import FORMS, QueueWait
+from whesl.local import daemons, protocol
+from whesl.local.cluster import Cluster
+from whesl.local.commands import options, show
+from whesl.local.queue_wait import FORMS, QueueWait
 from whesl.scheduling.records import Partition, Settings
 
 as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
@@ -139,7 +139,7 @@ def env(cluster: Cluster) -> None:
 @click.pass_obj
 def submit(cluster: Cluster, arguments: tuple[str, ...]) -> int:
     """Submit a script, with the options of sbatch."""
-    from whesl.rjms.local.commands import main
+    from whesl.local.commands import main
 
     os.environ["WHESL_LOCAL"] = cluster.path
     return main(["sbatch", *arguments])

@@ -8,8 +8,8 @@ from collections import Counter
 
 from whesl.cli.site.probes.findings import Answer, Finding, State, ask, version_tuple
 from whesl.model.errors import WheslError
-from whesl.rjms.local import protocol
-from whesl.rjms.local.cluster import Cluster
+from whesl.local import protocol
+from whesl.local.cluster import Cluster
 
 GROUP = "resource managers"
 LAUNCHERS = "launchers"

@@ -25,9 +25,9 @@ from whesl.cloud.providers.port import (
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, held, locked, write, write_once
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError
-from whesl.rjms.local import daemons, processes
-from whesl.rjms.local.cluster import Cluster
-from whesl.rjms.local.environment import cleaned
+from whesl.local import daemons, processes
+from whesl.local.cluster import Cluster
+from whesl.local.environment import cleaned
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
 

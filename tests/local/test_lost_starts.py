@@ -1,0 +1,50 @@
+"""Jobs that may be run again until their isolator was heard, on the local resource manager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.local.conftest import MakeBed, wait_until
+from tests.waiting import written
+from whesl.model.states import JobState
+from whesl.local import daemons
+from whesl.local.adapter import LocalAllocation, LocalScheduler
+
+
+def test_a_lost_job_runs_again_until_that_is_withdrawn(make_bed: MakeBed, tmp_path: Path) -> None:
+    bed = make_bed(3, node_timeout=3.0)
+    scheduler = LocalScheduler(bed.cluster.path)
+    runs = tmp_path / "runs"
+    script = f"env -0 > {tmp_path}/environment; echo $SLURMD_NODENAME >> {runs}; sleep 300"
+    job = bed.submit(tmp_path, script, "--requeue", "--no-kill", "-N1", "--exclusive")
+    wait_until(lambda: written(runs), "the job runs")
+    daemons.kill_node(bed.cluster, runs.read_text().split()[0])
+
+    def again() -> bool:
+        scheduler.lift_hold(scheduler.jobs([job])[job])
+        return len(runs.read_text().split()) == 2
+
+    wait_until(again, "the job runs again, without the hold of two minutes")
+    entries = (tmp_path / "environment").read_text().split("\0")
+    LocalAllocation(dict(entry.split("=", 1) for entry in entries if entry)).forbid_requeue()
+    assert not scheduler.requeue_lost(job)
+    daemons.kill_node(bed.cluster, runs.read_text().split()[1])
+    wait_until(lambda: scheduler.jobs([job])[job].state is JobState.NODE_FAIL, "the loss is told")
+
+
+def test_a_job_of_several_nodes_is_run_again_when_told(make_bed: MakeBed, tmp_path: Path) -> None:
+    bed = make_bed(4, node_timeout=3.0)
+    scheduler = LocalScheduler(bed.cluster.path)
+    runs = tmp_path / "runs"
+    script = f"echo $SLURMD_NODENAME >> {runs}; sleep 300"
+    job = bed.submit(tmp_path, script, "--requeue", "--no-kill", "-N2", "--exclusive")
+    wait_until(lambda: written(runs), "the job runs")
+    daemons.kill_node(bed.cluster, runs.read_text().split()[0])
+    wait_until(lambda: scheduler.jobs([job])[job].batch_host_lost, "the batch host is lost")
+    assert scheduler.requeue_lost(job)
+
+    def again() -> bool:
+        scheduler.lift_hold(scheduler.jobs([job])[job])
+        return len(runs.read_text().split()) == 2
+
+    wait_until(again, "the job runs again")
