@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from tests.fuzz.harness import Harness, text_of
+from whesl.local.channel import Channel, ChannelClosedError
 from whesl.model.errors import CouldNotObserveError, WheslError
 from whesl.rjms import hostlist
 from whesl.rjms.flux import bridge
 from whesl.rjms.flux import records as flux_records
 from whesl.rjms.flux.allocation import FluxAllocation
-from whesl.local.channel import Channel, ChannelClosedError
 from whesl.rjms.shims.flux_rewriting import idset
 from whesl.rjms.slurm import bindings, environment, records, states
 from whesl.rjms.slurm.command import failure

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.local.conftest import Bed, wait_until
-from whesl.model.errors import RefusedError, UsageError
 from whesl.local.cluster import Cluster
 from whesl.local.commands import options, request, sbatch, show, srun
 from whesl.local.environment import counts, file_name
 from whesl.local.queue_wait import QueueWait
+from whesl.model.errors import RefusedError, UsageError
 from whesl.rjms.slurm.environment import expand_counts
 from whesl.rjms.slurm.records import MARK
 from whesl.scheduling.records import Dependency, Job, JobSpec, Partition, Settings

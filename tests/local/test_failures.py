@@ -19,10 +19,10 @@ import pytest
 
 from tests.local.conftest import Bed, MakeBed, alive, wait_until
 from tests.waiting import written
-from whesl.model import retry
-from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.local import daemons, processes
 from whesl.local.cluster import Cluster
+from whesl.model import retry
+from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.testing.nfsbed import NfsBed
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests.local.conftest import MakeBed, wait_until
 from tests.waiting import written
-from whesl.model.states import JobState
 from whesl.local import daemons
 from whesl.local.adapter import LocalAllocation, LocalScheduler
+from whesl.model.states import JobState
 
 
 def test_a_lost_job_runs_again_until_that_is_withdrawn(make_bed: MakeBed, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from tests.security.stranger import (
     reached_of,
     run_as,
 )
-from whesl.cli.site.probes import machine
-from whesl.cli.site.probes.findings import State
+from whesl.doctor import machine
+from whesl.doctor.findings import State
 from whesl.wire.endpoint import read_endpoint
 from whesl.wire.keys import HomeError, user_keys
 

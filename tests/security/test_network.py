@@ -20,8 +20,8 @@ from tests import waiting
 from tests.security.stranger import STRANGER, needs_root, open_place, result_of, run_as, start_as
 from whesl.coordinator.client import start
 from whesl.journal import Journal
-from whesl.model.errors import TransientError
 from whesl.local.channel import Channel, ChannelClosedError, Directory
+from whesl.model.errors import TransientError
 from whesl.wire import sockets
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint

@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from whesl.model.errors import CouldNotObserveError
 from whesl.local.cluster import Cluster
+from whesl.model.errors import CouldNotObserveError
 from whesl.testing.faults import fill, tmpfs
 
 BIN = Path(sys.executable).parent

@@ -14,9 +14,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
-from whesl.model.states import JobState, NodeState
-from whesl.rjms import hostlist
 from whesl.local import protocol
 from whesl.local.channel import ChannelClosedError
 from whesl.local.cluster import PATIENCE, Cluster
@@ -24,6 +21,9 @@ from whesl.local.commands.show import node_state
 from whesl.local.daemons import command_prefix
 from whesl.local.environment import cleaned
 from whesl.local.protocol import NodeView
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.states import JobState, NodeState
+from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, JobRecord, JobRequest, NodeRecord, Step, StepRequest
 from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.records import comment_for, remarked

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from whesl.local.protocol import AnyMessage, Message
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
-from whesl.local.protocol import AnyMessage, Message
 
 MAX_LINE = 64 * 1024 * 1024
 NO_SOCKET = 0.3  # seconds

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from whesl.local.channel import Channel, Directory, ask
+from whesl.local.protocol import AnyMessage, Failed, Message
 from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
-from whesl.local.channel import Channel, Directory, ask
-from whesl.local.protocol import AnyMessage, Failed, Message
 from whesl.scheduling.records import Settings
 
 DEFAULT_NAME = "default"

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.model import retry
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.local import processes, protocol
 from whesl.local.cluster import Cluster
 from whesl.local.environment import cleaned
+from whesl.model import retry
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.scheduling.records import Settings
 
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "sinfo", "sacct", "scontrol")

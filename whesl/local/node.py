@@ -21,12 +21,12 @@ import traceback
 import uuid
 from collections.abc import Callable
 
-from whesl.locking import locks
-from whesl.model import retry
 from whesl.local import processes, protocol
 from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster import SERVER, Cluster
 from whesl.local.tasks import Incarnation, LocalStep, Runner, Task
+from whesl.locking import locks
+from whesl.model import retry
 
 RECONNECT = 0.1
 KILL_ROUND = 0.05

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from whesl.local.environment import CLUSTER, NODE
 from whesl.locking import procfs
 from whesl.model.errors import TransientError
-from whesl.local.environment import CLUSTER, NODE
 
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 

@@ -14,13 +14,13 @@ import signal
 import sys
 import time
 
-from whesl.locking import locks
-from whesl.locking.locks import HeldError
-from whesl.model.errors import RefusedError, WheslError
 from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster import SERVER, Cluster
 from whesl.local.service import Service
 from whesl.local.store import Store
+from whesl.locking import locks
+from whesl.locking.locks import HeldError
+from whesl.model.errors import RefusedError, WheslError
 from whesl.scheduling.core import Ranking
 
 STEP = 2.0  # seconds by which the clock may run ahead of what was waited for

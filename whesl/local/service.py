@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
-from whesl.model import retry
-from whesl.model.errors import RefusedError, TransientError, WheslError
-from whesl.model.states import JobState
 from whesl.local import environment, protocol
 from whesl.local.channel import Channel
 from whesl.local.cluster import Cluster
 from whesl.local.queue_wait import QueueWait
 from whesl.local.store import Store
+from whesl.model import retry
+from whesl.model.errors import RefusedError, TransientError, WheslError
+from whesl.model.states import JobState
 from whesl.scheduling import actions
 from whesl.scheduling.core import Core
 from whesl.scheduling.records import Job

@@ -10,10 +10,10 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from whesl.model import process_mark
 from whesl.local import processes, protocol
 from whesl.local.channel import Channel
 from whesl.local.environment import STEP, of_task
+from whesl.model import process_mark
 from whesl.rjms.shims.nodes import TOKEN
 
 READ = 64 * 1024

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from whesl.placement.reliable import least_risk
 from whesl.local import server
 from whesl.local.cluster import Cluster
+from whesl.placement.reliable import least_risk
 from whesl.site.flux.source import Source
 
 _UNLIMITED = 86400.0  # seconds for which a job without a limit is placed

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from whesl.model.errors import CouldNotObserveError, TransientError
 from whesl.local.cluster import Cluster
+from whesl.model.errors import CouldNotObserveError, TransientError
 
 _TIMEOUT = 60.0  # seconds to start or stop
 

@@ -30,10 +30,10 @@ from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
 from whesl.journal import Journal
-from whesl.model.errors import CouldNotObserveError, TransientError, UsageError
 from whesl.local import daemons
 from whesl.local.adapter import LocalScheduler
 from whesl.local.cluster import Cluster as LocalCluster
+from whesl.model.errors import CouldNotObserveError, TransientError, UsageError
 
 PATIENCE = 100.0
 HOUR = 40.0

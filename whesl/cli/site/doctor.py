@@ -10,50 +10,10 @@ from rich.text import Text
 
 from whesl import __version__
 from whesl.cli.display import Screen
-from whesl.cli.site.probes import (
-    flux,
-    home_files,
-    login,
-    machine,
-    managers,
-    placement,
-    settings,
-    software,
-    workflows,
-)
-from whesl.cli.site.probes.findings import Finding, Probe, State, examine
-from whesl.model import home as places
+from whesl.doctor import home_files
+from whesl.doctor.findings import Finding, State, examine
+from whesl.doctor.probes import PROBES
 
-PROBES: tuple[tuple[str, str, Probe], ...] = (
-    (software.GROUP, "Python", software.python),
-    (software.GROUP, "libraries", software.libraries),
-    (software.GROUP, "pattern engine", software.engine),
-    (software.GROUP, "stacks", software.stacks),
-    (managers.GROUP, "Slurm", managers.slurm),
-    (settings.GROUP, "Slurm settings", settings.slurm),
-    (placement.GROUP, placement.NAME, placement.slurm),
-    (flux.GROUP, "Flux", flux.commands),
-    (flux.GROUP, "Flux instance", flux.instance),
-    (flux.GROUP, "Flux bindings", flux.bindings),
-    (flux.GROUP, "Flux placement", flux.placement),
-    (managers.GROUP, "local", managers.local),
-    (managers.LAUNCHERS, "launchers", managers.launchers),
-    (machine.GROUP, "inotify", machine.inotify),
-    (machine.GROUP, "user namespaces", machine.namespaces),
-    (login.GROUP, "open files", login.open_files),
-    (login.GROUP, "limits", login.limits),
-    (login.GROUP, "sessions", login.sessions),
-    (login.GROUP, "ports", login.ports),
-    (machine.HOME, places.VARIABLE, machine.home),
-    (machine.HOME, "locks", home_files.files),
-    (machine.HOME, "interpreter", machine.interpreter),
-    (machine.HOME, "coordinator", machine.coordinator),
-    (workflows.GROUP, "Maestro", workflows.maestro),
-    (workflows.GROUP, "batch scripts", workflows.batch),
-    (workflows.GROUP, "Snakemake", workflows.snakemake),
-    (workflows.GROUP, "Parsl", workflows.parsl),
-    (workflows.GROUP, "Nextflow", workflows.nextflow),
-)
 _STYLES = {State.OK: "green", State.WARN: "yellow", State.MISSING: "dim", State.FAILED: "bold red"}
 
 

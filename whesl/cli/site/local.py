@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from whesl.model.errors import UsageError, WheslError, missing
-from whesl.rjms.hostlist import expand
 from whesl.local import daemons, protocol
 from whesl.local.cluster import Cluster
 from whesl.local.commands import options, show
 from whesl.local.queue_wait import FORMS, QueueWait
+from whesl.model.errors import UsageError, WheslError, missing
+from whesl.rjms.hostlist import expand
 from whesl.scheduling.records import Partition, Settings
 
 as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")

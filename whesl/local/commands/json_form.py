@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from whesl.model.errors import UsageError
-from whesl.rjms.hostlist import compress
 from whesl.local.commands import show
 from whesl.local.environment import file_name
 from whesl.local.protocol import NodeView
+from whesl.model.errors import UsageError
+from whesl.rjms.hostlist import compress
 from whesl.scheduling.records import Job, Settings
 
 VERSIONS = {"": 38, "list": 38, "v0.0.38": 38, "v0.0.39": 39, "v0.0.40": 40}

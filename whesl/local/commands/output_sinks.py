@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from whesl.model.errors import RefusedError
 from whesl.local.environment import file_name
+from whesl.model.errors import RefusedError
 from whesl.scheduling.records import Job, Step
 
 PER_TASK = ("%t", "%n", "%N")

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from whesl.model.errors import UsageError
 from whesl.local.commands import options
 from whesl.local.environment import cleaned
+from whesl.model.errors import UsageError
 from whesl.scheduling.records import Dependency, JobSpec
 
 # Understood by both, and either carried out or without meaning on virtual nodes (memory, GPUs, mail, ...).

@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable
 
-from whesl.model.errors import UsageError
-from whesl.model.states import JobState
-from whesl.rjms.hostlist import compress
 from whesl.local import protocol
 from whesl.local.cluster import Cluster
 from whesl.local.commands import options, show
+from whesl.model.errors import UsageError
+from whesl.model.states import JobState
+from whesl.rjms.hostlist import compress
 from whesl.scheduling.records import Job, Step
 
 OPTIONS = options.table("""

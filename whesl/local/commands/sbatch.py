@@ -8,11 +8,11 @@ import sys
 
 import msgspec
 
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.local import protocol
 from whesl.local.channel import ChannelClosedError
 from whesl.local.cluster import Cluster
 from whesl.local.commands import options, request
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.scheduling.records import Job
 
 OPTIONS = options.table(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from whesl.model.errors import RefusedError, UsageError
-from whesl.model.states import JobState
 from whesl.local import protocol
 from whesl.local.cluster import Cluster
 from whesl.local.commands import options, show
 from whesl.local.commands.request import signal_number
+from whesl.model.errors import RefusedError, UsageError
+from whesl.model.states import JobState
 from whesl.scheduling.records import Job
 
 OPTIONS = options.table("""

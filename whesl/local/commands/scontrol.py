@@ -6,13 +6,13 @@ import os
 import sys
 import time
 
-from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
-from whesl.rjms.hostlist import compress
 from whesl.local import protocol
 from whesl.local.cluster import Cluster
 from whesl.local.commands import options, show
 from whesl.local.environment import file_name, node_set
 from whesl.local.protocol import NodeView
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
+from whesl.rjms.hostlist import compress
 from whesl.scheduling.records import Job, Settings
 
 OPTIONS = options.table(

@@ -7,10 +7,10 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from whesl.local.protocol import NodeView
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 from whesl.rjms.hostlist import compress
-from whesl.local.protocol import NodeView
 from whesl.scheduling.records import Job
 
 COMPACT = {

@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 
-from whesl.model.errors import UsageError
-from whesl.rjms.hostlist import compress
 from whesl.local import protocol
 from whesl.local.cluster import Cluster
 from whesl.local.commands import options, show
 from whesl.local.protocol import NodeView
+from whesl.model.errors import UsageError
+from whesl.rjms.hostlist import compress
 from whesl.scheduling.records import Partition
 
 OPTIONS = options.table("""

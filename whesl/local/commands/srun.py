@@ -6,8 +6,6 @@ import os
 import select
 import sys
 
-from whesl.model.errors import RefusedError, UsageError
-from whesl.model.states import JobState
 from whesl.local import protocol
 from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster import Cluster
@@ -15,6 +13,8 @@ from whesl.local.commands import options, request
 from whesl.local.commands.output_sinks import Sinks
 from whesl.local.commands.step_client import StepClient, input_wanted, say
 from whesl.local.environment import of_step
+from whesl.model.errors import RefusedError, UsageError
+from whesl.model.states import JobState
 from whesl.scheduling.records import Job, Step, StepWish
 
 OPTIONS = options.table(

@@ -14,11 +14,11 @@ import sys
 import time
 from collections.abc import Callable
 
-from whesl.model.errors import RefusedError
 from whesl.local import protocol
 from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster import SERVER, Cluster
 from whesl.local.commands.output_sinks import Sinks
+from whesl.model.errors import RefusedError
 from whesl.scheduling.records import Job, Step, StepWish
 from whesl.scheduling.steps import KILLED
 

@@ -7,9 +7,9 @@ import re
 import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
+from whesl.local.commands.options import seconds
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.rjms.hostlist import compress, expand
-from whesl.local.commands.options import seconds
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
 from whesl.site.publish import lookup
 from whesl.site.publish.core import Command, Drain, SetFeatures, SetWeight, Undrain

@@ -22,10 +22,10 @@ import msgspec
 
 from whesl.cloud.providers.port import EndReason, Market
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, write_once
-from whesl.model.errors import WheslError
 from whesl.local import daemons, processes
 from whesl.local.adapter import LocalScheduler
 from whesl.local.cluster import Cluster
+from whesl.model.errors import WheslError
 from whesl.rjms.port import JobRequest
 
 LOOK = 0.2

@@ -23,11 +23,11 @@ from whesl.cloud.providers.port import (
     TokenMismatchError,
 )
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, held, locked, write, write_once
-from whesl.model.decoding import UNDECODABLE
-from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.local import daemons, processes
 from whesl.local.cluster import Cluster
 from whesl.local.environment import cleaned
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
 

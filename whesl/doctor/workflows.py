@@ -8,7 +8,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from whesl.cli.site.probes.findings import Finding, State, ask
+from whesl.doctor.findings import Finding, State, ask
 
 GROUP = "workflow managers"
 _NXF = re.compile(rb"NXF_VER=\$\{NXF_VER:-'?([0-9][0-9A-Za-z.-]*)'?\}")

@@ -17,8 +17,8 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.waiting import until
-from whesl.cli.site.probes import findings, flux, machine, managers, settings, software, workflows
-from whesl.cli.site.probes.findings import Answer, Finding, State, ask, examine, version_tuple
+from whesl.doctor import findings, flux, machine, managers, settings, software, workflows
+from whesl.doctor.findings import Answer, Finding, State, ask, examine, version_tuple
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from whesl.cli.site.probes.findings import Finding, State, ask
+from whesl.doctor.findings import Finding, State, ask
 from whesl.rjms.slurm import records
 from whesl.wire.ports import PORTS_VARIABLE
 

@@ -8,8 +8,8 @@ import os
 import resource
 from pathlib import Path
 
-from whesl.cli.site.probes.findings import Finding, State
 from whesl.coordinator import file_limit
+from whesl.doctor.findings import Finding, State
 from whesl.model.errors import UsageError
 from whesl.wire.ports import PORTS_VARIABLE, allowed
 

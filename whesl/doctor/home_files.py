@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from whesl.cli.site.probes.findings import Finding, State, ask
-from whesl.cli.site.probes.machine import HOME, home_path
+from whesl.doctor.findings import Finding, State, ask
+from whesl.doctor.machine import HOME, home_path
 from whesl.locking import locks, mounts
 
 # Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
-from whesl.cli.site.probes import home_files
-from whesl.cli.site.probes.findings import Finding, State
+from whesl.doctor import home_files
+from whesl.doctor.findings import Finding, State
 from whesl.locking import mounts
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed

@@ -6,10 +6,10 @@ import os
 import shutil
 from collections import Counter
 
-from whesl.cli.site.probes.findings import Answer, Finding, State, ask, version_tuple
-from whesl.model.errors import WheslError
+from whesl.doctor.findings import Answer, Finding, State, ask, version_tuple
 from whesl.local import protocol
 from whesl.local.cluster import Cluster
+from whesl.model.errors import WheslError
 
 GROUP = "resource managers"
 LAUNCHERS = "launchers"

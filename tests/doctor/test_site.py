@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from whesl.cli.site.probes import login, managers, settings
-from whesl.cli.site.probes.findings import Finding, State
+from whesl.doctor import login, managers, settings
+from whesl.doctor.findings import Finding, State
 from whesl.rjms.slurm import records
 
 GOOD = """\

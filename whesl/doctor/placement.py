@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.cli.site.probes.findings import Finding, State, ask
+from whesl.doctor.findings import Finding, State, ask
 from whesl.rjms.slurm import records
 
 GROUP = "resource managers"
