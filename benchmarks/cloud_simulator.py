@@ -32,10 +32,10 @@ from whesl.cloud.runner.choosing import choose, slowed
 from whesl.cloud.runner.events import Limits
 from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import LEAST_BILLED
+from whesl.experiments.cloud import cluster as machine
+from whesl.experiments.cloud import executors, simulate
+from whesl.experiments.cloud.traces import Trace
 from whesl.journal import Journal
-from whesl.lab.cloud import cluster as machine
-from whesl.lab.cloud import executors, simulate
-from whesl.lab.cloud.traces import Trace
 
 TABLE = """\
 [[stage]]

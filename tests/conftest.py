@@ -24,18 +24,20 @@ from whesl.testing.slurminstall import SlurmBedError, install
 NEED_FLUX = "WHESL_NEED_FLUX"
 # Where tests call functions that numba compiles, and which tests call the same ones: the first that fits.
 COMPILED = {
-    "tests/lab/torus/": "tori",
-    "tests/lab/grid/": "tori",
+    "tests/experiments/torus/": "tori",
+    "tests/experiments/grid/": "tori",
     "tests/placement/": "tori",
     "tests/cli/test_lab_torus": "tori",
     "tests/lab/workflow/": "workflows",
-    "tests/lab/desktop/": "workflows",
+    "tests/experiments/workflow/": "workflows",
+    "tests/experiments/desktop/": "workflows",
     "tests/cli/test_lab_workflow": "workflows",
-    "tests/lab/cloud/": "clouds",
+    "tests/experiments/cloud/": "clouds",
     "tests/cloud/core/": "clouds",
     "tests/cloud/test_p": "clouds",  # plans and their page
     "tests/predict/freenodes/": "clouds",
     "tests/lab/": "clusters",
+    "tests/experiments/": "clusters",
     "tests/cli/test_lab_": "clusters",
 }
 

@@ -10,14 +10,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whesl.experiments import registry
 from whesl.lab.progress import Silent
-from whesl.lab.reproduce import registry
 from whesl.lab.results.tables import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whesl.lab.reproduce.registry import Finding, Report
+    from whesl.experiments.registry import Finding, Report
 
 PAGE = Path(__file__).parent.parent / "docs" / "lab" / "checkpoints.md"
 HOLDS = {True: "yes", False: "**no**", None: "-"}
@@ -83,15 +83,15 @@ A run is one application through its failures: computing, periodic checkpoints, 
 recoveries. Failures come from the machine's Weibull distribution, scaled by the number of nodes ("by
 nodes") or put on the machine "as it is", and meet a node by chance. A plain SimPy model, which shares no
 code with the compiled one, gives the same seconds for the same failures, run by run
-(`tests/lab/ckpt/test_model.py`).
+(`tests/experiments/ckpt/test_model.py`).
 
 What the document leaves open and this model decides: after a prioritized checkpoint the application
 computes on until the failure, and loses what it did since; vulnerable nodes write one after the other; a
 prediction in the second phase makes that node next; a migration is aborted by a prediction with a shorter
 lead; a failure before the drain has ended falls back to the checkpoint before; the failure rate starts as
 the distribution's and follows what is observed. Migration costs nothing unless `runtime_share` says so.
-Lead times and the matrix of bandwidths are pictures in the document: `whesl/lab/ckpt/data/summit.toml` says
-of each figure whether it is printed, derived or chosen.
+Lead times and the matrix of bandwidths are pictures in the document:
+`whesl/experiments/ckpt/data/summit.toml` says of each figure whether it is printed, derived or chosen.
 
 ## Failures met in time
 

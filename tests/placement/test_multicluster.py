@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba")
 
+from whesl.experiments.grid.loop import POLICIES, Grid, Jobs, Options, Outages, run
 from whesl.lab.cluster.plain import simulate
 from whesl.lab.cluster.trace import Workload
-from whesl.lab.grid.loop import POLICIES, Grid, Jobs, Options, Outages, run
 from whesl.model.errors import UsageError, WheslError
 from whesl.placement.multicluster.policy import RULES, ClusterPolicy
 from whesl.placement.port import Nodes, Queue, Running, View

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whesl.experiments.workflow.example import example
 from whesl.lab.workflow.audit import audit
-from whesl.lab.workflow.example import example
 from whesl.lab.workflow.graph import graph
 from whesl.lab.workflow.simulate import Outcome, simulate
 from whesl.lab.workflow.workload import Workload, workload

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whesl.experiments.torus.loop import Jobs, run
 from whesl.lab.cluster.plain import simulate
 from whesl.lab.cluster.trace import Workload
-from whesl.lab.torus.loop import Jobs, run
 from whesl.model.errors import WheslError
 from whesl.placement.port import Nodes, Queue, Running, View
 from whesl.placement.torus.boxes import torus

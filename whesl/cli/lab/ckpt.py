@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from whesl.cli.lab.progress import quiet_option, shown
-from whesl.lab.ckpt import studies
-from whesl.lab.ckpt.evaluate import Summary, reduction
-from whesl.lab.ckpt.machine import Failures, Machine, load, shipped
+from whesl.experiments.ckpt import studies
+from whesl.experiments.ckpt.evaluate import Summary, reduction
+from whesl.experiments.ckpt.machine import Failures, Machine, load, shipped
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import Page, Section, write_page
 from whesl.lab.results.tables import as_json, markdown, write_summary, write_table

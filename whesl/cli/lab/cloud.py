@@ -50,10 +50,10 @@ def cloud(
     """
     import msgspec
 
-    from whesl.lab.cloud import reproduce
-    from whesl.lab.cloud.evaluate import ADAPTIVE, DOCUMENT, OURS, Plan, evaluate
-    from whesl.lab.reproduce import page
-    from whesl.lab.reproduce.runner import Outcome
+    from whesl.experiments import page
+    from whesl.experiments.cloud import reproduce
+    from whesl.experiments.cloud.evaluate import ADAPTIVE, DOCUMENT, OURS, Plan, evaluate
+    from whesl.experiments.runner import Outcome
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import write_page
     from whesl.lab.results.tables import as_json, markdown, plain, write_table

@@ -14,9 +14,9 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.lab.grid.loop import Grid, Jobs, Outages, Outcome
-    from whesl.lab.grid.requirements import Requirements
-    from whesl.lab.grid.resources import Cluster
+    from whesl.experiments.grid.loop import Grid, Jobs, Outages, Outcome
+    from whesl.experiments.grid.requirements import Requirements
+    from whesl.experiments.grid.resources import Cluster
     from whesl.lab.readers.swf import Log
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -92,10 +92,10 @@ def grid(
     With --out DIR: DIR/jobs.parquet and DIR/summary.json. Machines that fail kill the jobs on them, which are
     not run again; a job that no cluster suits is cancelled, and counted.
     """
-    from whesl.lab.grid import study
-    from whesl.lab.grid.audit import audit
-    from whesl.lab.grid.resources import grid as machines_of
-    from whesl.lab.grid.resources import read as read_clusters
+    from whesl.experiments.grid import study
+    from whesl.experiments.grid.audit import audit
+    from whesl.experiments.grid.resources import grid as machines_of
+    from whesl.experiments.grid.resources import read as read_clusters
     from whesl.lab.readers import swf
     from whesl.lab.results.records import Table
     from whesl.lab.results.tables import as_json, markdown, write_summary
@@ -186,7 +186,7 @@ def _lines(name: str, count: int, lines: list[int]) -> str:
 def _requirements(
     name: str, log: Log, path: Path, rows: NDArray[Any], clusters: list[Cluster]
 ) -> Requirements:
-    from whesl.lab.grid import requirements
+    from whesl.experiments.grid import requirements
     from whesl.workflows.compressed import unpacked
 
     if name == "none":
@@ -209,7 +209,7 @@ def _outages(
     strict: bool,
     note: Any,
 ) -> Outages:
-    from whesl.lab.grid import generator, records
+    from whesl.experiments.grid import generator, records
 
     begin, finish = float(jobs.submit[0]), float(jobs.submit[-1])
     if afc is not None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from whesl.cli.lab.progress import quiet_option, shown
-from whesl.lab.reproduce import page as pages
-from whesl.lab.reproduce import registry, runner
+from whesl.experiments import page as pages
+from whesl.experiments import registry, runner
 from whesl.lab.results.tables import as_json, plain
 from whesl.model.errors import UsageError
 

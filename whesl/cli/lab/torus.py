@@ -15,9 +15,9 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whesl.experiments.torus.loop import Outcome
+    from whesl.experiments.torus.workload import Workload
     from whesl.lab.readers.swf import Log
-    from whesl.lab.torus.loop import Outcome
-    from whesl.lab.torus.workload import Workload
     from whesl.placement.torus.boxes import Torus
     from whesl.predict.history import History
 
@@ -102,13 +102,13 @@ def torus(
     With --out DIR: DIR/jobs.parquet and DIR/summary.json. First come, first served, with backfilling and
     migration. A node that fails is usable at once; the job that held it starts again from its beginning.
     """
+    from whesl.experiments.torus import study
+    from whesl.experiments.torus.audit import audit
+    from whesl.experiments.torus.thinning import rate
+    from whesl.experiments.torus.workload import workload
     from whesl.lab.readers import swf
     from whesl.lab.results.records import Table
     from whesl.lab.results.tables import as_json, markdown, write_summary
-    from whesl.lab.torus import study
-    from whesl.lab.torus.audit import audit
-    from whesl.lab.torus.thinning import rate
-    from whesl.lab.torus.workload import workload
 
     level = _level(policy, confidence, accuracy, failures)
     progress = shown(quiet=quiet)
@@ -215,10 +215,10 @@ def _truth(
     note: Any,
 ) -> History:
     """Return the failures in the log's seconds."""
+    from whesl.experiments.torus import study
+    from whesl.experiments.torus.thinning import thinned
     from whesl.lab.cluster.failures import beside
     from whesl.lab.readers import failures
-    from whesl.lab.torus import study
-    from whesl.lab.torus.thinning import thinned
 
     begin, finish = float(work.jobs.submit[0]), float(work.jobs.submit[-1])
     longest = max(finish, float((work.jobs.submit + work.jobs.time).max()))

@@ -1,0 +1,1 @@
+"""The published evaluation of workflows (DAGs) on nodes that fail: RANK_HYBD, FLAW and FIFO."""
