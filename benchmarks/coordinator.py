@@ -27,7 +27,7 @@ import psutil
 from measure import Figure, NotHereError, arguments, percentile, run_parts, scratch
 
 from whesl.coordinator.client import start
-from whesl.isolator.launch.rules_file import load_rules
+from whesl.esl.rules_file import load_rules
 from whesl.journal import snapshot
 from whesl.model.workflow import Task, Workflow
 from whesl.wire.client import request

@@ -19,8 +19,8 @@ from measure import Figure, Part, Protected, arguments, median, run_parts, scrat
 
 from whesl.detect.patterns import canonical
 from whesl.detect.task_watch import Watch
+from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import LogDetection, Pattern, Source, Spec, Stream
-from whesl.isolator.launch.rules_file import load_rules
 from whesl.model.workflow import Task
 
 COUNTS = (1, 50, 250)

@@ -106,9 +106,9 @@ def _role(words: list[bytes]) -> tuple[str, str]:
         return "", ""
     if "whesl.isolator" in text:
         return "isolator", Path(text[text.index("--task-dir") + 1]).name
-    if "whesl.isolator.nodes.agent" in text:
+    if "whesl.agents.agent" in text:
         return "agent", ""
-    if "whesl.isolator.nodes.responder" in text:
+    if "whesl.agents.responder" in text:
         return "responder", ""
     if "whesl.coordinator" in text:
         return "coordinator", ""

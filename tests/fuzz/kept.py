@@ -13,6 +13,7 @@ import msgspec
 from tests.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.fuzz.harness import Harness
 from tests.isolator.conftest import exception, make_setup
+from whesl.agents.link import LinkFile
 from whesl.coordinator import json_views
 from whesl.coordinator.client.observing import known_state
 from whesl.coordinator.core import journal_replay
@@ -20,12 +21,12 @@ from whesl.coordinator.counters import Figures
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Kept
 from whesl.isolator import resume
-from whesl.isolator.nodes.link import LinkFile
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.journal import Clock, Journal, JournalError, Record, snapshot
 from whesl.journal.rows import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
+from whesl.model import decoding
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.records import coordinator as records
@@ -224,7 +225,7 @@ def files(data: bytes) -> None:
         directory.make()
         for kind in (Job, Result, LinkFile):
             directory.job_file.write_bytes(data)
-            taskdir.load(directory.job_file, kind)
+            decoding.load(directory.job_file, kind)
         directory.lock_file.write_bytes(data)
         assert directory.owner() is None
         directory.attempt(1).mkdir()

@@ -9,6 +9,7 @@ import msgspec
 from tests.coordinator.world import DIAMOND, RULES
 from tests.fuzz.harness import Harness, text_of
 from tests.isolator.conftest import exception, make_setup
+from whesl.agents import link
 from whesl.coordinator import json_views
 from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core import machine as coordinator
@@ -19,7 +20,6 @@ from whesl.coordinator.core.state import Settings, State
 from whesl.isolator.core import machine as isolator
 from whesl.isolator.core.events import AttemptStarted, CoordinatorMessage, Started
 from whesl.isolator.core.events import Journal as IsolatorJournal
-from whesl.isolator.nodes import link
 from whesl.model.decoding import UNDECODABLE
 from whesl.records import coordinator as records
 from whesl.records import of_coordinator, of_isolator

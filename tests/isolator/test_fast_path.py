@@ -17,9 +17,9 @@ import pytest
 
 from whesl import rjms
 from whesl.cli.launch import fast_exec as options
+from whesl.esl.rules_file import load_rules
 from whesl.isolator.launch import fast_path, full_path, keeper, runner
 from whesl.isolator.launch.job_request import Request
-from whesl.isolator.launch.rules_file import load_rules
 from whesl.isolator.task.taskdir import Job
 from whesl.locking import locks
 from whesl.model.configuration import Configuration

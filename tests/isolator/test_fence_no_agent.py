@@ -41,7 +41,7 @@ def without_an_agent(directory: TaskDir, node: str) -> Iterator[None]:
         except psutil.Error:
             continue
         names = {environment.get(name) for name in ("WHESL_NODE", "SLURMD_NODENAME")}
-        if "whesl.isolator.nodes.agent" in line and str(directory.link) in line and node in names:
+        if "whesl.agents.agent" in line and str(directory.link) in line and node in names:
             halves.append(process)
     assert len(halves) == 2
     for half in halves:

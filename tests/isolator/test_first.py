@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from tests.journals import rebuild_task
 from tests.waiting import until
+from whesl.agents import processes
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import StartAttempt, Started
 from whesl.isolator.core.setup import Setup, split, token
 from whesl.isolator.launch import first_attempt, keeper, runner
 from whesl.isolator.launch.starter import Starter
-from whesl.isolator.nodes import processes
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.workflow import Task

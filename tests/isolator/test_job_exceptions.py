@@ -22,6 +22,7 @@ from tests.isolator.conftest import (
     node_exception,
     step,
 )
+from whesl.agents.worker import Worker
 from whesl.esl.spec import (
     ExceptionSpec,
     JobExceptionDetection,
@@ -43,7 +44,6 @@ from whesl.isolator.core.events import (
 from whesl.isolator.core.setup import token_prefix
 from whesl.isolator.observe import manager_events
 from whesl.isolator.observe.manager_events import News
-from whesl.isolator.worker import Worker
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.evidence import Detected, Evidence, Raised

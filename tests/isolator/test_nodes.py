@@ -16,9 +16,9 @@ import pytest
 
 from tests import shedding, waiting
 from tests.isolator.bench import stop_for, telling
-from whesl.isolator.nodes.fencing import Fence
-from whesl.isolator.nodes.lease import Lease, lead
-from whesl.isolator.nodes.liveness import LEASE_MARGIN, Silence
+from whesl.agents.fencing import Fence
+from whesl.agents.lease import Lease, lead
+from whesl.agents.liveness import LEASE_MARGIN, Silence
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.local import daemons
@@ -225,7 +225,7 @@ class Cluster:
                 environment = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if b"whesl.isolator.nodes.agent" in command and str(self.directory.link).encode() in command:
+            if b"whesl.agents.agent" in command and str(self.directory.link).encode() in command:
                 name = next(item for item in environment if item.startswith(b"SLURMD_NODENAME="))
                 found[int(entry.name)] = name.partition(b"=")[2].decode()
         return found

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests import waiting
+from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
-from tests.isolator.started import Start, start, token
+from whesl.agents import fencing, local_node
+from whesl.agents.worker import Worker
 from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed
-from whesl.isolator.nodes import fencing, local_node, task_nodes
+from whesl.isolator.nodes import task_nodes
 from whesl.isolator.nodes.task_nodes import Nodes
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.isolator.worker import Worker
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.port import NodeEvent, Step, StepRequest

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from tests.isolator.conftest import exception, make_setup
+from whesl.agents.worker import Worker
 from whesl.isolator.observe.observer import Outlook
 from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
-from whesl.isolator.worker import Worker
 from whesl.journal import Clock
 from whesl.model.configuration import Configuration
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.isolator.bench import records, telling
-from whesl.isolator.nodes import processes
+from whesl.agents import processes
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.slurm.scheduler import SlurmScheduler
@@ -149,7 +149,7 @@ def test_a_node_whose_agent_was_killed_for_good_gets_another(
     made = Protected(bed, tmp_path, "--heartbeat-limit", "3600")
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
-    agents = telling("whesl.isolator.nodes.agent", among=bed.processes("n02"))
+    agents = telling("whesl.agents.agent", among=bed.processes("n02"))
     assert len(agents) == 2
     for signum in (signal.SIGSTOP, signal.SIGKILL):  # each would start the other one again
         for process in agents:

@@ -119,7 +119,7 @@ def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_ans
     bed = slurm_bed(nodes=4)
     made = begin(bed, tmp_path)
     keeper = running(bed, "n01", "keeper.py")
-    found = [*keeper, *running(bed, "n01", "whesl.isolator --task-dir", "whesl.isolator.nodes.responder")]
+    found = [*keeper, *running(bed, "n01", "whesl.isolator --task-dir", "whesl.agents.responder")]
     assert len(found) == 3
     for process in keeper:
         process.suspend()
@@ -155,7 +155,7 @@ def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
     made = begin(bed, tmp_path, nfs.at("all"), options=("--heartbeat", "0.2", "--heartbeat-limit", "4"))
     with made.evidence():
         ranks = running(bed, "n02", "echo tick")
-        worker = max(running(bed, "n02", "whesl.isolator.nodes.agent"), key=lambda found: found.pid)
+        worker = max(running(bed, "n02", "whesl.agents.agent"), key=lambda found: found.pid)
         assert ranks
         nfs.change("all", stalled=also == "stalled")
         bed.cut("n02")

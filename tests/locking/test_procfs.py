@@ -25,7 +25,7 @@ def test_a_process_that_is_gone_has_none() -> None:
 WITHOUT_DESCRIPTORS = """
 import os, resource, subprocess, sys
 from whesl.isolator.launch import job_leader
-from whesl.isolator.nodes import processes
+from whesl.agents import processes
 from whesl.locking import locks
 from whesl.local import processes as virtual
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whesl.agents.fencing import Fence
+from whesl.agents.liveness import GRACE, Silence
 from whesl.esl.spec import NodeDetection
 from whesl.isolator.core.events import KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
-from whesl.isolator.nodes.fencing import Fence
-from whesl.isolator.nodes.liveness import GRACE, Silence
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.states import NodeState
 

@@ -12,6 +12,9 @@ import msgspec
 from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
+from whesl.agents.fencing import Fence
+from whesl.agents.lease import lead
+from whesl.agents.liveness import Silence
 from whesl.coordinator.core import admission, competing_claims, configuration, escalation, hierarchy
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core import recovery as coordinator_recovery
@@ -29,9 +32,6 @@ from whesl.isolator.core import recovered as isolator_recovered
 from whesl.isolator.core import recovery as isolator_recovery
 from whesl.isolator.core import state as isolator_state
 from whesl.isolator.core.events import RunStep
-from whesl.isolator.nodes.fencing import Fence
-from whesl.isolator.nodes.lease import lead
-from whesl.isolator.nodes.liveness import Silence
 from whesl.journal import Clock
 from whesl.operations.budget import Budget
 from whesl.records import isolator as records

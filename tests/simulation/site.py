@@ -12,9 +12,9 @@ from tests.simulation.network import Network
 from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
+from whesl.agents.lease import lead
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.launch.handover import HANDOVER
-from whesl.isolator.nodes.lease import lead
 from whesl.model.workflow import Task
 from whesl.wire.messages import AnyMessage
 

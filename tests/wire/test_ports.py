@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from whesl.isolator.nodes import agents
+from whesl.agents import server as agents
 from whesl.model.errors import UsageError
 from whesl.wire.keys import KeyPair, LinkKeys
 from whesl.wire.ports import PORTS_VARIABLE, allowed

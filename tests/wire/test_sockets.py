@@ -20,8 +20,8 @@ import zmq
 
 from tests import waiting
 from tests.journals import report
-from whesl.isolator.nodes.link import Beat
-from whesl.isolator.nodes.responder_process import listen
+from whesl.agents.link import Beat
+from whesl.agents.responder_process import listen
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
 from whesl.records.isolator import Agent

@@ -14,8 +14,8 @@ from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.isolator.task import raised, taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.model import decoding, retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
@@ -53,7 +53,7 @@ def _living(home: Path) -> dict[str, tuple[Path, Job]]:
     living: dict[str, tuple[Path, Job]] = {}
     for file in retry.entries(places.tasks(home), "*/*/job.json"):
         directory = TaskDir(file.parent)
-        job = None if directory.result_file.exists() else taskdir.load(file, Job)
+        job = None if directory.result_file.exists() else decoding.load(file, Job)
         if job is not None and not job.setup.coordinator and directory.owner() is not None:
             living[job.setup.task.id] = (file.parent, job)
     return living
@@ -69,7 +69,7 @@ def ended(home: Path) -> State:
     """Return those that have ended, in the same way: to say so of one that was asked for."""
     entries: dict[str, TaskEntry] = {}
     for file in retry.entries(places.tasks(home), "*/*/result.json"):
-        job, result = taskdir.load(file.with_name("job.json"), Job), taskdir.load(file, Result)
+        job, result = decoding.load(file.with_name("job.json"), Job), decoding.load(file, Result)
         if job is not None and result is not None and not job.setup.coordinator:
             entries[job.setup.task.id] = _entry(file.parent, job, result.state)
     return State(tasks=Map(entries))

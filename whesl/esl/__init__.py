@@ -6,18 +6,14 @@ so that daemons, which read a specification as JSON, load ``whesl.esl.spec`` alo
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import msgspec
-
-from whesl.esl.spec import Spec
-from whesl.model.errors import UsageError, WheslError
-from whesl.model.retry import retried
-from whesl.model.workflow import Workflow
-
+TYPE_CHECKING = False  # ``whesl exec`` imports this package at every start: typing costs milliseconds
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
     from whesl.esl.diagnostics import Result
+    from whesl.esl.spec import Spec
+    from whesl.model.workflow import Workflow
 
 __all__ = ["load", "load_all", "parse", "read_file", "schema"]
 
@@ -67,6 +63,7 @@ def load_all(path: str | Path, workflow: Workflow | None = None) -> tuple[Spec, 
     if result.spec is not None:
         return result.spec, result.included
     from whesl.esl.diagnostics import render_all
+    from whesl.model.errors import WheslError
 
     findings = "\n".join(render_all(result))
     raise WheslError(
@@ -77,9 +74,11 @@ def load_all(path: str | Path, workflow: Workflow | None = None) -> tuple[Spec, 
 def read_file(path: str | Path) -> bytes:
     """Return a file's bytes, no more than are needed to see that it is too large. Raises UsageError."""
     from whesl.esl.language.source import MAX_BYTES
+    from whesl.model.errors import UsageError
+    from whesl.model.retry import retried
 
     def read() -> bytes:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123  # pathlib costs milliseconds
             return file.read(MAX_BYTES + 1)
 
     try:
@@ -92,6 +91,10 @@ def read_file(path: str | Path) -> bytes:
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a specification (``whesl compile``), as committed in spec.schema.json."""
+    import msgspec
+
+    from whesl.esl.spec import Spec
+
     # Through JSON once, so that defaults are lists as in the file and not tuples.
     schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Spec)))
     return schema

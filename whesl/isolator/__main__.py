@@ -15,7 +15,7 @@ from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import locks
 from whesl.locking.guard import Guard
 from whesl.locking.locks import HeldError
-from whesl.model import retry
+from whesl.model import decoding, retry
 from whesl.model.errors import WheslError
 from whesl.rjms import current_allocation
 
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
 
 def _look_after(arguments: list[str]) -> int:
     directory = TaskDir(Path(arguments[arguments.index("--task-dir") + 1]))
-    job = taskdir.load(directory.job_file, Job)
+    job = decoding.load(directory.job_file, Job)
     if job is None:
         logging.error("%s is missing or not readable", directory.job_file)
         return 70

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from whesl.agents import processes
+from whesl.agents.worker import Worker
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.core import machine
@@ -56,9 +58,8 @@ from whesl.isolator.core.events import (
 from whesl.isolator.core.state import Phase
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.isolator.launch.starter import Starter
-from whesl.isolator.nodes import processes
-from whesl.isolator.nodes.suspension import Doubted
 from whesl.isolator.nodes.task_nodes import Nodes
+from whesl.isolator.observe.doubted_hangs import Doubted
 from whesl.isolator.observe.fast_loop import Skimming
 from whesl.isolator.observe.manager_events import News, matter
 from whesl.isolator.observe.observer import Outlook
@@ -69,7 +70,6 @@ from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.raised import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.isolator.waiting import FORWARDED, Descriptors, Signals
-from whesl.isolator.worker import Worker
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
 from whesl.locking.guard import Guard

@@ -24,8 +24,8 @@ from whesl.cli.launch import predictions
 from whesl.coordinator.client import unregistered
 from whesl.coordinator.client.lost_starts import LostStarts
 from whesl.coordinator.client.start import begin, ensure_running
+from whesl.esl.rules_file import load_rules, located
 from whesl.esl.spec import Spec
-from whesl.isolator.launch.rules_file import load_rules, located
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow

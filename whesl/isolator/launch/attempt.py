@@ -11,14 +11,14 @@ import subprocess
 import time
 from pathlib import Path
 
+from whesl.agents import processes
 from whesl.isolator.launch import runner
 from whesl.isolator.launch.composition import Launch
-from whesl.isolator.nodes import processes
 from whesl.isolator.observe import output
-from whesl.isolator.task import files, taskdir
+from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
-from whesl.model import retry
+from whesl.model import private_files, retry
 
 UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
 
@@ -94,7 +94,7 @@ class Attempt:
         taskdir.replace(status, runner.STATUS_PENDING)
         outputs = output.present(directory, job, number)
         if launch.script is not None:
-            files.replace(str(place / "script"), launch.script.encode(), mode=0o700)
+            private_files.replace(str(place / "script"), launch.script.encode(), mode=0o700)
         child = runner.start(
             launch.command,
             status=str(status),

@@ -18,12 +18,12 @@ import sys
 from types import SimpleNamespace
 
 from whesl import rjms
+from whesl.esl import rules_cache
 from whesl.isolator.core import identity
-from whesl.isolator.launch import job_request, keeper, rules_cache, runner
-from whesl.isolator.task import files
+from whesl.isolator.launch import job_request, keeper, runner
 from whesl.locking import locks
 from whesl.model import home as places
-from whesl.model import retry
+from whesl.model import private_files, retry
 from whesl.model.errors import WheslError
 from whesl.wire.home import make_private
 
@@ -166,7 +166,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         outputs[1] = outputs[0]
     if begins:
         job["first"] = {"sizes": {file: retry.size(file) for file in (*outputs, *_read_files(job))}}
-    files.replace(f"{path}/job.json", json.dumps(job).encode())
+    private_files.replace(f"{path}/job.json", json.dumps(job).encode())
     retry.remove(f"{path}/result.json")
     gate = os.pipe()
     started = 0
@@ -224,8 +224,8 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
     most, last = identity.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
     active, _ = identity.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
-    files.replace(f"{path}/reconfigure.json", UNCHANGED)
-    files.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
+    private_files.replace(f"{path}/reconfigure.json", UNCHANGED)
+    private_files.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
     environment = {**os.environ, **_launchers(task, active)}
     environment |= runner.told(
         task=setup["task"]["id"],
@@ -241,12 +241,12 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     )
     if task.given.rjms != "host":
         environment |= runner.with_shims(environment.get("PATH"), f"{path}/bin")
-    files.replace(f"{place}/claim", setup["claim"].encode())
-    files.replace(f"{place}/status", runner.STATUS_PENDING)
+    private_files.replace(f"{place}/claim", setup["claim"].encode())
+    private_files.replace(f"{place}/status", runner.STATUS_PENDING)
     command = job["command"]
     if job["script"] is not None:
         script = f"{place}/script"
-        files.replace(script, job["script"].encode(), mode=0o700)
+        private_files.replace(script, job["script"].encode(), mode=0o700)
         command = (*runner.whole(job["interpreter"]), script, *command)
     return runner.start(
         runner.with_checkpoints(command, job["checkpoints"]),

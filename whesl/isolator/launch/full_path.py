@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
+from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.launch import first_attempt, handover, job_request, keeper
 from whesl.isolator.launch.job_leader import gone
 from whesl.isolator.launch.job_request import Request
-from whesl.isolator.launch.rules_file import load_rules
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import locks
 from whesl.locking.locks import HeldError, Owner
+from whesl.model import decoding, retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
@@ -86,7 +86,7 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it).
     """
     lock = None
-    old = taskdir.load(directory.job_file, Job)
+    old = decoding.load(directory.job_file, Job)
     if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
         # What a call before this one started may run, with nobody left who has written it down.
         job = msgspec.structs.replace(job, first=old.first)
@@ -127,7 +127,7 @@ def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Pa
 
 def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
     """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
-    old = taskdir.load(directory.job_file, Job)
+    old = decoding.load(directory.job_file, Job)
     owner = handover.present(directory, setup, info)
     if owner is not None:
         found = _attach(directory, owner, old, info)
@@ -141,7 +141,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     if _earlier_run(old.setup, setup, info):
         before = old.setup.earlier + directory.newest_attempt()
         setup = msgspec.structs.replace(setup, earlier=before)
-    result = taskdir.load(directory.result_file, Result)
+    result = decoding.load(directory.result_file, Result)
     if result is not None and result.claim == setup.claim:
         _refuse_another(old, request, setup.task.id, "has ended in this job")
         if not request.quiet:

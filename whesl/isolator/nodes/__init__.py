@@ -1,1 +1,1 @@
-"""The nodes of a task: agents and their leases, liveness, fencing, processes."""
+"""The nodes of a task: what agents and the resource manager tell of them, as events of the core."""

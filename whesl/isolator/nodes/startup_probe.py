@@ -12,10 +12,10 @@ import re
 import time
 from collections.abc import Callable
 
+from whesl.agents import processes
+from whesl.agents.worker import Worker
 from whesl.isolator.core.events import Event, ProgramSeen
-from whesl.isolator.nodes import processes
 from whesl.isolator.task.taskdir import Job
-from whesl.isolator.worker import Worker
 
 # Seconds between two looks, ever more.
 FIRST_LOOK = 0.02

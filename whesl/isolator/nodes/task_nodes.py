@@ -10,6 +10,19 @@ from typing import TYPE_CHECKING
 import msgspec
 import zmq
 
+from whesl.agents import local_node
+from whesl.agents.fencing import Fence
+from whesl.agents.liveness import (
+    NodeEnded,
+    NodeFenced,
+    NodeLost,
+    NodeRuns,
+    NodeStacks,
+    NodeUp,
+    Silence,
+)
+from whesl.agents.suspension import Suspension
+from whesl.agents.worker import Worker
 from whesl.isolator.core.events import (
     CollectEvidence,
     Event,
@@ -20,28 +33,15 @@ from whesl.isolator.core.events import (
     NodeSeen,
 )
 from whesl.isolator.core.setup import token_prefix
-from whesl.isolator.nodes import local_node
-from whesl.isolator.nodes.fencing import Fence
-from whesl.isolator.nodes.liveness import (
-    NodeEnded,
-    NodeFenced,
-    NodeLost,
-    NodeRuns,
-    NodeStacks,
-    NodeUp,
-    Silence,
-)
 from whesl.isolator.nodes.stacks import Stacks
 from whesl.isolator.nodes.startup_probe import Probe
-from whesl.isolator.nodes.suspension import Suspension
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.port import Allocation, JobHolder, NodeEvent, StepHolder
 
 if TYPE_CHECKING:
-    from whesl.isolator.nodes.agents import Agents
+    from whesl.agents.server import Agents
 
 LOG = logging.getLogger(__name__)
 ASK_EVERY = 5.0
@@ -117,12 +117,12 @@ class Nodes:
 
     def _start_agents(self) -> None:
         # Only here: most tasks have one node, and the server's side of the link is a heavy import.
-        from whesl.isolator.nodes.agents import Agents
+        from whesl.agents.server import Agents
 
         job = self._job
         try:
             self._agents = Agents(
-                self._directory,
+                self._directory.link,
                 self._allocation,
                 self._remote,
                 job.setup.own_node,

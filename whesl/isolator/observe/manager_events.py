@@ -11,10 +11,10 @@ import select
 import time
 from collections.abc import Callable
 
+from whesl.agents.worker import Worker
 from whesl.esl.spec import JobExceptionDetection
 from whesl.isolator.core.events import Event, JobExceptionRaised, JobExceptionSeen, RaiseJobException
 from whesl.isolator.core.setup import Setup
-from whesl.isolator.worker import Worker
 from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
 from whesl.model.workflow import job_matches

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from whesl.agents.worker import Worker
 from whesl.esl.spec import Source
 from whesl.isolator.core.events import Event, JobExceptionSeen, LeaseEnded, NodeSeen
 from whesl.isolator.observe import output
-from whesl.isolator.task import files, taskdir
+from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.isolator.worker import Worker
 from whesl.journal import Clock
-from whesl.model import retry
+from whesl.model import decoding, private_files, retry
 from whesl.model.configuration import Configuration
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
@@ -108,7 +108,7 @@ class Outlook:
         """Return how long the files were when this attempt was started, None when that is not known."""
         first = self._job.first
         if first is None or number != 1:
-            first = taskdir.load(self._sizes(number), taskdir.First)
+            first = decoding.load(self._sizes(number), taskdir.First)
         return first.sizes if first is not None else None
 
     def _sizes(self, number: int) -> Path:
@@ -250,10 +250,10 @@ class Outlook:
             return
         try:
             place = self._directory.attempt(self._number)
-            files.make_directory(str(place))
+            private_files.make_directory(str(place))
             state = {**self._watch.snapshot(), "begun": self._begun}
             # What is not written now is written within a second.
-            files.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
+            private_files.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
         except OSError as error:
             LOG.debug("how far was read could not be written: %s", error)
 

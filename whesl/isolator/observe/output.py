@@ -27,6 +27,7 @@ from whesl.esl.spec import (
 )
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.model import decoding
 from whesl.model.configuration import Configuration
 from whesl.model.evidence import LastLines
 from whesl.model.pathmap import PathMap
@@ -64,7 +65,7 @@ def present(directory: TaskDir, job: Job, number: int) -> Outputs:
         job: the task.
         number: the attempt.
     """
-    chosen = taskdir.load(_file(directory, number), Outputs)
+    chosen = decoding.load(_file(directory, number), Outputs)
     return chosen if chosen is not None else _own(directory, job, number)
 
 

@@ -17,10 +17,10 @@ from urllib.parse import unquote
 
 import msgspec
 
-from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import locks
 from whesl.locking.locks import HeldError
+from whesl.model import decoding
 from whesl.model.states import TaskState
 
 _BLOCK = 512  # what st_blocks counts in (stat(2))
@@ -80,7 +80,7 @@ def look(path: Path, states: Mapping[str, TaskState]) -> Leftover:
 
 def _name_of(directory: TaskDir) -> str:
     """Return the id of the task whose directory this is; where nothing in it tells, as it is called."""
-    path, job = directory.path, taskdir.load(directory.job_file, Job)
+    path, job = directory.path, decoding.load(directory.job_file, Job)
     return job.setup.task.id if job is not None else f"{unquote(path.parent.name)}/{unquote(path.name)}"
 
 
@@ -106,7 +106,7 @@ def _standing(directory: TaskDir, state: TaskState | None, *, held: bool) -> str
     since = math.inf
     with contextlib.suppress(OSError):
         since = time.time() - directory.job_file.stat().st_mtime
-    result = taskdir.load(directory.result_file, Result)
+    result = decoding.load(directory.result_file, Result)
     return standing(held=held, state=state, result=result, since=since)
 
 

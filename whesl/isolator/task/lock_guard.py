@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import logging
 
+from whesl.agents import processes
 from whesl.isolator.core.setup import Setup, token_prefix
-from whesl.isolator.nodes import processes
 from whesl.model.errors import WheslError
 
 LOG = logging.getLogger(__name__)

@@ -5,22 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.launch import runner
-from whesl.isolator.task import files
 from whesl.locking import locks
 from whesl.locking.locks import Owner
-from whesl.model import retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model import private_files, retry
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 from whesl.wire.keys import private_directory
-
-S = TypeVar("S", bound=msgspec.Struct)
 
 
 class TaskDirError(WheslError):
@@ -198,21 +193,9 @@ def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
     return locks.owned(setup.claim, job, setup.restarts, pid)
 
 
-def load(path: Path, kind: type[S]) -> S | None:
-    """Return a file's record, None when there is none or it is of another make.
-
-    Raises OSError when it could not be seen whether there is one.
-    """
-    content = retry.content(path)
-    try:
-        return None if content is None else msgspec.json.decode(content, type=kind)
-    except UNDECODABLE:
-        return None
-
-
 def replace(path: Path, content: bytes) -> None:
     """Replace a file's content in one piece; it is private to the user."""
-    files.replace(str(path), content)
+    private_files.replace(str(path), content)
 
 
 def read_status(path: Path) -> int | None:

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whesl.isolator.nodes import processes
-from whesl.isolator.nodes.lease_table import LeaseTable
-from whesl.isolator.nodes.link import Carrier, LinkFile, ResponderSetup
+from whesl.agents import processes
+from whesl.agents.lease_table import LeaseTable
+from whesl.agents.link import Carrier, LinkFile, ResponderSetup
 from whesl.locking import procfs
 from whesl.model.errors import WheslError
 from whesl.wire.keys import LinkKeys
@@ -60,7 +60,7 @@ class Leases:
         try:
             with listening:
                 self._child = subprocess.Popen(
-                    [sys.executable, "-m", "whesl.isolator.nodes.responder"],
+                    [sys.executable, "-m", "whesl.agents.responder"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     pass_fds=(listening.fileno(), table),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from whesl.isolator.nodes.liveness import LEASE_MARGIN
+from whesl.agents.liveness import LEASE_MARGIN
 
 # A present agent's own limit for killing is shorter; this one is for answers that were lost.
 ANSWER_LIMIT = 15.0

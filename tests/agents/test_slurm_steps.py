@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.isolator.nodes import slurm_steps
-from whesl.isolator.nodes.processes import Process
-from whesl.isolator.nodes.slurm_steps import belonging, below, children_of, named, of_cgroup, own
+from whesl.agents import slurm_steps
+from whesl.agents.processes import Process
+from whesl.agents.slurm_steps import belonging, below, children_of, named, of_cgroup, own
 
 
 def process(pid: int, parent: int) -> Process:

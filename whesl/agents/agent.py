@@ -1,4 +1,4 @@
-"""The agent on a node: heartbeats, fencing, stacks. ``python -m whesl.isolator.nodes.agent LINKFILE``.
+"""The agent on a node: heartbeats, fencing, stacks. ``python -m whesl.agents.agent LINKFILE``.
 
 It holds a lease (``lease``), which the responder on the isolator's node extends. When nobody there answers,
 the agent kills the task's processes on its node itself: that is how a node is fenced that is cut off. It
@@ -28,12 +28,11 @@ from typing import NamedTuple
 import msgspec
 import zmq
 
-from whesl.detect.stacks import collect
-from whesl.isolator.nodes import processes
-from whesl.isolator.nodes.agent_halves import Pair
-from whesl.isolator.nodes.attribution import attempts_of
-from whesl.isolator.nodes.lease import KernelWitness, Lease, lead
-from whesl.isolator.nodes.link import (
+from whesl.agents import processes
+from whesl.agents.agent_halves import Pair
+from whesl.agents.attribution import attempts_of
+from whesl.agents.lease import KernelWitness, Lease, lead
+from whesl.agents.link import (
     TO_AGENT,
     Beat,
     BeatAnswer,
@@ -52,7 +51,8 @@ from whesl.isolator.nodes.link import (
     Stacks,
     ToAgent,
 )
-from whesl.isolator.nodes.resident_memory import stay_resident
+from whesl.agents.resident_memory import stay_resident
+from whesl.detect.stacks import collect
 from whesl.model import retry
 from whesl.model.paused_process import Stoppage
 from whesl.wire.addresses import bracketed

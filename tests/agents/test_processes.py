@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.isolator.started import Start, start, token
+from tests.agents.started import Start, start, token
 from tests.waiting import until
-from whesl.isolator.nodes import processes
-from whesl.isolator.nodes.processes import TOKEN_VARIABLE, Process
+from whesl.agents import processes
+from whesl.agents.processes import TOKEN_VARIABLE, Process
 
 __all__ = ["start", "token"]  # fixtures
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from whesl.agents import processes
 from whesl.detect.stacks import collect
-from whesl.isolator.nodes import processes
 from whesl.operations.files.task_paths import open_for_writing
 
 STACKS_LIMIT = 5.0

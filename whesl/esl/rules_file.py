@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.esl import rules_cache
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
-from whesl.isolator.launch import rules_cache
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError, WheslError

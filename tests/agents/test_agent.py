@@ -19,10 +19,9 @@ import pytest
 
 from tests.processes import lives
 from tests.waiting import until
-from whesl.isolator.nodes import agent, processes, responder
-from whesl.isolator.nodes.agents import Agents
-from whesl.isolator.nodes.lease import KernelWitness
-from whesl.isolator.nodes.link import (
+from whesl.agents import agent, processes, responder
+from whesl.agents.lease import KernelWitness
+from whesl.agents.link import (
     FROM_AGENT,
     Beat,
     BeatAnswer,
@@ -33,7 +32,8 @@ from whesl.isolator.nodes.link import (
     Stacks,
     ToAgent,
 )
-from whesl.isolator.nodes.liveness import GRACE
+from whesl.agents.liveness import GRACE
+from whesl.agents.server import Agents
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.rjms.port import Allocation, StepRequest
 from whesl.wire.keys import LinkKeys
@@ -104,7 +104,7 @@ class _Node:
         environment = {**os.environ, processes.TOKEN_VARIABLE: f"{file.prefix}1"}
         self.rank = psutil.Popen(["sleep", "600"], env=environment)
         # As many seconds as a lost agent waits for somebody; real ones wait for a minute.
-        lost = f"from whesl.isolator.nodes import agent; agent.ABANDONED = 1.0; agent.main() # {link}"
+        lost = f"from whesl.agents import agent; agent.ABANDONED = 1.0; agent.main() # {link}"
         self.agent = psutil.Popen([sys.executable, "-c", f"import sys; {lost}", str(link)])
         self._link = link
         self.begun()
@@ -316,7 +316,7 @@ def test_agents_leave_by_themselves_at_the_end(tmp_path: Path) -> None:
     directory = TaskDir(tmp_path)
     begun = time.monotonic()
     agents = Agents(
-        directory, cast(Allocation, allocation), ("n02", "n03"), "n01", "1.0", "none",
+        directory.link, cast(Allocation, allocation), ("n02", "n03"), "n01", "1.0", "none",
         heartbeat=0.05, limit=5.0, now=begun,
     )  # fmt: skip
     try:
@@ -333,7 +333,7 @@ def test_agents_that_were_never_heard_are_killed_at_the_end(tmp_path: Path) -> N
     """They cannot be told to leave."""
     allocation = _Allocation(_Step([threading.main_thread()]))
     agents = Agents(
-        TaskDir(tmp_path), cast(Allocation, allocation), ("n02",), "n01", "1.0", "none",
+        TaskDir(tmp_path).link, cast(Allocation, allocation), ("n02",), "n01", "1.0", "none",
         heartbeat=0.05, limit=5.0, now=time.monotonic(),
     )  # fmt: skip
     agents.close()
@@ -349,7 +349,7 @@ def test_a_restarted_isolator_knows_the_step_that_carries_its_agents(tmp_path: P
 
         def isolator() -> Agents:
             return Agents(
-                directory, cast(Allocation, allocation), ("n02", "n03"), "n01", "1.0", "none",
+                directory.link, cast(Allocation, allocation), ("n02", "n03"), "n01", "1.0", "none",
                 heartbeat=0.05, limit=5.0, now=100.0,
             )  # fmt: skip
 

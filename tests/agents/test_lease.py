@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import until
-from whesl.isolator.nodes.lease import KEPT, LAST_CALL, KernelWitness, Lease, lead, moment
-from whesl.isolator.nodes.lease_table import LeaseTable
-from whesl.isolator.nodes.liveness import LEASE_MARGIN, SETTLING, Silence
+from whesl.agents.lease import KEPT, LAST_CALL, KernelWitness, Lease, lead, moment
+from whesl.agents.lease_table import LeaseTable
+from whesl.agents.liveness import LEASE_MARGIN, SETTLING, Silence
 from whesl.model.paused_process import SLACK, Stoppage
 
 LIMIT = 3.0

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from whesl.isolator.nodes.agents import Agents
-from whesl.isolator.nodes.fencing import ANSWER_LIMIT, Fence
-from whesl.isolator.nodes.link import TO_AGENT, Beat, Kill, LinkFile
-from whesl.isolator.nodes.liveness import (
+from whesl.agents.fencing import ANSWER_LIMIT, Fence
+from whesl.agents.link import TO_AGENT, Beat, Kill, LinkFile
+from whesl.agents.liveness import (
     CONFIRM,
     GRACE,
     LEASE_MARGIN,
@@ -24,7 +23,9 @@ from whesl.isolator.nodes.liveness import (
     NodeUp,
     Silence,
 )
-from whesl.isolator.task.taskdir import TaskDir, load
+from whesl.agents.server import Agents
+from whesl.isolator.task.taskdir import TaskDir
+from whesl.model import decoding
 from whesl.model.errors import CouldNotObserveError
 from whesl.wire.link import LinkClient
 
@@ -233,9 +234,9 @@ class Played:
         directory.make()
         allocation: Any = Carrier(gone)
         self.agents = Agents(
-            directory, allocation, ("n2",), "n1", "c", "p.", heartbeat=0.5, limit=LIMIT, now=100.0
+            directory.link, allocation, ("n2",), "n1", "c", "p.", heartbeat=0.5, limit=LIMIT, now=100.0
         )
-        file = load(directory.link, LinkFile)
+        file = decoding.load(directory.link, LinkFile)
         assert file is not None
         self._file = file
         self.facts: list[Any] = []

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolator.started import token
-from whesl.isolator.nodes import processes, shared_memory
-from whesl.isolator.nodes.processes import TOKEN_VARIABLE
+from tests.agents.started import token
+from whesl.agents import processes, shared_memory
+from whesl.agents.processes import TOKEN_VARIABLE
 
 __all__ = ["token"]  # a fixture
 

@@ -1,4 +1,4 @@
-"""What answers the agents' heartbeats on the isolator's node: ``python -m whesl.isolator.nodes.responder``.
+"""What answers the agents' heartbeats on the isolator's node: ``python -m whesl.agents.responder``.
 
 A process of its own, which touches no file once it runs: the isolator may be blocked in a file system,
 stopped or dead for as long as it likes, and no lease ends. What was answered when is in the table
@@ -18,8 +18,8 @@ import time
 import msgspec
 import zmq
 
-from whesl.isolator.nodes.lease_table import LeaseTable
-from whesl.isolator.nodes.link import (
+from whesl.agents.lease_table import LeaseTable
+from whesl.agents.link import (
     FROM_AGENT,
     Beat,
     BeatAnswer,
@@ -28,7 +28,7 @@ from whesl.isolator.nodes.link import (
     ResponderSetup,
     ToAgent,
 )
-from whesl.isolator.nodes.resident_memory import stay_resident
+from whesl.agents.resident_memory import stay_resident
 from whesl.model.paused_process import Stoppage
 from whesl.wire.link import LinkServer, PeerFound, PeerLost
 

@@ -12,7 +12,7 @@ import json
 import os
 
 from whesl import __version__
-from whesl.isolator.task import files
+from whesl.model import private_files
 from whesl.model.digest import hexdigest
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SIZE = 20
 KEPT = 200  # files; what was written longest ago goes first
-_PACKAGE = os.path.join(os.path.realpath(__file__).rsplit(os.sep, 3)[0], "")  # noqa: PTH118
+_PACKAGE = os.path.join(os.path.realpath(__file__).rsplit(os.sep, 2)[0], "")  # noqa: PTH118
 
 
 def is_compiled(content: bytes) -> bool:
@@ -60,7 +60,7 @@ def remember(cache: str, path: str, content: bytes, spec: dict[str, Any], includ
     text = json.dumps({"spec": spec, "included": included}).encode()
     with contextlib.suppress(FileExistsError):
         os.mkdir(cache, 0o700)  # noqa: PTH102
-    files.replace(f"{cache}/{name}", hexdigest(text, _SIZE).encode() + b"\n" + text)
+    private_files.replace(f"{cache}/{name}", hexdigest(text, _SIZE).encode() + b"\n" + text)
     with contextlib.suppress(FileNotFoundError):  # another task empties it too
         _forget(cache)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whesl.isolator.nodes import processes
+from whesl.agents import processes
 from whesl.model import process_mark
 
 

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.nodes import slurm_steps
-from whesl.isolator.nodes.shared_memory import Segments
-from whesl.isolator.task import files
+from whesl.agents import slurm_steps
+from whesl.agents.shared_memory import Segments
 from whesl.locking import procfs
 from whesl.model import process_mark
 
@@ -278,7 +277,7 @@ def _belongs(
 ) -> bool:
     environment = b"\0" + (environment_of(process.pid) or b"") + b"\0"
     # Marks are there for everybody to read; another user's process could never be killed.
-    marked = process_mark.carries(process.mark, token) and files.is_own(process.pid)
+    marked = process_mark.carries(process.mark, token) and procfs.is_own(process.pid)
     if not marked and wanted not in environment:
         return False
     # A job that the attempt has submitted has inherited both.

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from whesl import esl
-from whesl.isolator.launch import rules_cache
-from whesl.isolator.launch.rules_file import load_rules
+from whesl.esl import rules_cache
+from whesl.esl.rules_file import load_rules
 from whesl.model.errors import UsageError
 
 RULES = """\

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import waiting
-from tests.isolator.started import Start, start, token
-from whesl.isolator.nodes import processes
-from whesl.isolator.nodes.attribution import attempts_of
+from tests.agents.started import Start, start, token
+from whesl.agents import processes
+from whesl.agents.attribution import attempts_of
 from whesl.model import process_mark
 
 __all__ = ["start", "token"]  # fixtures

@@ -11,12 +11,13 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 import zmq
 
-from whesl.isolator.nodes import processes
-from whesl.isolator.nodes.link import (
+from whesl.agents import processes
+from whesl.agents.link import (
     FROM_AGENT,
     Carrier,
     FindProgram,
@@ -33,13 +34,11 @@ from whesl.isolator.nodes.link import (
     Stacks,
     ToAgent,
 )
-from whesl.isolator.nodes.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
-from whesl.isolator.nodes.responder_process import Leases, listen
-from whesl.isolator.nodes.suspension import Suspension, Unjudged
-from whesl.isolator.task import taskdir
-from whesl.isolator.task.taskdir import TaskDir
-from whesl.isolator.worker import Worker
-from whesl.model import retry
+from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
+from whesl.agents.responder_process import Leases, listen
+from whesl.agents.suspension import Suspension, Unjudged
+from whesl.agents.worker import Worker
+from whesl.model import decoding, private_files, retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.wire.addresses import own_addresses
@@ -73,7 +72,7 @@ class Agents:
     """The agents of an allocation.
 
     Args:
-        directory: the task's; holds the link file.
+        link: the file in which an agent finds this process; ``agents.log`` stands beside it.
         allocation: starts the agents' step.
         nodes: all nodes but the isolator's own.
         own_node: the isolator's.
@@ -86,7 +85,7 @@ class Agents:
 
     def __init__(
         self,
-        directory: TaskDir,
+        link: Path,
         allocation: Allocation,
         nodes: tuple[str, ...],
         own_node: str,
@@ -98,7 +97,7 @@ class Agents:
         limit: float,
         now: float,
     ) -> None:
-        self._directory = directory
+        self._link = link
         self._allocation = allocation
         self._nodes = nodes
         self.silence = Silence(nodes, limit)
@@ -119,7 +118,7 @@ class Agents:
         self._listened = 0.0  # until when the responder has run
         self._look_again: float | None = None
         self._polled = now
-        old = taskdir.load(directory.link, LinkFile)
+        old = decoding.load(link, LinkFile)
         if old is not None and old.claim != claim:
             old = None
         keys = old.keys if old else LinkKeys.generate()
@@ -163,11 +162,11 @@ class Agents:
 
     def _launch(self, nodes: tuple[str, ...]) -> Step | None:
         # Made here: whoever writes to it would make it with the user's umask.
-        log = str(self._directory.path / "agents.log")
+        log = str(self._link.parent / "agents.log")
         with contextlib.suppress(OSError):
             retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
         request = StepRequest(
-            command=(sys.executable, "-m", "whesl.isolator.nodes.agent", str(self._directory.link)),
+            command=(sys.executable, "-m", "whesl.agents.agent", str(self._link)),
             nodes=nodes,
             tasks=len(nodes),
             workdir="/",
@@ -194,7 +193,7 @@ class Agents:
             file = msgspec.structs.replace(
                 self._file, carriers=carriers, responder=leases.carrier, table=leases.descriptor
             )
-            taskdir.replace(self._directory.link, msgspec.json.encode(file))
+            private_files.replace(str(self._link), msgspec.json.encode(file))
 
     def _revive(self, node: str) -> None:
         """Start another agent on a node that may live without one.
@@ -405,7 +404,7 @@ class Agents:
         self._witness.close()
         self._server.close()
         self.leases.close()
-        self._directory.link.unlink(missing_ok=True)
+        self._link.unlink(missing_ok=True)
 
 
 def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:

@@ -18,8 +18,8 @@ import time
 import traceback
 from collections.abc import Callable
 
-from whesl.isolator.nodes.lease import KEPT, Lease, lead
-from whesl.isolator.nodes.resident_memory import stay_resident
+from whesl.agents.lease import KEPT, Lease, lead
+from whesl.agents.resident_memory import stay_resident
 from whesl.locking import procfs
 from whesl.model.paused_process import Stoppage
 

@@ -9,23 +9,15 @@ is told of hangs that are found soon after the job was resumed.
 from __future__ import annotations
 
 import logging
-import math
 import time
 
-from whesl.isolator.observe.observer import Outlook
-from whesl.isolator.worker import Worker
+from whesl.agents.worker import Worker
 from whesl.model.errors import WheslError
-from whesl.model.evidence import Detected
 from whesl.rjms.port import Allocation, Suspendable, Suspended
 
 LOG = logging.getLogger(__name__)
 AGAIN = 1.0  # seconds between two questions
 ANSWER_LIMIT = 3.0  # seconds for which a hang, or a silence that is over its limit, waits for the answer
-# Seconds, added to each suspension: nodes go on one after the other, and its length is known in whole ones.
-RESUMING = 3.0
-# Seconds after which an srun has asked again that found the job suspended (Slurm 22.05: 60 to 69).
-LAUNCHING = 70.0
-_TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence: that nothing was printed
 
 
 class Suspension:
@@ -123,68 +115,3 @@ class Unjudged:
         since = self._since
         bound = self._limit / 2 + ANSWER_LIMIT
         return since is not None and now < since + bound and self._suspension.unanswered(since)
-
-
-class Doubted:
-    """Hangs that are not raised before it is known that the program was not suspended meanwhile.
-
-    Args:
-        suspension: who is asked.
-        outlook: whose timers ran out.
-    """
-
-    def __init__(self, suspension: Suspension, outlook: Outlook) -> None:
-        self._suspension = suspension
-        self._outlook = outlook
-        self._found: list[Detected] = []
-        self._asked = 0.0  # since when an answer is needed
-        self._known = 0.0  # seconds of suspension that the timers have been told of
-        self._stopped = 0.0  # seconds since then in which this process did not run either, so no timer did
-        self.deadline: float | None = None  # monotonic seconds
-
-    def stopped(self, seconds: float, now: float) -> None:
-        """Note that this process did not run; whether the job did is asked."""
-        self._stopped += seconds
-        if self._suspension.knowable:
-            self._asked, self.deadline = now, now + ANSWER_LIMIT
-            self._suspension.ask(now)
-
-    def judge(self, found: list[Detected], *, ended: bool, now: float) -> list[Detected]:
-        """Return what is to be raised now: hold back what says only that a running attempt printed nothing.
-
-        Args:
-            found: what the detectors raised.
-            ended: the attempt has.
-            now: monotonic seconds.
-        """
-        timed = [item for item in found if item.evidence and item.evidence[-1].kind in _TIMED]
-        if timed and self._suspension.knowable and not ended:
-            if self.deadline is None:
-                self._asked, self.deadline = now, now + ANSWER_LIMIT
-            self._found += timed
-            found = [item for item in found if item not in timed]
-        return self._judged(ended=ended, now=now) + found
-
-    def _judged(self, *, ended: bool, now: float) -> list[Detected]:
-        """Return what was held back and is to be raised; nothing while the answer may still come."""
-        if self.deadline is None:
-            return []
-        answered = not self._suspension.unanswered(self._asked)
-        if not (answered or ended or now >= self.deadline):
-            self._suspension.ask(now)
-            return []
-        found, self._found, self.deadline = self._found, [], None
-        seconds = self._suspended() if answered else None
-        if seconds is None:
-            return found
-        # Timers that have no time left all the same raise it again.
-        self._outlook.suspended(seconds, found, LAUNCHING)
-        return []
-
-    def _suspended(self) -> float | None:
-        """Return for how many seconds the timers ran on although the job was suspended; None: it was not."""
-        more, self._known = self._suspension.seconds - self._known, self._suspension.seconds
-        stopped, self._stopped = self._stopped, 0.0
-        if self._suspension.present:
-            return math.inf
-        return max(more + RESUMING - stopped, 0.0) if more > 0 else None

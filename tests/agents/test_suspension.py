@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 
 from tests.detect.test_core import A, Bench, hang
-from whesl.isolator.nodes.liveness import Silence
-from whesl.isolator.nodes.suspension import (
-    ANSWER_LIMIT,
-    LAUNCHING,
-    RESUMING,
-    Doubted,
-    Suspension,
-    Unjudged,
-)
+from whesl.agents.liveness import Silence
+from whesl.agents.suspension import ANSWER_LIMIT, Suspension, Unjudged
+from whesl.isolator.observe.doubted_hangs import LAUNCHING, RESUMING, Doubted
 from whesl.model.evidence import Detected
 from whesl.rjms.port import Suspended
 

@@ -40,15 +40,3 @@ def make_directory(path: str) -> None:
     """Make a directory that is private to the user; one that is there is no error. Raises OSError."""
     with contextlib.suppress(FileExistsError):
         retry.retried(lambda: os.mkdir(path, 0o700))  # noqa: PTH102
-
-
-def is_own(pid: int) -> bool:
-    """Whether a process is this user's, by its real user: a set-uid program is. To root all are."""
-    if os.geteuid() == 0:
-        return True
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123
-            told = next((line for line in file if line.startswith(b"Uid:")), b"Uid: -1")
-    except OSError:
-        return False
-    return int(told.split()[1]) == os.getuid()

@@ -1,0 +1,1 @@
+"""Processes of an attempt on all nodes of the job: agents, leases, liveness, fencing."""
