@@ -25,7 +25,7 @@ TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
 EXEC_TIMEOUT = 2.0  # how long a process without environment and command line may still be getting them
 _LOOK_EXEC = 0.0005
-_AGENT = b"\0whesl.isolator.agent\0"
+AGENT = "whesl.agents.agent"  # the module that an agent runs, as its command line shows it
 _PF_KTHREAD = 0x200000  # include/linux/sched.h
 _kernel: set[int] = set()  # threads of the kernel's: most of what a node lists, and never anybody's
 _bare: set[int] = set()  # processes that have neither for good
@@ -242,7 +242,7 @@ def _accounted(processes: Iterable[Process]) -> bool:
     variable = f"\0{TOKEN_VARIABLE}=".encode()
     return any(
         process_mark.is_mark(process.mark)
-        or _AGENT in command_line(process.pid)
+        or f"\0{AGENT}\0".encode() in command_line(process.pid)
         or variable in b"\0" + (environment_of(process.pid) or b"")
         for process in processes
     )

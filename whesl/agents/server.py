@@ -166,7 +166,7 @@ class Agents:
         with contextlib.suppress(OSError):
             retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
         request = StepRequest(
-            command=(sys.executable, "-m", "whesl.agents.agent", str(self._link)),
+            command=(sys.executable, "-m", processes.AGENT, str(self._link)),
             nodes=nodes,
             tasks=len(nodes),
             workdir="/",
