@@ -138,6 +138,22 @@ def test_cores_do_not_touch_the_world() -> None:
         assert not names & banned, f"{path.relative_to(ROOT)} imports {sorted(names & banned)}"
 
 
+def test_resource_managers_are_told_apart_by_their_own_room_alone() -> None:
+    """Others ask ``whesl.rjms.managers``, or for an optional ability of ``whesl.rjms.port``."""
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] in ("rjms", "local", "testing") or "_generated" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                named = [getattr(side, "attr", getattr(side, "id", "")) for side in sides]
+                literal = any(isinstance(side, ast.Constant | ast.Tuple | ast.Set) for side in sides)
+                if literal and any(name.strip("_").endswith("rjms") for name in named):
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not wrong
+
+
 def test_nothing_unsafe_is_imported() -> None:
     """No pickle, no eval or exec, no shell string anywhere in the product."""
     for path in PACKAGE.rglob("*.py"):

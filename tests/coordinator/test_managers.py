@@ -19,7 +19,7 @@ from tests.processes import words
 from whesl.coordinator.client import start
 from whesl.coordinator.effects.ports import InstalledPorts
 from whesl.model.errors import CouldNotObserveError
-from whesl.rjms import clusters
+from whesl.rjms import clusters, managers
 from whesl.testing.slurmbed import SlurmBed
 from whesl.wire.messages import Welcome
 
@@ -122,9 +122,9 @@ def test_another_cluster_than_the_job_s_is_not_asked(slurm: SlurmBed) -> None:
     try:
         there = {"SLURM_CONF": str(slurm.conf)}
         ports = InstalledPorts()
-        right = ports.scheduler("slurm", {**there, clusters.CLUSTER_NAME: "bed"})
+        right = ports.scheduler("slurm", {**there, managers.CLUSTER_NAME: "bed"})
         assert job in right.jobs([job])
-        wrong = ports.scheduler("slurm", {**there, clusters.CLUSTER_NAME: "elsewhere"})
+        wrong = ports.scheduler("slurm", {**there, managers.CLUSTER_NAME: "elsewhere"})
         for _ in range(3):  # pyslurm would be asked from the second look on
             with pytest.raises(CouldNotObserveError, match="cluster bed, not to elsewhere"):
                 wrong.jobs([job])

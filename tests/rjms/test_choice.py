@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -98,3 +99,39 @@ def test_a_launcher_starts_lean() -> None:
     modules = loaded_by(launcher, "srun", "-N2", "hostname")
     assert "whesl.rjms.shims.launcher_rewriting" in modules
     assert not modules & {"re", "typing", "json", "pathlib", "collections", "subprocess", "msgspec", "site"}
+
+
+@pytest.mark.parametrize(
+    ("commands", "variables", "chosen"),
+    [
+        (("sbatch",), {}, "slurm"),
+        (("sbatch", "flux"), {}, "slurm"),
+        (("sbatch", "flux"), {"FLUX_URI": "local:///run/flux/local"}, "flux"),
+        (("sbatch",), {"FLUX_URI": "local:///run/flux/local"}, "slurm"),
+        (("flux",), {}, "flux"),
+        (("flux",), {"WHESL_LOCAL": "/c", "FLUX_URI": "local:///x"}, "local"),
+    ],
+)
+def test_the_default_where_none_is_named(
+    commands: tuple[str, ...],
+    variables: dict[str, str],
+    chosen: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in commands:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("WHESL_LOCAL", "FLUX_URI"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert rjms.default_manager(os.environ) == chosen
+
+
+def test_no_manager_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("WHESL_LOCAL", raising=False)
+    with pytest.raises(UsageError, match="neither sbatch nor flux"):
+        rjms.default_manager(os.environ)

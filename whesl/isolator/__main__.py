@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from whesl.isolator.daemon import Daemon
 from whesl.isolator.task import taskdir
@@ -17,7 +17,8 @@ from whesl.locking.guard import Guard
 from whesl.locking.locks import HeldError
 from whesl.model import decoding, retry
 from whesl.model.errors import WheslError
-from whesl.rjms import current_allocation
+from whesl.rjms import current_allocation, managers
+from whesl.rjms.port import Closing
 
 if TYPE_CHECKING:
     from whesl.rjms.port import Allocation
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 
 EXIT_LOCKED = 73
 EXIT_IO = 74  # EX_IOERR of sysexits.h
-
-
-@runtime_checkable
-class Closing(Protocol):
-    """An allocation that holds something that does not end by itself."""
-
-    def close(self) -> None:
-        """Give it back."""
-        ...
 
 
 def _client(job: Job) -> CoordinatorClient | None:
@@ -49,7 +41,7 @@ def _client(job: Job) -> CoordinatorClient | None:
 def _allocation(job: Job, directory: TaskDir) -> Allocation:
     """Return what the job was given, with Flux inside where that is wanted and can be."""
     outer = current_allocation(os.environ)
-    if job.setup.rjms != "slurm" or job.inner == "slurm":
+    if not managers.may_hold_flux(job.setup.rjms, job.inner):
         return outer
     from whesl.rjms.flux.inner import around
 

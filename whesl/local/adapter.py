@@ -49,6 +49,11 @@ class LocalScheduler:
         self._cluster = Cluster(directory) if directory is not None else Cluster.of(os.environ)
         self._patience = patience
 
+    @classmethod
+    def of_cluster(cls, cluster: Mapping[str, str]) -> LocalScheduler:
+        """Return that of a certain cluster; see the port."""
+        return cls(cluster.get("WHESL_LOCAL") or None)
+
     def submit(self, request: JobRequest) -> str:
         """Submit once; the server itself keeps one job per token."""
         try:

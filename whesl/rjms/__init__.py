@@ -8,6 +8,8 @@ Adapters are imported only when they are chosen. Third parties offer theirs with
 
 from __future__ import annotations
 
+from whesl.rjms.managers import BUILT_IN
+
 TYPE_CHECKING = False  # launcher shims import this package at every start: typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,13 +18,7 @@ if TYPE_CHECKING:
     from whesl.rjms.port import Allocation, Scheduler
 
 GROUP = "whesl.rjms"
-# name: module, scheduler, allocation, variables that a process inside a job has; the inner manager first.
-_BUILT_IN = {
-    "local": ("whesl.local.adapter", "LocalScheduler", "LocalAllocation", ("SLURM_JOB_ID", "WHESL_LOCAL")),
-    "flux": ("whesl.rjms.flux", "FluxScheduler", "FluxAllocation", ("FLUX_URI",)),
-    "slurm": ("whesl.rjms.slurm", "SlurmScheduler", "SlurmAllocation", ("SLURM_JOB_ID",)),
-}
-SCHEDULERS = tuple(_BUILT_IN)
+SCHEDULERS = tuple(BUILT_IN)
 
 
 def current_allocation(environ: Mapping[str, str]) -> Allocation:
@@ -38,9 +34,9 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
         if present is not None and present(environ):
             found: Allocation = kind(environ)
             return found
-    for module, _, allocation, variables in _BUILT_IN.values():
-        if all(map(environ.get, variables)):
-            kind = _loaded(module, allocation)
+    for built_in in BUILT_IN.values():
+        if all(map(environ.get, built_in.inside)):
+            kind = _loaded(built_in.module, built_in.allocation)
             present = getattr(kind, "present", None)
             if present is None or present(environ):
                 inside: Allocation = kind(environ)
@@ -67,10 +63,73 @@ def scheduler(name: str, **options: Any) -> Scheduler:
 
     Raises UsageError for an unknown name.
     """
-    if name in _BUILT_IN:
-        module, kind, _, _ = _BUILT_IN[name]
-        built_in: Scheduler = _loaded(module, kind)(**options)
-        return built_in
+    made: Scheduler = _kind(name)(**options)
+    return made
+
+
+def scheduler_of(name: str, cluster: Mapping[str, str]) -> Scheduler:
+    """Return the scheduler of a certain cluster.
+
+    Args:
+        name: the resource manager's.
+        cluster: variables of the environment that say which cluster (``whesl.rjms.clusters.described``).
+
+    Raises UsageError for an unknown name.
+    """
+    from whesl.rjms.port import ChoosesCluster
+
+    kind = _kind(name)
+    return kind.of_cluster(cluster) if isinstance(kind, ChoosesCluster) else scheduler(name)
+
+
+def submitted_to(name: str) -> Scheduler:
+    """Return the scheduler that the job of this process was submitted to, and others of the same user.
+
+    Args:
+        name: of the resource manager that the job is one of.
+
+    Raises UsageError for an unknown name.
+    """
+    from whesl.rjms.port import Nests
+
+    kind = _kind(name)
+    return kind.enclosing() if isinstance(kind, Nests) else scheduler(name)
+
+
+def default_manager(environ: Mapping[str, str]) -> str:
+    """Return the resource manager to submit to when none was named.
+
+    An instance of Flux that this process is in comes first; a ``flux`` command alone says little, as it may
+    be there for use inside jobs of Slurm.
+
+    Args:
+        environ: the caller's environment.
+
+    Raises UsageError where there is none.
+    """
+    from shutil import which
+
+    if environ.get("WHESL_LOCAL"):
+        return "local"
+    has_flux = which("flux", path=environ.get("PATH")) is not None
+    if has_flux and environ.get("FLUX_URI"):
+        return "flux"
+    if which("sbatch", path=environ.get("PATH")) is not None:
+        return "slurm"
+    if has_flux:
+        return "flux"
+    from whesl.model.errors import UsageError
+
+    raise UsageError(
+        "there is neither sbatch nor flux on PATH",
+        hint="load the module of Slurm or Flux, or use the embedded one: --rjms local",
+    )
+
+
+def _kind(name: str) -> Any:
+    """Return a scheduler's class. Raises UsageError for an unknown name."""
+    if name in BUILT_IN:
+        return _loaded(BUILT_IN[name].module, BUILT_IN[name].scheduler)
     offers = _offers("-scheduler")
     if name not in offers:
         from difflib import get_close_matches
@@ -81,26 +140,7 @@ def scheduler(name: str, **options: Any) -> Scheduler:
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
         raise UsageError(f"no resource manager is called {name!r}", hint=hint)
-    made: Scheduler = offers[name].load()(**options)
-    return made
-
-
-def submitted_to(name: str) -> Scheduler:
-    """Return the scheduler that the job of this process was submitted to, and others of the same user.
-
-    Args:
-        name: of the resource manager that the job is one of.
-
-    A job of Flux that has a script is an instance of its own, which knows neither job nor nodes of others.
-    Raises UsageError for an unknown name.
-    """
-    if name != "flux":
-        return scheduler(name)
-    import os
-
-    from whesl.rjms.flux.scheduler import enclosing
-
-    return scheduler(name, environ=enclosing(os.environ))
+    return offers[name].load()
 
 
 def _loaded(module: str, name: str) -> Any:

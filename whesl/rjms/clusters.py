@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 
+from whesl.rjms.managers import BUILT_IN, manager
+
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CLUSTER_NAME = "SLURM_CLUSTER_NAME"
-# sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5); flux-environment(7).
-_VARIABLES = {"slurm": ("SLURM_CONF", CLUSTER_NAME), "local": ("WHESL_LOCAL",), "flux": ("FLUX_URI",)}
-_FILES = {"SLURM_CONF": "", "FLUX_URI": "local://"}  # variables that name a file, and what precedes it
+# Variables that say which cluster is submitted to; PATH has the commands that ask it.
+VARIABLES = ("PATH", *(name for manager in BUILT_IN.values() for name in manager.cluster))
+_FILES = {name: before for manager in BUILT_IN.values() for name, before in manager.files.items()}
 
 
 def described(rjms: str, environ: Mapping[str, str]) -> dict[str, str]:
@@ -24,7 +25,8 @@ def described(rjms: str, environ: Mapping[str, str]) -> dict[str, str]:
         rjms: the resource manager's name.
         environ: the job's environment.
     """
-    return {name: environ[name] for name in _VARIABLES.get(rjms, ()) if environ.get(name)}
+    known = manager(rjms)
+    return {name: environ[name] for name in known.cluster + known.job_cluster if environ.get(name)}
 
 
 def outside(environ: Mapping[str, str]) -> dict[str, str]:

@@ -112,15 +112,56 @@ class Scheduler(Protocol):
 
 
 @runtime_checkable
-class RequeuesLost(Protocol):
+class ChoosesCluster(Protocol):
+    """What a scheduler's class also offers where a user may have several clusters."""
+
+    def of_cluster(self, cluster: Mapping[str, str]) -> Scheduler:
+        """Return the scheduler of the cluster that variables name (``whesl.rjms.clusters.described``)."""
+        ...
+
+
+@runtime_checkable
+class Nests(Protocol):
+    """What a scheduler's class also offers when a job may be an instance that knows no job beside itself."""
+
+    def enclosing(self) -> Scheduler:
+        """Return the scheduler that the job of this process was submitted to."""
+        ...
+
+
+@runtime_checkable
+class LiftsHold(Protocol):
+    """What a scheduler also offers that makes a job wait before it runs again."""
+
+    def lift_hold(self, record: JobRecord) -> None:
+        """Let a job start now that waits only because it was requeued; any other is left alone."""
+        ...
+
+
+@runtime_checkable
+class RequeuesLost(LiftsHold, Protocol):
     """What a scheduler also offers that may run a job again by itself, if its submission said so."""
 
     def requeue_lost(self, job_id: str) -> bool:
         """Run a job again whose script is lost; False when its submission (or its owner since) forbids it."""
         ...
 
-    def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start now that waits only because it was requeued; any other is left alone."""
+
+@runtime_checkable
+class AllowsRequeue(Protocol):
+    """What a scheduler also offers that has to be told beforehand that a job may be run again."""
+
+    def allow_requeue(self, job_id: str, allowed: bool) -> None:
+        """Allow it, or take that back. Raises as the scheduler's other calls do."""
+        ...
+
+
+@runtime_checkable
+class ExcludesNodes(Protocol):
+    """What a scheduler also offers that can keep a waiting job off nodes."""
+
+    def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
+        """Keep a job off nodes from its next start on. False when that could not be done."""
         ...
 
 
@@ -201,6 +242,15 @@ class Suspendable(Protocol):
 
     def suspended(self) -> Suspended:
         """Return whether the job is suspended, and how long it was. Raises CouldNotObserveError."""
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What an allocation also offers that holds something that does not end by itself."""
+
+    def close(self) -> None:
+        """Give it back."""
         ...
 
 

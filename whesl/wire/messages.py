@@ -18,7 +18,6 @@ from whesl.model.workflow import BadNode, Workflow
 from whesl.records.isolator import AnyRecord
 
 WIRE_VERSION = 1
-CLUSTER_VARIABLES = ("PATH", "SLURM_CONF", "WHESL_LOCAL", "FLUX_URI")
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -224,7 +223,7 @@ class PredictFailure(Message, frozen=True, kw_only=True, tag="predict-failure"):
 class RegisterWorkflow(Message, frozen=True, kw_only=True, tag="register-workflow"):
     """A workflow and its specification (JSON of whesl.esl.spec.Spec), before any of its tasks runs.
 
-    ``environment`` has the variables that say which cluster its jobs run on (``CLUSTER_VARIABLES``): the
+    ``environment`` has the variables that say which cluster its jobs run on (``whesl.rjms.clusters``): the
     coordinator may have been started in view of another one.
     """
 

@@ -17,6 +17,7 @@ from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
+from whesl.rjms import managers
 from whesl.workflows import file_of
 from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step, with_isolators_node
 from whesl.workflows.submit.flux import python_directory
@@ -174,7 +175,7 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
     in front; the first has to be ``set`` (others are refused: "Invalid --no-kill specification"). For Flux,
     its Python bindings are reached through PYTHONPATH as its commands are through PATH.
     """
-    if rjms == "flux":
+    if managers.manager(rjms).command == "flux":
         places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
         own = {"PYTHONPATH": os.pathsep.join(place for place in places if place), OUTER: places[1]}
     else:

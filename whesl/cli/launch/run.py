@@ -33,10 +33,10 @@ from whesl.report import progress, render
 from whesl.report.collection import gather
 from whesl.report.live_records import Feed
 from whesl.report.summary import summarise
-from whesl.rjms import SCHEDULERS, scheduler
+from whesl.rjms import SCHEDULERS, clusters, default_manager, managers, scheduler
 from whesl.wire import keys
 from whesl.wire.client import request
-from whesl.wire.messages import CLUSTER_VARIABLES, RegisterWorkflow
+from whesl.wire.messages import RegisterWorkflow
 from whesl.workflows import prepare
 from whesl.workflows.embedded import local_cluster
 from whesl.workflows.port import Running, WorkflowManager
@@ -44,10 +44,6 @@ from whesl.workflows.port import Running, WorkflowManager
 _REPLY = 30.0  # seconds for the coordinator to write a workflow down
 _TURN = 0.25  # seconds between two looks
 _SETTLE = 5.0  # seconds after the manager's end for the last words of isolators
-# Seconds between two looks of the manager: the embedded manager answers in milliseconds, a real
-# scheduler is shared with others.
-_POLLS = {"local": 1.0}
-_POLL = 5.0
 _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard of
 
 
@@ -139,7 +135,8 @@ def run(
     first = manager.read(sources, out=out, arguments=arguments)
     spec = located(esl.load(rules, first), Path(rules).absolute().parent)
     _may_overwrite(first, manager, yes)
-    name = rjms or _default_rjms()
+    name = rjms or default_manager(os.environ)
+    known = managers.manager(name)
     directory = prepare.claim_directory(home, first.name)
     # A closed pipe or a full disk behind our own lines must not end the workflow.
     console, notices = display.steady(stderr=as_json), display.steady(stderr=True)
@@ -148,7 +145,7 @@ def run(
         unbegun = stack.enter_context(ExitStack())
         unbegun.callback(shutil.rmtree, directory, ignore_errors=True)
         environment = dict(os.environ)
-        if name == "local":
+        if known.embedded:
             size = nodes or max([4, *(task.nodes + spares + (not own_node) for task in first.tasks)])
             environment |= stack.enter_context(
                 local_cluster(environment, directory / "cluster", size, prepare.program())
@@ -157,7 +154,7 @@ def run(
         with _environment(environment):
             _scheduler_answers(name)
         # An embedded cluster's has to know that; any other starts while the files are written.
-        child = begin(home) if name != "local" else None
+        child = None if known.embedded else begin(home)
         found = manager.read(sources, workflow=directory.name, out=out or first.root, arguments=arguments)
         ready = prepare.prepare(
             manager,
@@ -173,7 +170,7 @@ def run(
             heartbeat_limit=heartbeat_limit,
             placement=table,
             spares=spares,
-            poll=poll or _POLLS.get(name, _POLL),
+            poll=poll or known.poll,
             arguments=arguments,
             environment=environment,
         )
@@ -186,7 +183,7 @@ def run(
         with _environment(ready.plan.environment):
             ensure_running(home, child=child)
             _register(home, ready.workflow, spec, name, observe)
-            if placement and name == "flux":
+            if placement and known.user_instances:
                 say = partial(_plain, notices)
                 stack.enter_context(predictions.placed(placement, say, act=not observe))
             if not observe:
@@ -219,27 +216,6 @@ def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return words[:count], words[count:]
 
 
-def _default_rjms() -> str:
-    """Return the resource manager to submit to when none was named.
-
-    An instance of Flux that this process is in comes first; a ``flux`` command alone says little, as it may
-    be there for use inside jobs of Slurm.
-    """
-    if os.environ.get("WHESL_LOCAL"):
-        return "local"
-    has_flux = shutil.which("flux") is not None
-    if has_flux and os.environ.get("FLUX_URI"):
-        return "flux"
-    if shutil.which("sbatch") is not None:
-        return "slurm"
-    if has_flux:
-        return "flux"
-    raise UsageError(
-        "there is neither sbatch nor flux on PATH",
-        hint="load the module of Slurm or Flux, or use the embedded one: --rjms local",
-    )
-
-
 def _scheduler_answers(name: str) -> None:
     """A manager whose submissions all fail waits and tries for long; say it before it begins.
 
@@ -251,7 +227,7 @@ def _scheduler_answers(name: str) -> None:
         return  # it hides its nodes from users (Slurm's PrivateData=nodes), and is there
     except CouldNotObserveError as error:
         hint = "see whether its own commands work here" + (
-            "" if name == "local" else "; to go on without a cluster: --rjms local"
+            "" if managers.manager(name).embedded else "; to go on without a cluster: --rjms local"
         )
         raise CouldNotObserveError(f"{name} does not answer: {error.message}", hint=hint) from None
 
@@ -285,7 +261,7 @@ def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bo
         spec=msgspec.json.encode(spec),
         rjms=rjms,
         observe=observe,
-        environment={name: os.environ[name] for name in CLUSTER_VARIABLES if name in os.environ},
+        environment={name: os.environ[name] for name in clusters.VARIABLES if name in os.environ},
     )
     reply = request(home, message, _REPLY)
     if not reply.ok:

@@ -5,17 +5,16 @@ Both are looked up when they are needed first: who uses the embedded resource ma
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Protocol
 
+from whesl import rjms
 from whesl.esl.spec import RecoveryStep
 from whesl.model.configuration import Configuration
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Workflow
-from whesl.rjms import clusters
-from whesl.rjms.port import JobRecord, Scheduler
+from whesl.rjms.port import Scheduler
 
 
 class WorkflowSteps(Protocol):
@@ -25,33 +24,6 @@ class WorkflowSteps(Protocol):
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
         """Carry out a step of the entity WMS, idempotently, and return the configuration it leads to."""
-        ...
-
-
-@runtime_checkable
-class ExcludesNodes(Protocol):
-    """A scheduler that can keep a waiting job off nodes; others are asked without it."""
-
-    def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
-        """Keep a job off nodes from its next start on. False when that could not be done."""
-        ...
-
-
-@runtime_checkable
-class AllowsRequeue(Protocol):
-    """A scheduler that has to be told beforehand that a job may be run again."""
-
-    def allow_requeue(self, job_id: str, allowed: bool) -> None:
-        """Allow it, or take that back. Raises as the scheduler's other calls do."""
-        ...
-
-
-@runtime_checkable
-class LiftsHold(Protocol):
-    """A scheduler that makes a job wait before it runs again."""
-
-    def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start now that waits only because it was requeued; any other is left alone."""
         ...
 
 
@@ -85,21 +57,8 @@ class InstalledPorts:
         key = (name, tuple(sorted(environment.items())))
         with self._lock:
             if key not in self._schedulers:
-                self._schedulers[key] = self._made(name, environment)
+                self._schedulers[key] = rjms.scheduler_of(name, environment)
             return self._schedulers[key]
-
-    @staticmethod
-    def _made(name: str, environment: Mapping[str, str]) -> Scheduler:
-        from whesl import rjms
-
-        options: dict[str, Any] = {}
-        if name == "local" and environment.get("WHESL_LOCAL"):
-            options = {"directory": environment["WHESL_LOCAL"]}
-        elif name in ("slurm", "flux"):
-            options = {"environ": clusters.asking(os.environ, environment)}
-            if name == "slurm":
-                options["cluster"] = environment.get(clusters.CLUSTER_NAME, "")
-        return rjms.scheduler(name, **options)
 
     def manager(self, name: str) -> WorkflowSteps:
         """See Ports."""

@@ -22,7 +22,7 @@ from whesl.coordinator.core.events import (
 from whesl.coordinator.core.hierarchy import dependents
 from whesl.coordinator.core.planning import context_of, exception_of, plan_step
 from whesl.coordinator.core.state import Recovery, State
-from whesl.coordinator.effects.ports import AllowsRequeue, ExcludesNodes, LiftsHold, Ports
+from whesl.coordinator.effects.ports import Ports
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.avoidance import SECONDS
 from whesl.model.configuration import Configuration
@@ -37,7 +37,7 @@ from whesl.operations.handlers import run_handler
 from whesl.operations.node_suspicion import grade_of
 from whesl.operations.plan import StepResult
 from whesl.records.coordinator import OwnStep
-from whesl.rjms.port import JobRecord, Scheduler
+from whesl.rjms.port import AllowsRequeue, ExcludesNodes, JobRecord, LiftsHold, Scheduler
 
 _LATER = (TransientError, CouldNotObserveError)
 A = TypeVar("A", bound=args.Arguments)

@@ -17,7 +17,6 @@ import os
 import sys
 from types import SimpleNamespace
 
-from whesl import rjms
 from whesl.esl import rules_cache
 from whesl.isolator.core import identity
 from whesl.isolator.launch import job_request, keeper, runner
@@ -25,6 +24,7 @@ from whesl.locking import locks
 from whesl.model import home as places
 from whesl.model import private_files, retry
 from whesl.model.errors import WheslError
+from whesl.rjms import from_environment, managers
 from whesl.wire.home import make_private
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ATTEMPT = "attempt-1"
-
-
-class _Given(SimpleNamespace):
-    """What the resource manager gave, as far as it follows from the environment (``AllocationInfo``)."""
-
-    rjms: str
-    job_id: str
-    nodes: tuple[str, ...]
-    batch_host: str
-    restart_count: int
 
 
 def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -77,7 +67,7 @@ def _described(request: job_request.Request) -> SimpleNamespace | None:
     said = (*request.command, *(str(value) for value in vars(request).values()), os.getcwd())  # noqa: PTH109
     "\0".join(said).encode()
     make_private(here)
-    given = _given(os.environ)
+    given = from_environment.given(os.environ)
     if given is None:
         return None
     spec = None
@@ -133,30 +123,6 @@ def _handlers(spec: dict[str, Any]) -> list[str]:
     return [each.get("handler") or "" for one in spec["resources"] for each in one["operations"]]
 
 
-def _given(environ: Mapping[str, str]) -> _Given | None:
-    """Return what the resource manager gave; None where somebody else has to be asked."""
-    if environ.get("FLUX_URI") or rjms.offered():
-        return None
-    if not environ.get("SLURM_JOB_ID"):
-        node = os.uname().nodename
-        return _Given(rjms="host", job_id="", nodes=(node,), batch_host=node, restart_count=0)
-    job = environ["SLURM_JOB_ID"]
-    if environ.get("WHESL_LOCAL") or not job.isdigit():
-        return None
-    from whesl.rjms.slurm.environment import job_of, nodes_of
-
-    nodes = nodes_of(environ)
-    here = environ.get("SLURMD_NODENAME", "")
-    again = environ.get("SLURM_RESTART_COUNT", "")
-    return _Given(
-        rjms="slurm",
-        job_id=job_of(environ),
-        nodes=nodes,
-        batch_host=here if here in nodes else nodes[0],
-        restart_count=int(again) if again.isascii() and again.isdigit() else 0,
-    )
-
-
 def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     """Write the task down, start its first attempt where that needs nobody's word, and its isolator."""
     path = task.path
@@ -193,7 +159,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
 
 def _wants_instance(task: SimpleNamespace) -> bool:
     """Whether a Flux instance is to be started inside the job (``whesl.rjms.flux.inner.wanted``)."""
-    if task.given.rjms != "slurm" or task.request.inner != "auto" or len(task.given.nodes) < 2:
+    if not managers.may_hold_flux(task.given.rjms, task.request.inner) or len(task.given.nodes) < 2:
         return False
     if task.setup["heterogeneous"]:
         return False
@@ -239,7 +205,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         reconfigure=f"{path}/reconfigure.json",
         workdir=job["workdir"],
     )
-    if task.given.rjms != "host":
+    if task.given.rjms != managers.HOST:
         environment |= runner.with_shims(environment.get("PATH"), f"{path}/bin")
     private_files.replace(f"{place}/claim", setup["claim"].encode())
     private_files.replace(f"{place}/status", runner.STATUS_PENDING)
@@ -269,12 +235,11 @@ UNCHANGED = (
 
 def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]:
     """Return what the resource manager's launchers are told, with ours put in front of them."""
-    if task.given.rjms == "host":
+    if task.given.rjms == managers.HOST:
         return {}
     from pathlib import Path
 
     from whesl.rjms import shims
-    from whesl.rjms.slurm.environment import for_nodes
 
     shims.install(Path(f"{task.path}/bin"), path=os.environ.get("PATH"))
-    return for_nodes(active, os.environ)
+    return from_environment.launch_environment(active, os.environ)

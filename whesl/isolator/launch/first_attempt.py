@@ -22,10 +22,10 @@ from whesl.isolator.task.taskdir import First, Job, TaskDir
 from whesl.model import retry
 from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
+from whesl.rjms import managers
 from whesl.rjms.port import Allocation, AllocationInfo
 
 NUMBER = 1
-_KNOWN = frozenset({"host", "local", "slurm"})
 
 
 class _Beginning(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,9 +47,9 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
         info: what the resource manager gave.
     """
     setup = job.setup
-    if setup.coordinator or setup.rjms not in _KNOWN:
+    if setup.coordinator or not (setup.rjms == managers.HOST or managers.manager(setup.rjms).early):
         return False  # the coordinator's welcome may change what is run; an instance has to be there first
-    if setup.rjms == "slurm" and job.inner != "slurm":
+    if managers.may_hold_flux(setup.rjms, job.inner):
         from whesl.rjms.flux import inner
 
         if inner.wanted(job.inner, info, os.environ):

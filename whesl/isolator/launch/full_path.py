@@ -23,7 +23,7 @@ from whesl.locking.locks import HeldError, Owner
 from whesl.model import decoding, retry
 from whesl.model import home as places
 from whesl.model.errors import UsageError, WheslError
-from whesl.rjms import current_allocation, withheld
+from whesl.rjms import current_allocation, managers, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
 
@@ -156,7 +156,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
         info.job_id,
         info.batch_host,
     )
-    restarted = info.rjms != "host" and setup.workflow != job_request.WITHOUT_WORKFLOW
+    restarted = info.rjms != managers.HOST and setup.workflow != job_request.WITHOUT_WORKFLOW
     claim = setup.claim if restarted or not same_job else old.setup.claim
     # A name that was made up for a call would be another one's: what that call started would not be found.
     task = setup.task if request.step or request.name else old.setup.task

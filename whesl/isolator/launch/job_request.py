@@ -17,8 +17,7 @@ from whesl.locking import procfs
 from whesl.model import retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.submission import requeue_allowed, spares_granted
-from whesl.rjms import clusters
-from whesl.rjms.shims.nodes import HET_SIZE
+from whesl.rjms import clusters, managers
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -101,7 +100,8 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     granted = spares_granted(os.environ, request.workflow, request.step)
     # There may have been none to give.
     spares = request.spares if granted is None else granted
-    heterogeneous = given.rjms == "slurm" and bool(os.environ.get(HET_SIZE))
+    components = managers.manager(given.rjms).components
+    heterogeneous = bool(components and os.environ.get(components))
     if heterogeneous and not request.workflow and (spares or request.nodes or not request.own_node):
         raise UsageError(
             "this is a heterogeneous job: a task uses all nodes of all its components, and has no spare",
@@ -169,7 +169,7 @@ def _active(request: Request, given: Given, spares: int) -> int | None:
 def _claim(request: Request, given: Given) -> str:
     if not request.workflow:
         return os.urandom(16).hex()
-    if given.rjms != "host":
+    if given.rjms != managers.HOST:
         return f"{given.job_id}.{given.restart_count}"
     parent = os.getppid()
     return f"{given.batch_host}.{parent}.{procfs.started(parent)}"

@@ -18,7 +18,7 @@ from whesl.model import private_files, retry
 from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
 from whesl.model.errors import WheslError
-from whesl.rjms import shims
+from whesl.rjms import managers, shims
 from whesl.rjms.port import Allocation
 
 LOG = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ class Starter:
 
     def _install_shims(self) -> str:
         """Put our launchers in front where there is more than this machine to launch on."""
-        if self._job.setup.rjms == "host":
+        if self._job.setup.rjms == managers.HOST:
             return ""
         if not self._shims:
             shims.install(self._directory.shims, path=self._base.get("PATH"))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
+from whesl.rjms import clusters
 from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import TIMEOUT, Bridge, FluxRefusedError
 from whesl.rjms.flux.steps import idset
@@ -33,21 +34,6 @@ CONNECTION_TIMEOUT = "5s"
 _DENIED = (errno.EPERM, errno.EACCES)
 # Variables of an enclosing job, which would be taken for the new job's own.
 _OUTER = ("FLUX_JOB_", "FLUX_TASK_", "FLUX_KVS_NAMESPACE", "FLUX_ENCLOSING_ID", "FLUX_PROXY_REMOTE", "PMI_")
-
-
-def enclosing(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which the instance is asked that a job's own instance is a job of.
-
-    Args:
-        environ: the job's; one that is in no other instance, or cannot be asked, stays as it is.
-    """
-    found = ""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        found = subprocess.run(
-            ["flux", "getattr", "parent-uri"],
-            env=dict(environ), capture_output=True, text=True, timeout=TIMEOUT, check=True,
-        ).stdout.strip()  # fmt: skip
-    return {**environ, "FLUX_URI": found} if found else dict(environ)
 
 
 class FluxScheduler:
@@ -74,6 +60,25 @@ class FluxScheduler:
         self._bridge = Bridge(self._environ, timeout=timeout)
         self._settle = settle
         self._sleep = sleep
+
+    @classmethod
+    def of_cluster(cls, cluster: Mapping[str, str]) -> FluxScheduler:
+        """Return that of a certain instance; see the port."""
+        return cls(clusters.asking(os.environ, cluster))
+
+    @classmethod
+    def enclosing(cls) -> FluxScheduler:
+        """Return that of the instance of which the instance of this process is a job; see the port.
+
+        That of this process itself, where that is a job of no other one or does not say.
+        """
+        found = ""
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            found = subprocess.run(
+                ["flux", "getattr", "parent-uri"],
+                capture_output=True, text=True, timeout=TIMEOUT, check=True,
+            ).stdout.strip()  # fmt: skip
+        return cls({**os.environ, "FLUX_URI": found} if found else None)
 
     def close(self) -> None:
         """End the process through which Flux is spoken to."""

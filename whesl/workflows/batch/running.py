@@ -13,6 +13,7 @@ from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 from whesl.model.workflow import Task
+from whesl.rjms import managers
 from whesl.rjms.port import Scheduler
 from whesl.rjms.slurm.states import Reply, reply_kind
 from whesl.workflows.port import RunPlan
@@ -32,7 +33,7 @@ class Chain:
     def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
         self._plan = plan
         self._scheduler = scheduler
-        self._rjms = plan.environment.get("WHESL_RJMS", "slurm")
+        self._command = managers.manager(plan.environment.get("WHESL_RJMS", "slurm")).command
         self._tasks: dict[str, Task] = {}  # by job id
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}
@@ -87,7 +88,7 @@ class Chain:
                 return
 
     def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
-        if self._rjms == "flux":
+        if self._command == "flux":
             # Not looked up on PATH: a search that fails there goes on to the real command.
             command = [f"{self._plan.directory}/bin/flux", "batch", *self._plan.arguments]
             conditions = [("afterok", job) for job in after] + [("after", job) for job in beside]
@@ -117,10 +118,10 @@ class Chain:
             kind = TransientError if error.errno in retry.TRANSIENT else RefusedError
             raise kind(f"{Path(file).name} was not submitted: {retry.told(error)}") from error
         self._note(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
-        job = result.stdout.strip() if self._rjms == "flux" else job_id(result.stdout)
+        job = result.stdout.strip() if self._command == "flux" else job_id(result.stdout)
         if result.returncode != 0 or not job:
             reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
-            later = (Reply.LATER,) if self._rjms == "flux" else (Reply.SILENT, Reply.LATER)
+            later = (Reply.LATER,) if self._command == "flux" else (Reply.SILENT, Reply.LATER)
             raise (TransientError if reply_kind(reason) in later else RefusedError)(
                 f"{Path(file).name} was not submitted: {reason}"
             )

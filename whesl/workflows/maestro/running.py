@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from whesl.model.errors import UsageError
+from whesl.rjms import managers
 from whesl.workflows.maestro import study
 from whesl.workflows.maestro.programs import find_program, with_flux
 from whesl.workflows.maestro.storage import Shelter
@@ -133,7 +134,7 @@ def _adapter(plan: RunPlan) -> str:
     """Return the study's adapter. Raises UsageError when it submits to another resource manager."""
     adapter = study.load(Path(plan.files[0])).scheduler
     rjms = plan.environment.get("WHESL_RJMS", "")
-    if adapter != "local" and rjms and (adapter == "flux") != (rjms == "flux"):
+    if adapter != "local" and rjms and (adapter == "flux") != (managers.manager(rjms).command == "flux"):
         raise UsageError(
             f"the study's batch.type is '{adapter}', and the resource manager is '{rjms}'",
             hint="change the study's batch block, or choose another --rjms",

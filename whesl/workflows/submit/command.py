@@ -15,6 +15,7 @@ from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
+from whesl.rjms import managers
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import wrap
@@ -70,7 +71,7 @@ def _submit(
 ) -> str:
     home = Path(places.chosen(environment, wrapped.home))
     ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
-    name = environment.get("WHESL_RJMS") or ("local" if environment.get("WHESL_LOCAL") else "slurm")
+    name = environment.get("WHESL_RJMS") or managers.behind("sbatch", environment)
     remark = original_comment(call, text)
 
     def submit(token: str) -> str:

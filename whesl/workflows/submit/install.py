@@ -11,6 +11,7 @@ from pathlib import Path
 
 from whesl.model import retry
 from whesl.model.errors import UsageError
+from whesl.rjms import managers
 from whesl.workflows.submit import flux_bindings
 from whesl.workflows.submit.flux import python_directory
 
@@ -27,13 +28,13 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
 
     Args:
         directory: where a command is made that the workflow has for itself.
-        rjms: the resource manager's name; all but ``flux`` have an ``sbatch``.
+        rjms: the resource manager's name.
         environment: where PATH names the real command; this process's own by default.
 
     The directory is put in front on the manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
     UsageError when a command that has to stand behind is missing.
     """
-    if rjms == "flux":
+    if managers.manager(rjms).command == "flux":
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = (os.environ if environment is None else environment).get("PATH", os.defpath)
         real = shutil.which("flux", path=path)
