@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Result, TaskDir
-from whesl.model import decoding, private_files, retry
+from whesl.model import decoding, retry
 from whesl.model.states import TaskState
 from whesl.wire.home import HomeError, make_private
 from whesl.wire.keys import user_keys, write_private
@@ -124,7 +124,7 @@ def test_a_call_that_fails_changes_nothing(
     keys = user_keys(home)
     directory = TaskDir(home / "tasks" / "wf" / "app")
     directory.make()
-    private_files.make_directory(str(directory.attempt(1)))
+    retry.make_directory(str(directory.attempt(1)))
     taskdir.replace(directory.attempt(1) / "claim", b"mine")
     taskdir.replace(directory.status(1), b"0".ljust(15) + b"\n")
     result = b'{"code":0,"state":"completed","reason":"","claim":"mine"}'
@@ -145,7 +145,7 @@ def test_an_attempt_that_cannot_be_seen_is_not_started_again(
 ) -> None:
     """Before, a status file that could not be read was no trace of an attempt."""
     directory = TaskDir(tmp_path)
-    private_files.make_directory(str(directory.attempt(1)))
+    retry.make_directory(str(directory.attempt(1)))
     taskdir.replace(directory.status(1), b"0".ljust(15) + b"\n")
     found = Attempt.find(directory, 1, "no-such-token")
     assert found is not None and found.exit_code() == 0

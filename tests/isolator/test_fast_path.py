@@ -24,7 +24,7 @@ from whesl.isolator.task.taskdir import Job
 from whesl.locking import locks
 from whesl.model.configuration import Configuration
 from whesl.model.errors import UsageError
-from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED
+from whesl.rjms.submission import GRANTED_SPARES, REQUEUE_ALLOWED
 
 RULES = """\
 DECLARE ENTITY JOB

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
-from whesl.model.submission import GRANTED_SPARES
 from whesl.rjms.port import JobRecord
+from whesl.rjms.submission import GRANTED_SPARES
 from whesl.workflows import wrap
 from whesl.workflows.submit import directives, flux, jobspec
 from whesl.workflows.submit.flux_bindings import OUTER

@@ -38,7 +38,7 @@ from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeSta
 from whesl.agents.responder_process import Leases, listen
 from whesl.agents.suspension import Suspension, Unjudged
 from whesl.agents.worker import Worker
-from whesl.model import decoding, private_files, retry
+from whesl.model import decoding, retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.wire.addresses import own_addresses
@@ -193,7 +193,7 @@ class Agents:
             file = msgspec.structs.replace(
                 self._file, carriers=carriers, responder=leases.carrier, table=leases.descriptor
             )
-            private_files.replace(str(self._link), msgspec.json.encode(file))
+            retry.replace(self._link, msgspec.json.encode(file))
 
     def _revive(self, node: str) -> None:
         """Start another agent on a node that may live without one.

@@ -173,6 +173,40 @@ def write(path: str | os.PathLike[str], content: bytes = b"", mode: int = 0o600)
     retried(written)
 
 
+def replace(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o600, limit: float = LIMIT) -> None:
+    """Replace a file's content in one piece. Raises OSError.
+
+    Args:
+        path: the file.
+        content: all of it.
+        mode: who may do what with it, whatever the umask; the user alone.
+        limit: seconds for which it is tried where that fails for the moment.
+    """
+    retried(lambda: _replace(path, content, mode), limit)
+
+
+def _replace(path: str | os.PathLike[str], content: bytes, mode: int) -> None:
+    directory, _, name = os.fspath(path).rpartition("/")
+    beside = f"{directory or '.'}/.{name}.{os.getpid()}"
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            if mode != 0o600:
+                os.fchmod(descriptor, mode)
+        os.replace(beside, path)  # noqa: PTH105  # pathlib costs milliseconds
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)  # noqa: PTH108
+        raise
+
+
+def make_directory(path: str) -> None:
+    """Make a directory that is private to the user; one that is there is no error. Raises OSError."""
+    with contextlib.suppress(FileExistsError):
+        retried(lambda: os.mkdir(path, 0o700))  # noqa: PTH102
+
+
 def close(descriptor: int) -> None:
     """Close a file. It is closed whatever the answer (close(2)); what was written is made sure of before."""
     with contextlib.suppress(OSError):

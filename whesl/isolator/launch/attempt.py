@@ -18,7 +18,7 @@ from whesl.isolator.observe import output
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
-from whesl.model import private_files, retry
+from whesl.model import retry
 
 UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
 
@@ -94,7 +94,7 @@ class Attempt:
         taskdir.replace(status, runner.STATUS_PENDING)
         outputs = output.present(directory, job, number)
         if launch.script is not None:
-            private_files.replace(str(place / "script"), launch.script.encode(), mode=0o700)
+            retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
         child = runner.start(
             launch.command,
             status=str(status),

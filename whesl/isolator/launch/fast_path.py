@@ -22,7 +22,7 @@ from whesl.isolator.core import identity
 from whesl.isolator.launch import job_request, keeper, runner
 from whesl.locking import locks
 from whesl.model import home as places
-from whesl.model import private_files, retry
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.rjms import from_environment, managers
 from whesl.wire.home import make_private
@@ -132,7 +132,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         outputs[1] = outputs[0]
     if begins:
         job["first"] = {"sizes": {file: retry.size(file) for file in (*outputs, *_read_files(job))}}
-    private_files.replace(f"{path}/job.json", json.dumps(job).encode())
+    retry.replace(f"{path}/job.json", json.dumps(job).encode())
     retry.remove(f"{path}/result.json")
     gate = os.pipe()
     started = 0
@@ -190,8 +190,8 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
     most, last = identity.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
     active, _ = identity.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
-    private_files.replace(f"{path}/reconfigure.json", UNCHANGED)
-    private_files.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
+    retry.replace(f"{path}/reconfigure.json", UNCHANGED)
+    retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
     environment = {**os.environ, **_launchers(task, active)}
     environment |= runner.told(
         task=setup["task"]["id"],
@@ -207,12 +207,12 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     )
     if task.given.rjms != managers.HOST:
         environment |= runner.with_shims(environment.get("PATH"), f"{path}/bin")
-    private_files.replace(f"{place}/claim", setup["claim"].encode())
-    private_files.replace(f"{place}/status", runner.STATUS_PENDING)
+    retry.replace(f"{place}/claim", setup["claim"].encode())
+    retry.replace(f"{place}/status", runner.STATUS_PENDING)
     command = job["command"]
     if job["script"] is not None:
         script = f"{place}/script"
-        private_files.replace(script, job["script"].encode(), mode=0o700)
+        retry.replace(script, job["script"].encode(), mode=0o700)
         command = (*runner.whole(job["interpreter"]), script, *command)
     return runner.start(
         runner.with_checkpoints(command, job["checkpoints"]),

@@ -16,8 +16,8 @@ from whesl.isolator.launch.job_leader import leader
 from whesl.locking import procfs
 from whesl.model import retry
 from whesl.model.errors import RefusedError, UsageError
-from whesl.model.submission import requeue_allowed, spares_granted
 from whesl.rjms import clusters, managers
+from whesl.rjms.submission import requeue_allowed, spares_granted
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:

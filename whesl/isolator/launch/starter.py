@@ -14,7 +14,7 @@ from whesl.isolator.launch.composition import Launch, Places
 from whesl.isolator.observe import output
 from whesl.isolator.task import disk_reserve, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.model import private_files, retry
+from whesl.model import retry
 from whesl.model.allocation import NodeSet
 from whesl.model.configuration import Configuration
 from whesl.model.errors import WheslError
@@ -77,7 +77,7 @@ class Starter:
         """Choose the files of the attempt's output, and say so when they are not the caller's own."""
         directory = self._directory
         place = directory.attempt(command.attempt)
-        disk_reserve.written(directory.path, lambda: private_files.make_directory(str(place)))
+        disk_reserve.written(directory.path, lambda: retry.make_directory(str(place)))
         paths = command.configuration.path_map
         own = output.present(directory, self._job, command.attempt)
         chosen = output.choose(directory, self._job, command.attempt, paths)
@@ -106,7 +106,7 @@ class Starter:
     def _begin(self, command: Wanted) -> Attempt:
         directory = self._directory
         number = command.attempt
-        private_files.make_directory(str(directory.attempt(number)))
+        retry.make_directory(str(directory.attempt(number)))
         self.write_reconfigure(command.configuration)
         taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         launch = self._compose(command)

@@ -16,7 +16,7 @@ from whesl.isolator.observe import output
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
-from whesl.model import decoding, private_files, retry
+from whesl.model import decoding, retry
 from whesl.model.configuration import Configuration
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
@@ -250,10 +250,10 @@ class Outlook:
             return
         try:
             place = self._directory.attempt(self._number)
-            private_files.make_directory(str(place))
+            retry.make_directory(str(place))
             state = {**self._watch.snapshot(), "begun": self._begun}
             # What is not written now is written within a second.
-            private_files.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
+            retry.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
         except OSError as error:
             LOG.debug("how far was read could not be written: %s", error)
 

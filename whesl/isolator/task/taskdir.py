@@ -12,7 +12,7 @@ from whesl.isolator.core.setup import Setup
 from whesl.isolator.launch import runner
 from whesl.locking import locks
 from whesl.locking.locks import Owner
-from whesl.model import private_files, retry
+from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 from whesl.wire.keys import private_directory
@@ -195,7 +195,7 @@ def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
 
 def replace(path: Path, content: bytes) -> None:
     """Replace a file's content in one piece; it is private to the user."""
-    private_files.replace(str(path), content)
+    retry.replace(str(path), content)
 
 
 def read_status(path: Path) -> int | None:

@@ -14,10 +14,10 @@ from whesl import rjms
 from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
-from whesl.model.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms import managers
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
+from whesl.rjms.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.workflows import wrap
 from whesl.workflows.submit import avoid, fallbacks, once
 from whesl.workflows.submit.options import Call, parse_call
