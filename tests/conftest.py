@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import environments
 from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
 from whesl.testing import fluxbed
@@ -169,14 +168,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def flux_bindings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def flux_bindings() -> Path:
     """A directory for PYTHONPATH in which our Python finds what Flux's own bindings import."""
     need_flux()
-    place = tmp_path_factory.mktemp("bindings")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--target", str(place), "cffi", "ply"],
-        check=True,
-        capture_output=True,
-        timeout=100,
-    )
-    return place
+    return environments.directory("cffi", "ply")

@@ -7,6 +7,7 @@ into ``corpus/<harness>/`` beside the mending.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -23,28 +24,48 @@ _DONE = re.compile(rb"Done (\d+) runs in (\d+) second")
 NAMES = sorted(path.name for path in CORPUS.iterdir() if path.is_dir())
 
 
-def fuzz(name: str, seconds: int, found: Path, place: Path, inputs: int = -1) -> tuple[int, int, str]:
-    """Run one harness in a process of its own; return its exit status, its number of runs, its last words.
+class Fuzzer:
+    """A process that has imported the instrumented modules, and runs harnesses below it.
 
     Args:
-        name: the harness.
-        seconds: how long.
-        found: where new inputs are collected.
-        place: the working directory, where a failing input is written.
-        inputs: at most so many, the same ones each time; -1 for as many others as the time allows.
+        repeatable: the same inputs each time.
     """
-    command = [sys.executable, "-m", "tests.fuzz.instrumented", name, str(seconds), str(found), str(inputs)]
-    result = subprocess.run(
-        command,
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **({"PYTHONHASHSEED": "0"} if inputs >= 0 else {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    done = _DONE.search(result.stdout)
-    told = result.stdout.decode("utf-8", "replace")[-6000:]
-    return result.returncode, int(done[1]) if done else 0, told
+
+    def __init__(self, repeatable: bool = False) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.instrumented"],
+            cwd=ROOT,
+            env={**os.environ, **({"PYTHONHASHSEED": "0"} if repeatable else {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Fuzzer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def run(self, name: str, seconds: int, found: Path, place: Path, inputs: int = -1) -> tuple[int, int, str]:
+        """Run one harness; return its exit status, its number of runs, its last words.
+
+        Args:
+            name: the harness.
+            seconds: how long.
+            found: where new inputs are collected.
+            place: the working directory, where a failing input is written.
+            inputs: at most so many; -1 for as many as the time allows.
+        """
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with tempfile.NamedTemporaryFile(prefix="whesl-fuzz-") as said:
+            request = [name, seconds, str(found), inputs, str(place), said.name]
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+            answer = self._process.stdout.readline()
+            output = said.read()
+        assert answer, f"the fuzzer ended with status {self._process.wait()}"
+        done = _DONE.search(output)
+        return int(answer), int(done[1]) if done else 0, output.decode("utf-8", "replace")[-6000:]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,11 +79,11 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := set(wanted) - set(NAMES):
         parser.error(f"no such harness: {', '.join(sorted(unknown))}")
     failed = []
-    with tempfile.TemporaryDirectory(prefix="whesl-fuzz-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="whesl-fuzz-") as scratch, Fuzzer() as fuzzer:
         for name in wanted:
             place = (options.keep or Path(scratch)) / name
             place.mkdir(parents=True, exist_ok=True)
-            status, runs, told = fuzz(name, options.seconds, place.absolute(), Path.cwd())
+            status, runs, told = fuzzer.run(name, options.seconds, place.absolute(), Path.cwd())
             verdict = "held" if status == 0 else f"DEFECT (status {status}):"
             print(f"{name:14} {runs:>9} inputs  {verdict}", flush=True)
             if status:

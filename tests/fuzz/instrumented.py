@@ -1,7 +1,13 @@
-"""One harness under atheris: ``python -m tests.fuzz.instrumented NAME SECONDS FOUND INPUTS``."""
+"""Harnesses under atheris: each line of standard input names one, which runs in a process of its own.
+
+A line is a JSON list: name, seconds, FOUND, inputs, working directory, file for the output. The answer is a line
+with the exit status. The instrumented modules are imported once: that takes longer than a short run.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -43,5 +49,20 @@ def main(name: str, seconds: int, found: str, inputs: int = -1) -> None:
     atheris.Fuzz()
 
 
+def serve() -> None:
+    """Run what is asked for, one after the other, until nobody asks any more."""
+    for line in sys.stdin:
+        *arguments, place, said = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            os.chdir(place)
+            output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.dup2(output, sys.stdout.fileno())
+            os.dup2(output, sys.stderr.fileno())
+            main(*arguments)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    serve()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import generated
-from tests.fuzz.__main__ import fuzz
+from tests.fuzz.__main__ import Fuzzer
 from tests.fuzz.catalogue import HARNESSES
 from tests.fuzz.harness import CALLS, CALLS_PER_BYTE, CORPUS, MAX_LENGTH, Harness, TooMuchWorkError, bounded
 
@@ -72,16 +73,22 @@ def test_what_is_drawn(name: str) -> None:
     run()
 
 
+@pytest.fixture(scope="module")
+def fuzzer() -> Iterator[Fuzzer]:
+    with Fuzzer(repeatable=True) as made:
+        yield made
+
+
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 @pytest.mark.slow
 @pytest.mark.busy
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", HARNESSES)
-def test_what_coverage_finds(tmp_path: Path, name: str) -> None:
+def test_what_coverage_finds(tmp_path: Path, name: str, fuzzer: Fuzzer) -> None:
     """A little; ``make fuzz`` is for longer, and for other inputs."""
     place = tmp_path / name
     place.mkdir()
-    status, runs, told = fuzz(name, SECONDS, place, tmp_path, INPUTS.get(name, 2000))
+    status, runs, told = fuzzer.run(name, SECONDS, place, tmp_path, INPUTS.get(name, 2000))
     assert status == 0 and runs, told
 
 

@@ -137,14 +137,9 @@ class Bed:
     def plain(self, study: Path, timeout: float = 100) -> int:
         """Run the same study by Maestro alone; return its exit status."""
         root = study.with_name(study.stem + ".plain")
-        self.adapt(study)
-        environment = self.environment
-        if self.rjms == "flux":
-            own = self.call("flux", "config", "builtin", "python_path").stdout.strip()
-            environment = {**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}:{own}"}
         return subprocess.run(
             [str(BIN / "maestro"), "run", "-y", "-fg", "-s", "1", "-o", str(root), str(study)],
-            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=timeout,
+            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=timeout,
             check=False,
         ).returncode  # fmt: skip
 

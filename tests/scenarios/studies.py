@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parents[2] / "demo" / "programs"
@@ -80,6 +84,26 @@ def oai(
     values = ", ".join(str(image) for image in range(1, images + 1))
     parameters = f"\nglobal.parameters:\n  IMAGE:\n    values: [{values}]\n    label: IMAGE.%%\n"
     return write(path, scratch, steps, parameters)
+
+
+def oai_files(root: Path, images: int, scale: float) -> dict[str, bytes]:
+    """Return what the OAI study writes, by a name below ``stage/image``: its programs alone, in order."""
+    for image in map(str, range(1, images + 1)):
+        for stage, inputs in OAI.items():
+            reads = [f"--input={root / name / image}" for name in inputs]
+            command = [sys.executable, str(PROGRAMS / "stage.py"), stage, "--image", image, *reads]
+            command += ["--scale", str(scale), "--seconds", "0", "--out", str(root / stage / image)]
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=120)
+    return stage_outputs(root)
+
+
+@functools.cache
+def solved(cycles: int) -> dict[str, object]:
+    """Return the solver's result: of one rank, without a cluster."""
+    command = [sys.executable, str(PROGRAMS / "solver.py"), "--cycles", str(cycles), "--pace", "0"]
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(command, cwd=place, stdout=subprocess.DEVNULL, check=True, timeout=120)
+        return dict(json.loads(Path(place, "result.json").read_text()))
 
 
 def rules(path: Path, text: str) -> Path:

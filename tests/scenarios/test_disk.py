@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.bed import Bed
-from tests.scenarios.studies import OAI, oai, rules, stage_outputs
+from tests.scenarios.studies import OAI, oai, oai_files, rules, stage_outputs
 
 FULL = 'MATCH "No space left on device|Disk quota exceeded" stdout'
 IMAGES = 2
@@ -27,11 +27,7 @@ SCALE = 0.05
 def test_1_disk_full_once_in_every_task(bed: Bed, filesystems: Path, tmp_path: Path) -> None:
     """Each stage's own file system holds less than one image: every task fails once, and is moved."""
     place = "$(SCRATCH)/$(STAGE)/$(IMAGE)"
-    expected_at = tmp_path / "expected"
-    plain = oai(tmp_path / "plain.yaml", place, expected_at, images=IMAGES, scale=SCALE)
-    assert bed.plain(plain) == 0
-    expected = stage_outputs(expected_at)
-    before = len(bed.jobs())
+    expected = oai_files(tmp_path / "expected", IMAGES, SCALE)
 
     large = tmp_path / "large"
     large.mkdir()
@@ -55,7 +51,7 @@ def test_1_disk_full_once_in_every_task(bed: Bed, filesystems: Path, tmp_path: P
     assert len({row["task"] for row in run.exceptions()}) == len(OAI) * IMAGES
     for row in run.exceptions():
         assert "No space left on device" in row["line"], row
-    jobs = bed.jobs()[before:]
+    jobs = bed.jobs()
     assert len(jobs) == len(OAI) * IMAGES
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     assert {job.get("Restarts", "0") for job in jobs} == {"0"}
@@ -66,11 +62,8 @@ def test_1_disk_full_once_in_every_task(bed: Bed, filesystems: Path, tmp_path: P
 @pytest.mark.filesystems(small=9_000_000)
 def test_1_the_study_itself_stands_on_the_full_disk(bed: Bed, filesystems: Path, tmp_path: Path) -> None:
     """All workspaces are on the small file system; a WMS step makes those to come in the new root."""
-    place = "$(SCRATCH)/$(STAGE)/$(IMAGE)"
-    plain = oai(tmp_path / "plain.yaml", place, tmp_path / "expected", images=IMAGES, scale=SCALE)
-    assert bed.plain(plain) == 0
-    expected = {Path(name).name: data for name, data in stage_outputs(tmp_path / "expected").items()}
-    before = len(bed.jobs())
+    computed = oai_files(tmp_path / "expected", IMAGES, SCALE)
+    expected = {Path(name).name: data for name, data in computed.items()}
 
     large = tmp_path / "large"
     large.mkdir()
@@ -87,7 +80,7 @@ def test_1_the_study_itself_stands_on_the_full_disk(bed: Bed, filesystems: Path,
     found = stage_outputs(large, bed.root(study))
     assert {Path(name).name: data for name, data in found.items()} == expected
     assert run.exceptions("DISKFULL")
-    jobs = bed.jobs()[before:]
+    jobs = bed.jobs()
     assert len(jobs) == len(OAI) * IMAGES
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
 

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
-from tests.workflows.environments import with_packages
+from tests.environments import MANAGERS, environment
 from whesl.testing.faults import FaultError, tmpfs
 from whesl.testing.slurmbed import SlurmBed
 
 WHESL = Path(sys.executable).parent / "whesl"
-PACKAGES = ("snakemake==9.27.1", "snakemake-executor-plugin-slurm==2.8.0", "parsl==2026.10.26")
 RULES = """\
 DECLARE ENTITY JOB
 DECLARE EXCEPTION_TYPE JOB_LEVEL
@@ -91,13 +90,13 @@ with parsl.load(Config(executors=[executor], run_dir=f"{place}/parsl", retries=0
 """
 
 
-@pytest.fixture(scope="module")
-def managers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def managers() -> Path:
     """Return the ``bin`` of an environment that has the managers and nothing of ours."""
     need_slurm()
     if sys.version_info < (3, 11):
         pytest.skip("Snakemake 9 needs Python 3.11")
-    return with_packages(tmp_path_factory.mktemp("managers") / "venv", *PACKAGES)
+    return environment(*MANAGERS)
 
 
 class Desk:

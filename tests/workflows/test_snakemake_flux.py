@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_flux
-from tests.workflows.environments import with_packages
+from tests.environments import MANAGERS, environment
 from whesl.testing.fluxbed import FluxBed
 
 WHESL = Path(sys.executable).parent / "whesl"
@@ -49,12 +49,11 @@ pathlib.Path(sys.argv[1]).write_text("made\\n")
 """
 
 
-@pytest.fixture(scope="module")
-def snakemake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def snakemake() -> Path:
     """Snakemake with its Flux plugin and what Flux's bindings import, in an environment of its own."""
     need_flux()
-    packages = ("snakemake", "snakemake-executor-plugin-flux", "cffi", "ply")
-    return with_packages(tmp_path_factory.mktemp("snakemake") / "venv", *packages) / "snakemake"
+    return environment(*MANAGERS) / "snakemake"
 
 
 @pytest.mark.flux
