@@ -12,6 +12,9 @@ SECONDS ?= 60
 MINUTES ?= 5
 SEED ?=
 
+# Thousands of short processes: without it each compiles all that it imports, which takes as long as all else.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-ckpt check test test-flux lint style types parser man clean soak fuzz chaos
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -56,6 +57,9 @@ def pytest_configure() -> None:
     """Give the tests' programs their signals also below a shell's ``&``, which has these two ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    # Tests start thousands of short processes, half of whose time would go into compiling what they import.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # How long an example takes says how busy the machine is.
     settings.register_profile("whesl", deadline=None)
     settings.load_profile("whesl")

@@ -47,7 +47,9 @@ class Fuzzer:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
-    def run(self, name: str, seconds: int, found: Path, place: Path, inputs: int = -1) -> tuple[int, int, str]:
+    def run(
+        self, name: str, seconds: int, found: Path, place: Path, inputs: int = -1
+    ) -> tuple[int, int, str]:
         """Run one harness; return its exit status, its number of runs, its last words.
 
         Args:

@@ -1,7 +1,7 @@
 """Harnesses under atheris: each line of standard input names one, which runs in a process of its own.
 
-A line is a JSON list: name, seconds, FOUND, inputs, working directory, file for the output. The answer is a line
-with the exit status. The instrumented modules are imported once: that takes longer than a short run.
+A line is a JSON list: name, seconds, FOUND, inputs, working directory, file for the output. The answer is a
+line with the exit status. The instrumented modules are imported once: that takes longer than a short run.
 """
 
 from __future__ import annotations
