@@ -475,8 +475,8 @@ def test_an_endpoint_is_reached_by_loopback_on_its_own_host_first() -> None:
         pid=1,
         incarnation="i",
     )
-    assert endpoint.urls("login1") == ("tcp://127.0.0.1:5", "tcp://login1:5", "tcp://10.0.0.1:5")
-    assert endpoint.urls("n01") == ("tcp://login1:5", "tcp://10.0.0.1:5", "tcp://127.0.0.1:5")
+    assert endpoint.hosts("login1") == ("127.0.0.1", "login1", "10.0.0.1")
+    assert endpoint.hosts("n01") == ("login1", "10.0.0.1", "127.0.0.1")
 
 
 def test_a_question_gets_past_an_address_where_nobody_answers(home: Path) -> None:
@@ -505,7 +505,7 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
     endpoint = Endpoint(
         host="login", addresses=("fd00::1", "10.0.0.1"), port=7, public_key="k", pid=1, incarnation="i"
     )
-    assert endpoint.urls("n01") == ("tcp://[fd00::1]:7", "tcp://10.0.0.1:7")
+    assert [endpoint.url(host) for host in endpoint.hosts("n01")] == ["tcp://[fd00::1]:7", "tcp://10.0.0.1:7"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])

@@ -24,8 +24,9 @@ from whesl.wire.messages import Ack, AnyMessage, Heartbeat, Reply, Report, decod
 from whesl.wire.sockets import ClientSocket
 from whesl.wire.spool import leave, news
 
-# How long an address may stay silent before the next one is tried; longer each time that all were tried, and
-# not the same for all: with thousands at once a handshake takes its time, and to begin anew makes it longer.
+# How long an address may stay silent before the next one is tried (one that refuses, or that no way leads to,
+# is left at the next look); longer each time that all were tried, and not the same for all: with thousands at
+# once a handshake takes its time, and to begin anew makes it longer.
 _ADDRESS_PATIENCE = 3.0
 _MOST_PATIENCE = 30.0
 _LOOK_INTERVAL = 0.5
@@ -63,7 +64,9 @@ class CoordinatorClient:
         self._outbox = Outbox(sender, new_incarnation())
         self._inbox = Inbox()
         self._endpoint: Endpoint | None = None
+        self._hosts: tuple[str, ...] = ()
         self._choice = 0
+        self._answered = ""  # the address that a coordinator was last heard at
         self._chosen_at = float("-inf")
         self._first_patience = self._patience = patience
         self._look_interval = min(_LOOK_INTERVAL, patience)
@@ -111,6 +114,7 @@ class CoordinatorClient:
                 self.malformed += 1
                 continue
             self._heard = now
+            self._answered = self._hosts[self._choice]
             self._patience = self._first_patience
             if isinstance(envelope.message, Ack):
                 self._outbox.acknowledged(envelope.message.number)
@@ -177,17 +181,23 @@ class CoordinatorClient:
         found = read_endpoint(self._home)
         if found is None:
             return
-        urls = found.urls(self._here)
         if found != self._endpoint:
-            self._endpoint, self._choice, self._patience = found, 0, self._first_patience
-        elif now - self._chosen_at < self._patience:
+            self._endpoint, self._hosts, self._patience = found, found.hosts(self._here), self._first_patience
+            # One that was started again is where the one before it was.
+            self._choice = self._hosts.index(self._answered) if self._answered in self._hosts else 0
+        elif now - self._chosen_at < self._pause():
             return
         else:
-            self._choice = (self._choice + 1) % len(urls)
+            self._choice = (self._choice + 1) % len(self._hosts)
             if self._choice == 0:
                 self._patience = min(self._patience * random.uniform(1.5, 2.5), _MOST_PATIENCE)  # noqa: S311 - no secret
         self._chosen_at = now
-        self._socket.connect(urls[self._choice], found.public_key)
+        self._socket.connect(found.url(self._hosts[self._choice]), found.public_key)
+
+    def _pause(self) -> float:
+        """Return how long the present address is tried: not long where it refuses, the first time round."""
+        soon = self._socket.failed and self._patience == self._first_patience
+        return self._look_interval if soon else self._patience
 
 
 def request(home: Path, message: AnyMessage, timeout: float) -> Reply:

@@ -40,11 +40,14 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         other = self.version or "another version"
         return f"it is of WHESL {other}, whose messages {__version__} does not understand"
 
-    def urls(self, here: str) -> tuple[str, ...]:
+    def hosts(self, here: str) -> tuple[str, ...]:
         """Return the addresses to try from a machine called ``here``, best first."""
         loopback = ("127.0.0.1",) if here == self.host else ()
-        own = tuple(a for a in self.addresses if a not in loopback)
-        return tuple(f"tcp://{bracketed(address)}:{self.port}" for address in (*loopback, *own))
+        return (*loopback, *(address for address in self.addresses if address not in loopback))
+
+    def url(self, host: str) -> str:
+        """Return the address of the socket on one of the hosts."""
+        return f"tcp://{bracketed(host)}:{self.port}"
 
 
 def endpoint_file(home: Path) -> Path:

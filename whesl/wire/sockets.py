@@ -273,11 +273,13 @@ class ClientSocket:
         identity: the name under which the server knows the connection; empty for one of its choice.
         pause: the longest one before a lost connection is tried again, seconds.
 
-    ``socket`` and ``monitor`` are to be polled; ``connected`` is what ``events`` saw last.
+    ``socket`` and ``monitor`` are to be polled; ``connected`` is what ``events`` saw last, ``refused`` counts
+    handshakes, ``failed``: the address answered with a refusal, or no way leads there.
     """
 
     def __init__(self, keys: KeyPair, identity: bytes = b"", pause: float = PAUSE) -> None:
         self.connected = False
+        self.failed = False
         self.refused = 0
         self._endpoint = ""
         self._context = zmq.Context()
@@ -285,7 +287,7 @@ class ClientSocket:
         if identity:
             self.socket.identity = identity
         self.monitor: zmq.Socket[bytes] = self.socket.get_monitor_socket(
-            zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | _REFUSALS
+            zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | zmq.EVENT_CONNECT_RETRIED | _REFUSALS
         )
         self.monitor.linger = 0
 
@@ -309,6 +311,8 @@ class ClientSocket:
         Raises WheslError when the address has no valid form.
         """
         self.disconnect()
+        self.events()  # what was told of the address before
+        self.failed = False
         try:
             self.socket.curve_serverkey = server_key.encode()
             self.socket.connect(endpoint)
@@ -329,6 +333,9 @@ class ClientSocket:
         for event, _ in _events(self.monitor):
             if event & _REFUSALS:
                 self.refused += 1
+                continue
+            if event == zmq.EVENT_CONNECT_RETRIED:
+                self.failed = True
                 continue
             self.connected = event == zmq.EVENT_HANDSHAKE_SUCCEEDED
             changes.append(self.connected)
