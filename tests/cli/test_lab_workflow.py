@@ -115,15 +115,15 @@ def test_what_does_not_fit_is_refused(folder: Path, words: list[str], said: str)
     ("content", "said"),
     [
         ("nodes = 0", "nodes have names or a count"),
-        ("nodes = 'many'", "r.toml:1: Expected `int | array`"),
-        ("nodes = []", "r.toml: no nodes"),
+        ("nodes = 'many'", "r.toml:1: nodes is 'many': expected `int | array`"),
+        ("nodes = []", "r.toml:1: no nodes"),
         ("[[nodes]]\ncount = -1", "r.toml:2: count is -1"),
         ("[[nodes]]\ncount = 2\nspeed = -1", "r.toml:3: speed is -1"),
-        ("[[nodes]]\nspeeds = 1", "Object contains unknown field `speeds`"),
+        ("[[nodes]]\nspeeds = 1", "r.toml:2: 'speeds' is not known here; 'speed' is meant?"),
         ("[[nodes]]\nspeed = 1", "nodes have names or a count"),
         ('[[nodes]]\nnames = "n[1-"', "r.toml:2: "),
-        ("bandwidth = 'fast'\n[[nodes]]", "r.toml:1: Expected `float`"),
-        ("[[nodes]", "r.toml: no TOML"),
+        ("bandwidth = 'fast'\n[[nodes]]", "r.toml:1: bandwidth is 'fast': expected `float`"),
+        ("[[nodes]", "r.toml:1: no TOML"),
     ],
 )
 def test_bad_machines_are_named(folder: Path, content: str, said: str) -> None:

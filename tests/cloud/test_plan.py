@@ -236,7 +236,7 @@ def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
     with pytest.raises(UsageError) as caught:
         prices.parse(text, "p.toml")
     said = caught.value.message.splitlines()
-    assert said[0].startswith("p.toml:1: dated: ")
+    assert said[0].startswith("p.toml:1: dated is ")
     assert said[1] == "p.toml:6: price of a is -0.5; a number from 0 is accepted"
     assert said[2] == "p.toml:7: price is missing"
     assert said[3].startswith("p.toml:12: 'sort' is not known here")

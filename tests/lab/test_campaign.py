@@ -197,11 +197,11 @@ def test_another_content_of_an_input_file_is_another_cell(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "Object missing required field `part`"),
+        ("", "[[part]] is missing"),
         ("part = []", "no [[part]]"),
         ("[[part]]\nkind = 'sheduler'\n", ":2: no kind 'sheduler'"),
-        ("[[part]]\nkind = 'workflow'\nseeds = 'x'\n", ":3: Expected `int | array`"),
-        ("[[part]]\nkind = 'workflow'\nsedes = 3\n", "unknown field `sedes`"),
+        ("[[part]]\nkind = 'workflow'\nseeds = 'x'\n", ":3: seeds is 'x': expected `int | array`"),
+        ("[[part]]\nkind = 'workflow'\nsedes = 3\n", "'sedes' is not known here; 'seeds' is meant?"),
         ("[[part]\n", "no TOML: "),
         ("[[part]]\nkind = 'workflow'\nover = { policy = [] }\n", "an empty list"),
         (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whesl.cloud.core.records import Domain, Platform, PriceList, Processor
-from whesl.cloud.tables import Document, read_text
+from whesl.model import toml
+from whesl.model.toml import Document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,12 +56,15 @@ def load(path: Path | None = None) -> PriceList:
         UsageError: it cannot be read, a price is missing or negative, or a name stands twice; all errors are
             named with their lines.
     """
-    return parse(default_text(), "prices.toml") if path is None else parse(read_text(path), str(path))
+    return parse(default_text(), "prices.toml") if path is None else _prices(toml.load(path, _HINT))
 
 
 def parse(text: str, path: str) -> PriceList:
     """Return the prices of a text. Raises UsageError as ``load``."""
-    document = Document(path, text, _HINT)
+    return _prices(Document(path, text, _HINT))
+
+
+def _prices(document: Document) -> PriceList:
     head = document.row(_Head, {key: value for key, value in document.values.items() if key != "platform"})
     rows = document.rows(_Row, "platform")
     if not rows:

@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from whesl.lab import toml
-from whesl.lab.toml import line_of
+from whesl.model import toml
 from whesl.model.errors import UsageError
 from whesl.rjms.hostlist import expand
 
@@ -58,19 +57,27 @@ def read(path: Path) -> Resources:
     Raises:
         UsageError: it cannot be read, is no TOML, or says what is not known; with its line.
     """
-    found, text = toml.read(path, Resources, _ACCEPTED)
-    try:
-        names = found.names()
-    except ValueError as error:
-        raise UsageError(f"{path}{line_of(text, 'names')}: {error}") from error
-    if not names:
-        raise UsageError(f"{path}: no nodes", hint=_ACCEPTED)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"{path}: node {twice} is listed twice")
+    document = toml.load(path, _ACCEPTED)
+    found = document.whole(Resources)
+    names: list[str] = []
+    for number, group in enumerate(found.nodes):
+        try:
+            new = expand(group.names)
+        except ValueError as error:
+            document.wrong(str(error), "nodes", number, "names")
+            continue
+        if twice := sorted({*names} & {*new}) or [name for name in new if new.count(name) > 1]:
+            document.wrong(f"node {twice[0]} is listed twice", "nodes", number, "names")
+        names += new
+    if not found.nodes:
+        document.wrong("no nodes", "nodes")
     if found.checkpoint < 0:
-        raise UsageError(f"{path}{line_of(text, 'checkpoint')}: checkpoint is below 0")
-    zone(found.zone, f"{path}{line_of(text, 'zone')}")
+        document.wrong("checkpoint is below 0", key="checkpoint")
+    try:
+        zone(found.zone, "zone")
+    except UsageError as error:
+        document.wrong(error.message, key="zone")
+    document.check()
     return found
 
 

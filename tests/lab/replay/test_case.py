@@ -98,10 +98,10 @@ def test_resources_say_what_the_machine_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nodes = 3\n", ":1: Expected `array`"),
-        ('[[nodes]]\nnames = "n[1-3]"\ncolour = "red"\n', ":3: Object contains unknown field `colour`"),
+        ("nodes = 3\n", ":1: nodes is 3: expected `array`"),
+        ('[[nodes]]\nnames = "n[1-3]"\ncolour = "red"\n', ":3: 'colour' is not known here"),
         ('[[nodes]]\nnames = "n[1-"\n', ":2:"),
-        ('zone = "Mars/Base"\n[[nodes]]\nnames = "n1"\n', ":1: no time zone 'Mars/Base'"),
+        ('zone = "Mars/Base"\n[[nodes]]\nnames = "n1"\n', ":1: zone: no time zone 'Mars/Base'"),
         ('[[nodes]]\nnames = "n1"\n[[nodes]]\nnames = "n[1-2]"\n', "node n1 is listed twice"),
         ("name = \n", "no TOML"),
         ("nodes = []\n", "no nodes"),

@@ -17,10 +17,12 @@ from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.opening import opened
 from whesl.cloud.transfer.port import Store
-from whesl.model import retry
+from whesl.model import retry, toml
 from whesl.model.errors import UsageError
 
 FILE = "cloud.toml"
+_HINT = "docs/cloud/run.md has the file with all its keys"
+Provided = Literal["processes", "ec2", "slurm", ""]
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,7 +76,7 @@ class Cloud(_Settings, frozen=True, kw_only=True):
     asked for.
     """
 
-    provider: Literal["processes", "ec2", "slurm", ""] = "processes"
+    provider: Provided = "processes"
     store: str = ""
     seen_as: str = ""
     whesl: str = ""
@@ -125,19 +127,15 @@ def load(path: Path | None, **changes: Any) -> Site:
         UsageError: there is no such file, or something in it is not accepted.
     """
     chosen = path or Path(os.environ.get("WHESL_HOME") or Path.home() / ".whesl") / FILE
-    content: dict[str, Any] = {}
-    if path is not None or chosen.exists():
-        content = _toml(chosen)
+    asked = path is not None or chosen.exists()
+    document = toml.load(chosen, _HINT) if asked else toml.Document(str(chosen), "", _HINT)
+    site = document.whole(Site)
     if changes.get("scheduler") is not None:
-        content.setdefault("cluster", {})["scheduler"] = changes["scheduler"]
+        cluster = msgspec.structs.replace(site.cluster, scheduler=changes["scheduler"])
+        site = msgspec.structs.replace(site, cluster=cluster)
     if changes.get("provider") is not None:
-        content.setdefault("cloud", {})["provider"] = changes["provider"]
-    try:
-        site = msgspec.convert(content, type=Site)
-    except msgspec.ValidationError as error:
-        raise UsageError(
-            f"{chosen}: {error}", hint="docs/cloud/run.md has the file with all its keys"
-        ) from None
+        provider = msgspec.convert(changes["provider"], Provided)
+        site = msgspec.structs.replace(site, cloud=msgspec.structs.replace(site.cloud, provider=provider))
     if not site.cluster.scheduler and not site.cloud.provider:
         raise UsageError("there is neither a cluster nor a cloud", hint=f"set one of them in {chosen}")
     if site.cloud.provider == "ec2" and (site.cloud.ec2 is None or not site.cloud.store.startswith("s3://")):
@@ -252,19 +250,3 @@ def _jobs(
     retry.write(script, f"#!/bin/sh\nexec {worker} {given}\n".encode(), 0o700)
     scheduler = rjms.scheduler(name, **options)
     return SchedulerSide(domain, scheduler, store, script=script, partition=partition, logs=logs)
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        content: dict[str, Any] = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise UsageError(f"there is no {path}", hint="docs/cloud/run.md has an example") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: {error}") from None
-    return content

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import resources
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from whesl.model.errors import UsageError
+import msgspec
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from whesl.model import toml
+from whesl.model.toml import Document
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_HINT = "`whesl lab ckpt --example system` and `--example apps` print both files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,79 +120,76 @@ def _between(axis: tuple[float, ...], value: float) -> tuple[int, float]:
     return index, (math.log(bounded) - low) / (high - low)
 
 
-class _Reader:
-    """Reads a table and collects everything that is wrong with it."""
-
-    def __init__(self, text: str, where: str) -> None:
-        self.where = where
-        self.wrong: list[str] = []
-        try:
-            self.data: dict[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"{where}: {error}", hint="the file has to be TOML") from None
-
-    def tables(self, name: str) -> list[dict[str, Any]]:
-        found = self.data.get(name)
-        if not isinstance(found, list) or not found or not all(isinstance(item, dict) for item in found):
-            self.wrong.append(f"[[{name}]] is missing: at least one is needed")
-            return []
-        return found
-
-    def known(self, table: dict[str, Any], place: str, allowed: set[str]) -> None:
-        for key in table.keys() - allowed:
-            close = get_close_matches(key, allowed, 1)
-            meant = f"; {close[0]!r} is meant?" if close else f"; known are {', '.join(sorted(allowed))}"
-            self.wrong.append(f"{place}: {key!r} is unknown{meant}")
-
-    def table(self, name: str, allowed: set[str]) -> dict[str, Any]:
-        found = self.data.get(name)
-        if not isinstance(found, dict):
-            self.wrong.append(f"[{name}] is missing")
-            return {}
-        self.known(found, f"[{name}]", allowed)
-        return found
-
-    def text(self, table: dict[str, Any], place: str, key: str) -> str:
-        value = table.get(key)
-        if not isinstance(value, str) or not value:
-            self.wrong.append(f"{place}: {key} is to be a name, not {value!r}")
-            return "?"
-        return value
-
-    def number(
-        self, table: dict[str, Any], place: str, key: str, *, least: float = 0.0, most: float = math.inf
-    ) -> float:
-        value = table.get(key)
-        real = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if key not in table:
-            self.wrong.append(f"{place}: {key} is missing")
-        elif not real or not least <= float(value) <= most or not math.isfinite(float(value)):  # type: ignore[arg-type] # real says that it is a number
-            above = f"from {least:g} to {most:g}" if most < math.inf else f"{least:g} or more"
-            self.wrong.append(f"{place}: {key} is {value!r}; it has to be a number {above}")
-        else:
-            return float(value)  # type: ignore[arg-type] # as above
-        return 1.0
-
-    def numbers(self, table: dict[str, Any], place: str, key: str) -> tuple[float, ...]:
-        value = table.get(key)
-        if not isinstance(value, list) or len(value) < 2:
-            self.wrong.append(f"{place}: {key} is to be a list of two numbers or more")
-            return (1.0, 2.0)
-        return tuple(
-            self.number({key: item}, f"{place}, item {number}", key) for number, item in enumerate(value, 1)
-        )
-
-    def raise_errors(self) -> None:
-        if self.wrong:
-            raise UsageError("\n".join(f"{self.where}: {line}" for line in self.wrong))
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Above = Annotated[float, msgspec.Meta(gt=0)]
+FromZero = Annotated[float, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Axis = Annotated[tuple[FromZero, ...], msgspec.Meta(min_length=2)]
 
 
-def _ascending(reader: _Reader, place: str, key: str, values: tuple[float, ...]) -> None:
-    if any(after <= before for before, after in pairwise(values)):
-        reader.wrong.append(f"{place}: {key} has to rise from item to item")
+class _System(msgspec.Struct, frozen=True):
+    name: Name
+    nodes: Count
+    dram_gb: Above
 
 
-TINY = 1e-9  # what has to be above zero
+class _BurstBuffer(msgspec.Struct, frozen=True):
+    write_gb_per_s: Above
+    read_gb_per_s: Above
+    capacity_gb: Above
+
+
+class _Migration(msgspec.Struct, frozen=True):
+    gb_per_s: Above
+    factor: Annotated[float, msgspec.Meta(ge=0.01)]
+    runtime_share: Share
+
+
+class _FileSystem(msgspec.Struct, frozen=True):
+    node_gb_per_s: Above
+    drain_nodes: Count
+    nodes: Axis
+    gb_per_node: Axis
+    gb_per_s: tuple[tuple[Above, ...], ...]
+
+
+class _Prediction(msgspec.Struct, frozen=True):
+    recall: Share
+    false_positives: Annotated[float, msgspec.Meta(ge=0, le=0.99)]
+
+
+class _LeadTimes(msgspec.Struct, frozen=True):
+    seconds: Axis
+    share: Axis
+
+
+class _FailureTimes(msgspec.Struct, frozen=True):
+    name: Name
+    nodes: Count
+    shape: Annotated[float, msgspec.Meta(ge=0.05, le=20)]
+    scale_hours: Above
+
+
+class _MachineFile(msgspec.Struct, frozen=True):
+    system: _System
+    burst_buffer: _BurstBuffer
+    migration: _Migration
+    parallel_file_system: _FileSystem
+    prediction: _Prediction
+    lead_times: _LeadTimes
+    failures: tuple[_FailureTimes, ...]
+
+
+class _Code(msgspec.Struct, frozen=True):
+    name: Name
+    nodes: Count
+    checkpoint_gb: Above
+    hours: Above
+
+
+class _CodesFile(msgspec.Struct, frozen=True):
+    application: tuple[_Code, ...]
 
 
 def parse_machine(text: str, where: str) -> Machine:
@@ -206,81 +202,51 @@ def parse_machine(text: str, where: str) -> Machine:
     Raises:
         UsageError: with everything that is wrong in the file.
     """
-    reader = _Reader(text, where)
-    known = {
-        "system": {"name", "nodes", "dram_gb"},
-        "burst_buffer": {"write_gb_per_s", "read_gb_per_s", "capacity_gb"},
-        "migration": {"gb_per_s", "factor", "runtime_share"},
-        "parallel_file_system": {"node_gb_per_s", "drain_nodes", "nodes", "gb_per_node", "gb_per_s"},
-        "prediction": {"recall", "false_positives"},
-        "lead_times": {"seconds", "share"},
-    }
-    reader.known(reader.data, "the file", {*known, "failures"})
-    tables = {name: reader.table(name, keys) for name, keys in known.items()}
+    return _machine(Document(where, text, _HINT))
 
-    def number(name: str, key: str, least: float = TINY, most: float = math.inf) -> float:
-        return reader.number(tables[name], f"[{name}]", key, least=least, most=most)
 
-    files = tables["parallel_file_system"]
-    place = "[parallel_file_system]"
-    rows, columns = reader.numbers(files, place, "nodes"), reader.numbers(files, place, "gb_per_node")
-    _ascending(reader, place, "nodes", rows)
-    _ascending(reader, place, "gb_per_node", columns)
-    matrix = []
-    given = files.get("gb_per_s")
-    if not isinstance(given, list) or len(given) != len(rows):
-        reader.wrong.append(f"{place}: gb_per_s needs {len(rows)} rows, one for each of nodes")
-    else:
-        for index, row in enumerate(given, 1):
-            speeds = reader.numbers({"gb_per_s": row}, f"{place}, row {index}", "gb_per_s")
-            if len(speeds) != len(columns) or min(speeds) <= 0:
-                reader.wrong.append(f"{place}, row {index}: {len(columns)} speeds above 0 are needed")
-            matrix.append(speeds)
-    leads = Leads(
-        reader.numbers(tables["lead_times"], "[lead_times]", "seconds"),
-        reader.numbers(tables["lead_times"], "[lead_times]", "share"),
-    )
+def _machine(document: Document) -> Machine:
+    found = document.whole(_MachineFile)
+    files, leads = found.parallel_file_system, found.lead_times
+    for table, key, values in (
+        ("parallel_file_system", "nodes", files.nodes),
+        ("parallel_file_system", "gb_per_node", files.gb_per_node),
+        ("lead_times", "seconds", leads.seconds),
+    ):
+        if any(after <= before for before, after in pairwise(values)):
+            document.wrong(f"{key} has to rise from item to item", table, key=key)
+    if [len(row) for row in files.gb_per_s] != [len(files.gb_per_node)] * len(files.nodes):
+        said = f"gb_per_s needs {len(files.nodes)} rows of {len(files.gb_per_node)} speeds"
+        document.wrong(said, "parallel_file_system", key="gb_per_s")
     if len(leads.seconds) != len(leads.share):
-        reader.wrong.append("[lead_times]: seconds and share have to be of one length")
-    _ascending(reader, "[lead_times]", "seconds", leads.seconds)
+        document.wrong("seconds and share have to be of one length", "lead_times", key="share")
     if any(after > before for before, after in pairwise(leads.share)):
-        reader.wrong.append("[lead_times]: share must not rise from item to item")
+        document.wrong("share must not rise from item to item", "lead_times", key="share")
     if leads.seconds[0] != 0 or leads.share[0] > 1 or leads.share[-1] != 0:
-        reader.wrong.append("[lead_times]: seconds begin with 0, share is at most 1 and ends with 0")
-    failures = []
-    for index, table in enumerate(reader.tables("failures"), 1):
-        spot = f"[[failures]] {index}"
-        reader.known(table, spot, {"name", "nodes", "shape", "scale_hours"})
-        failures.append(
-            Failures(
-                reader.text(table, spot, "name"),
-                int(reader.number(table, spot, "nodes", least=1)),
-                reader.number(table, spot, "shape", least=0.05, most=20),
-                reader.number(table, spot, "scale_hours", least=TINY),
-            )
-        )
-    machine = Machine(
-        reader.text(tables["system"], "[system]", "name"),
-        int(number("system", "nodes", 1)),
-        number("system", "dram_gb"),
-        number("burst_buffer", "write_gb_per_s"),
-        number("burst_buffer", "read_gb_per_s"),
-        number("burst_buffer", "capacity_gb"),
-        number("migration", "gb_per_s"),
-        number("migration", "factor", 0.01),
-        number("migration", "runtime_share", 0, 1),
-        number("parallel_file_system", "node_gb_per_s"),
-        int(number("parallel_file_system", "drain_nodes", 1)),
-        rows,
-        columns,
-        tuple(matrix),
-        number("prediction", "recall", 0, 1),
-        number("prediction", "false_positives", 0, 0.99),
-        leads,
-        tuple(failures),
+        document.wrong("seconds begin with 0, share is at most 1 and ends with 0", "lead_times")
+    if not found.failures:
+        document.wrong("at least one [[failures]] is needed")
+    document.check()
+    return Machine(
+        found.system.name,
+        found.system.nodes,
+        found.system.dram_gb,
+        found.burst_buffer.write_gb_per_s,
+        found.burst_buffer.read_gb_per_s,
+        found.burst_buffer.capacity_gb,
+        found.migration.gb_per_s,
+        found.migration.factor,
+        found.migration.runtime_share,
+        files.node_gb_per_s,
+        files.drain_nodes,
+        files.nodes,
+        files.gb_per_node,
+        files.gb_per_s,
+        found.prediction.recall,
+        found.prediction.false_positives,
+        Leads(leads.seconds, leads.share),
+        tuple(Failures(one.name, one.nodes, one.shape, one.scale_hours) for one in found.failures),
     )
-    reader.raise_errors()
-    return machine
 
 
 def parse_applications(text: str, where: str, machine: Machine) -> tuple[Application, ...]:
@@ -295,27 +261,29 @@ def parse_applications(text: str, where: str, machine: Machine) -> tuple[Applica
         UsageError: with everything that is wrong in the file, and with every code that does not fit the
             machine.
     """
-    reader = _Reader(text, where)
-    reader.known(reader.data, "the file", {"application"})
+    return _applications(Document(where, text, _HINT), machine)
+
+
+def _applications(document: Document, machine: Machine) -> tuple[Application, ...]:
     found = []
-    for index, table in enumerate(reader.tables("application"), 1):
-        spot = f"[[application]] {index}"
-        reader.known(table, spot, {"name", "nodes", "checkpoint_gb", "hours"})
-        application = Application(
-            reader.text(table, spot, "name"),
-            int(reader.number(table, spot, "nodes", least=1)),
-            reader.number(table, spot, "checkpoint_gb", least=TINY),
-            reader.number(table, spot, "hours", least=TINY),
-        )
+    names: set[str] = set()
+    for number, code in enumerate(document.whole(_CodesFile).application):
+        application = Application(code.name, code.nodes, code.checkpoint_gb, code.hours)
+        said = []
         if application.nodes > machine.nodes:
-            reader.wrong.append(f"{spot}: {application.nodes} nodes; {machine.name} has {machine.nodes}")
+            said += [f"{application.nodes} nodes; {machine.name} has {machine.nodes}"]
         for limit, what in ((machine.dram_gb, "memory"), (machine.buffer_gb, "burst buffer")):
             if application.node_gb > limit:
-                reader.wrong.append(f"{spot}: {application.node_gb:.1f} GB a node; its {what} has {limit:g}")
+                said += [f"{application.node_gb:.1f} GB a node; its {what} has {limit:g}"]
+        if application.name in names:
+            said += [f"two applications have the same name, {application.name!r}"]
+        for message in said:
+            document.wrong(message, "application", number)
+        names.add(application.name)
         found.append(application)
-    if len({application.name for application in found}) < len(found):
-        reader.wrong.append("two applications have the same name")
-    reader.raise_errors()
+    if not found:
+        document.wrong("at least one [[application]] is needed")
+    document.check()
     return tuple(found)
 
 
@@ -330,17 +298,12 @@ def load(system: Path | None, apps: Path | None) -> tuple[Machine, tuple[Applica
     Raises:
         UsageError: a file cannot be read, or is wrong.
     """
-    texts = []
-    for path, name in ((system, "summit.toml"), (apps, "apps.toml")):
-        if path is None:
-            texts.append((shipped(name), name))
-            continue
-        try:
-            texts.append((path.read_text(), str(path)))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path}: {error}", hint="name a TOML file that can be read") from None
-    machine = parse_machine(*texts[0])
-    return machine, parse_applications(*texts[1], machine)
+    first, second = (
+        Document(name, shipped(name), _HINT) if path is None else toml.load(path, _HINT)
+        for path, name in ((system, "summit.toml"), (apps, "apps.toml"))
+    )
+    machine = _machine(first)
+    return machine, _applications(second, machine)
 
 
 def scaled_gb(old_gb: float, old_nodes: int, old_dram: float, nodes: int, dram: float) -> float:

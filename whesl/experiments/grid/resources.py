@@ -16,12 +16,12 @@ import msgspec
 import numpy as np
 
 from whesl.experiments.grid.loop import Grid
-from whesl.lab import toml
+from whesl.model import toml
 from whesl.model.errors import UsageError
 from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 _ACCEPTED = '[[cluster]] with name = "a", machines = 20, cpus = 8, and speed, properties if wanted'
@@ -64,25 +64,36 @@ def read(path: Path) -> list[Cluster]:
         UsageError: it is neither, or says what cannot be; with its line.
     """
     if path.suffix == ".toml":
-        found, written = toml.read(path, _File, _ACCEPTED)
-        lines = [n for n, line in enumerate(written.splitlines(), 1) if line.strip().startswith("[[cluster")]
-        clusters = found.cluster
+        document = toml.load(path, _ACCEPTED)
+        clusters = document.whole(_File).cluster
+        for number, message in _wrong(clusters):
+            document.wrong(message, "cluster", number)
+        document.check()
     else:
         rows = [(n, line.split("\t")) for n, line in enumerate(text(path).splitlines(), 1) if line.strip()]
-        lines = [n for n, _ in rows]
         clusters = [_row(path, n, row) for n, row in rows]
+        if wrong := [f"{path}:{rows[number][0]}: {message}" for number, message in _wrong(clusters)]:
+            raise UsageError("\n".join(wrong), hint=_ACCEPTED)
     if not clusters:
         raise UsageError(f"{path}: no cluster", hint=_ACCEPTED)
-    names = [cluster.name for cluster in clusters]
-    for line, cluster in zip(lines, clusters, strict=True):
-        if cluster.machines < 1 or len(cluster.each()) != cluster.machines or min(cluster.each()) < 1:
-            raise UsageError(
-                f"{path}:{line}: cluster {cluster.name}: {cluster.machines} machines of {cluster.cpus}",
-                hint="machines is 1 or more; cpus is 1 or more, one number or one for each machine",
-            )
-        if names.count(cluster.name) > 1:
-            raise UsageError(f"{path}:{line}: cluster {cluster.name} is listed twice")
     return clusters
+
+
+def _wrong(clusters: list[Cluster]) -> Iterator[tuple[int, str]]:
+    """Yield the number of each cluster with what is wrong with it."""
+    names: set[str] = set()
+    for number, cluster in enumerate(clusters):
+        if cluster.machines < 1 or len(cluster.each()) != cluster.machines or min(cluster.each()) < 1:
+            yield (
+                number,
+                (
+                    f"cluster {cluster.name}: {cluster.machines} machines of {cluster.cpus};"
+                    " both are 1 or more, cpus one number or one for each machine"
+                ),
+            )
+        if cluster.name in names:
+            yield number, f"cluster {cluster.name} is listed twice"
+        names.add(cluster.name)
 
 
 def _row(path: Path, line: int, row: list[str]) -> Cluster:

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from whesl.lab import toml
-from whesl.lab.toml import line_of
+from whesl.model import toml
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ACCEPTED = "accepted: name, seed, and [[part]] with kind, fixed = {...}, over = {NAME = [...]}, seeds"
+_KINDS = "schedule, workflow, torus, grid, predict, or a module that has cell(parameters, seed)"
 # More cells than anybody waits for are a slip.
 _MOST = 1_000_000
 
@@ -98,17 +98,18 @@ def read(path: Path, files: Callable[[str], frozenset[str] | None]) -> tuple[Cam
     Raises:
         UsageError: it is no campaign; with its line.
     """
-    campaign, text = toml.read(path, Campaign, _ACCEPTED)
+    document = toml.load(path, _ACCEPTED)
+    campaign = document.whole(Campaign)
     if not campaign.part:
-        raise UsageError(f"{path}: no [[part]]")
-    for part in campaign.part:
+        document.wrong("no [[part]]")
+    for number, part in enumerate(campaign.part):
         if files(part.kind) is None:
-            hint = "schedule, workflow, torus, grid, predict, or a module that has cell(parameters, seed)"
-            raise UsageError(f"{path}{line_of(text, 'kind')}: no kind {part.kind!r}", hint=hint)
+            document.wrong(f"no kind {part.kind!r}; accepted are {_KINDS}", "part", number, "kind")
         if both := set(part.fixed) & set(part.over):
-            raise UsageError(f"{path}: {sorted(both)[0]} is in `fixed` and in `over`")
+            document.wrong(f"{sorted(both)[0]} is in `fixed` and in `over`", "part", number, "over")
         if any(not values for values in part.over.values()):
-            raise UsageError(f"{path}: an empty list in `over`")
+            document.wrong("an empty list in `over`", "part", number, "over")
+    document.check()
     cells = list(itertools.islice(_cells(campaign, path, files), _MOST + 1))
     if len(cells) > _MOST:
         raise UsageError(f"{path}: more than {_MOST:,} cells")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from whesl.lab import toml
 from whesl.lab.prediction import catalogue
-from whesl.lab.toml import line_of
-from whesl.model.errors import UsageError
+from whesl.model import toml
 from whesl.rjms.hostlist import expand
 
 if TYPE_CHECKING:
@@ -82,32 +79,33 @@ def read(path: Path) -> Machine:
     Raises:
         UsageError: it cannot be read, is no TOML, or says what is not known; with its line.
     """
-    found, text = toml.read(path, _Form, _ACCEPTED)
+    document = toml.load(path, _ACCEPTED)
+    found = document.whole(_Form)
     speeds: list[float] = []
     groups = [_Group(count=found.nodes)] if isinstance(found.nodes, int) else found.nodes
-    for group in groups:
+    for number, group in enumerate(groups):
         if bool(group.names) == bool(group.count):
-            raise UsageError(f"{path}{line_of(text, 'nodes')}: nodes have names or a count", hint=_ACCEPTED)
+            document.wrong("nodes have names or a count", "nodes", number)
+            continue
         try:
             count = len(expand(group.names)) if group.names else group.count
         except ValueError as error:
-            raise UsageError(f"{path}{line_of(text, 'names')}: {error}") from error
+            document.wrong(str(error), "nodes", number, "names")
+            continue
         if not 0 < count <= _MOST:
-            raise UsageError(
-                f"{path}{line_of(text, 'count')}: count is {count}, where 1 to {_MOST:,} are possible"
+            document.wrong(f"count is {count}, where 1 to {_MOST:,} are possible", "nodes", number, "count")
+            continue
+        if group.speed <= 0:
+            document.wrong(
+                f"speed is {group.speed:g}, where a number above 0 is needed", "nodes", number, "speed"
             )
-        speeds += [_positive(path, text, group.speed, "speed")] * count
-    if not speeds:
-        raise UsageError(f"{path}: no nodes", hint=_ACCEPTED)
-    return Machine(np.array(speeds), _positive(path, text, found.bandwidth, "bandwidth"))
-
-
-def _positive(path: Path, text: str, value: float, what: str) -> float:
-    if not 0 < value < math.inf:
-        raise UsageError(
-            f"{path}{line_of(text, what)}: {what} is {value:g}, where a number above 0 is needed"
-        )
-    return value
+        speeds += [group.speed] * count
+    if not groups:
+        document.wrong("no nodes", "nodes")
+    if found.bandwidth <= 0:
+        document.wrong(f"bandwidth is {found.bandwidth:g}, where a number above 0 is needed", key="bandwidth")
+    document.check()
+    return Machine(np.array(speeds), found.bandwidth)
 
 
 def predictor(text: str, truth: History, at: float, seed: int, threshold: float | None) -> ArrayPredictor:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from whesl.model import toml
 from whesl.model.errors import UsageError, WheslError
 from whesl.predict.chains import template
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 VERSION = 1
 _LONGEST = 32  # steps
-_LARGEST = 16 << 20  # bytes of a file
 _HINT = "accepted: version = 1, and [[chain]] with name, lead, window, confidence and steps; see docs"
 
 
@@ -56,11 +49,6 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.within or max(3.0 * self.lead, 60.0)
 
 
-class _Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    version: int
-    chain: tuple[dict[str, object], ...] = ()
-
-
 def load(path: Path) -> tuple[Chain, ...]:
     """Read a file of chains.
 
@@ -70,15 +58,7 @@ def load(path: Path) -> tuple[Chain, ...]:
     Raises:
         UsageError: it cannot be read, or something in it is wrong; all that is wrong is named with its lines.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        text = content.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
-    if len(content) > _LARGEST:
-        raise UsageError(f"{path} is larger than {_LARGEST >> 20} MiB")
-    return parse(text, str(path))
+    return _read(toml.load(path, _HINT))
 
 
 def parse(text: str, name: str) -> tuple[Chain, ...]:
@@ -88,73 +68,52 @@ def parse(text: str, name: str) -> tuple[Chain, ...]:
         text: TOML.
         name: the file's, for messages.
     """
-    try:
-        document = msgspec.convert(tomllib.loads(text), _Document)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        where = f":{line[1]}" if line else ""
-        raise UsageError(f"{name}{where}: no TOML: {error}", hint=_HINT) from error
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise UsageError(f"{name}: {error}", hint=_HINT) from error
-    if document.version != VERSION:
-        raise UsageError(f"{name}: version {document.version}; this program reads {VERSION}", hint=_HINT)
-    lines = text.splitlines()
-    headers = [place for place, line in enumerate(lines) if re.match(r"\s*\[\[\s*chain\s*\]\]", line)]
-    chains: list[Chain] = []
-    wrong: list[str] = []
+    return _read(toml.Document(name, text, _HINT))
+
+
+def _read(document: toml.Document) -> tuple[Chain, ...]:
+    version = document.values.pop("version", None)
+    if version != VERSION:
+        said = "version is missing" if version is None else f"version {version!r}"
+        raise UsageError(f"{document.path}: {said}; this program reads {VERSION}", hint=_HINT)
+    for key in document.values.keys() - {"chain"}:
+        document.wrong(f"{key!r} is not known here", key=key)
     names: set[str] = set()
-    for number, found in enumerate(document.chain):
-        first = headers[number] if number < len(headers) else 0
-        last = headers[number + 1] if number + 1 < len(headers) else len(lines)
-        try:
-            chain = _chain(found)
-            if chain.name in names:
-                raise UsageError(f"name: another chain is called {chain.name!r}")
-        except (UsageError, msgspec.ValidationError) as error:
-            told = error.message if isinstance(error, UsageError) else str(error)
-            wrong.append(f"{name}:{_line(lines, first, last, told)}: {told}")
+    chains = []
+    for number, chain in enumerate(document.rows(Chain, "chain")):
+        if chain is None:
             continue
+        for key, said in _wrong(chain):
+            document.wrong(f"{key}: {said}", "chain", number, key)
+        if chain.name in names:
+            document.wrong(f"name: another chain is called {chain.name!r}", "chain", number, "name")
         names.add(chain.name)
         chains.append(chain)
-    if wrong:
-        raise UsageError("\n".join(wrong), hint=_HINT)
+    document.check()
     if not chains:
-        raise UsageError(f"{name}: no chain in it", hint=_HINT)
-    return tuple(chains)
+        raise UsageError(f"{document.path}: no chain in it", hint=_HINT)
+    checked = ((chain, tuple(map(template.checked, chain.steps))) for chain in chains)
+    return tuple(msgspec.structs.replace(chain, steps=steps) for chain, steps in checked)
 
 
-def _chain(found: dict[str, object]) -> Chain:
-    """Return a chain. Raises UsageError or ValidationError whose text names the key."""
-    chain = msgspec.convert(found, Chain)
+def _wrong(chain: Chain) -> Iterator[tuple[str, str]]:
+    """Yield each key of a chain with what is wrong with its value."""
     if not chain.name.strip() or len(chain.name) > 200 or not chain.name.isprintable():
-        raise UsageError("name: 1 to 200 printable characters")
+        yield "name", "1 to 200 printable characters"
     if not 1 <= len(chain.steps) <= _LONGEST:
-        raise UsageError(f"steps: {len(chain.steps)} of them; 1 to {_LONGEST} are accepted")
+        yield "steps", f"{len(chain.steps)} of them; 1 to {_LONGEST} are accepted"
     for key in ("lead", "window"):
         if not 0 < getattr(chain, key) <= 365 * 86400:
-            raise UsageError(
-                f"{key}: {getattr(chain, key)} is not a number of seconds, above 0 and up to a year"
-            )
+            yield key, f"{getattr(chain, key)} is not a number of seconds, above 0 and up to a year"
     if chain.within and not chain.lead <= chain.within <= 365 * 86400:
-        raise UsageError(f"within: {chain.within} is not a number of seconds, from the lead to a year")
+        yield "within", f"{chain.within} is not a number of seconds, from the lead to a year"
     if not 0 < chain.confidence <= 1:
-        raise UsageError(f"confidence: {chain.confidence} is not a probability above 0 and up to 1")
-    steps = []
+        yield "confidence", f"{chain.confidence} is not a probability above 0 and up to 1"
     for place, step in enumerate(chain.steps, 1):
         try:
-            steps.append(template.checked(step))
+            template.checked(step)
         except UsageError as error:
-            raise UsageError(f"steps: step {place}: {error.message}", hint=error.hint) from error
-    return msgspec.structs.replace(chain, steps=tuple(steps))
-
-
-def _line(lines: list[str], first: int, last: int, told: str) -> int:
-    """Return the number of the line, within a chain, whose key a message names first."""
-    keys = [line.partition("=")[0].strip() for line in lines[first:last]]
-    for word in re.findall(r"\w+", told):
-        if word in keys:
-            return first + keys.index(word) + 1
-    return first + 1
+            yield "steps", f"step {place}: {error.message}"
 
 
 def text_of(chains: Sequence[Chain], comment: str = "") -> str:
