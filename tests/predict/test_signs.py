@@ -94,16 +94,6 @@ def test_evidence_names_who_saw_what() -> None:
     assert "times the usual" not in one.explain(5, 100 * DAY, DAY).evidence
 
 
-def test_new_signs_use_what_was_learned() -> None:
-    history, seen = machine()
-    found = signs.fit(survival.fit(history), history, seen)
-    later = found.with_signs(signs.signs([Sign(1, 310 * DAY, WARNED), Sign(2, 310 * DAY, "a new kind")]))
-    node = np.arange(4)
-    own = later.probability(node, np.asarray(310 * DAY), np.asarray(DAY))
-    plain = found.base.probability(node, np.asarray(310 * DAY), np.asarray(DAY))
-    assert (own > plain + 1e-9).tolist() == [False, True, False, False]
-
-
 def test_the_same_after_saving_and_damage_is_told(tmp_path: Path) -> None:
     history, seen = machine()
     one = signs.fit(survival.fit(history), history, seen).at_threshold(0.2)

@@ -14,14 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.placement.selection import first_free
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from whesl.placement.port import Decisions, View
-    from whesl.predict.port import Predictor
 
 
 @jit
@@ -128,33 +124,3 @@ def _merge(times: NDArray[np.float64], free: NDArray[np.int64], part: int, hi: i
         times[at] = times[at + 1]
         free[at] = free[at + 1]
     return hi - 1
-
-
-class Conservative:
-    """The policy without a memory: reservations are made anew in each pass, in the queue's order.
-
-    The simulator keeps them from pass to pass; so only there they are never delayed.
-    """
-
-    name = "conservative"
-
-    def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``."""
-        sizes = np.diff(view.running.offsets)
-        room = 2 * (len(sizes) + len(view.queue.job)) + 4
-        times, free = np.empty(room), np.empty(room, dtype=np.int64)
-        times[0], free[0] = now, int(np.count_nonzero(view.nodes.free)) + int(sizes.sum())
-        hi = 1
-        for size, end in zip(sizes.tolist(), view.running.end.tolist(), strict=True):
-            if end > now:
-                hi = occupy(times, free, 0, hi, now, end, size)
-        started = []
-        for at, (size, duration) in enumerate(
-            zip(view.queue.size.tolist(), view.queue.estimate.tolist(), strict=True)
-        ):
-            start = earliest(times, free, 0, hi, now, size, duration, np.inf, np.inf)
-            if start == now:
-                started.append(at)
-            if start < np.inf:
-                hi = occupy(times, free, 0, hi, start, start + duration, size)
-        return first_free(view, started)

@@ -8,7 +8,7 @@ generalises, it stays the survival model. Fitted by XGBoost, scored by ``whesl.p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +129,7 @@ class LearnedPredictor(ArrayPredictor):
         if count.sum() > _MOST:
             raise UsageError(
                 f"{count.sum()} answers to tabulate, one for each node every {span(step)}",
-                hint="take a shorter history, or a longer step (at_step)",
+                hint="take a shorter history, or a longer step",
             )
         each = np.repeat(np.arange(history.nodes), count)
         number = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
@@ -165,16 +165,6 @@ class LearnedPredictor(ArrayPredictor):
     def observe(self, failures: History) -> LearnedPredictor:
         """Return the same predictor with a longer history; see the port."""
         return LearnedPredictor(self.model, failures, self.threshold)
-
-    def at_step(self, step: float) -> LearnedPredictor:
-        """Return the same predictor that looks at nodes anew so often, in seconds.
-
-        Raises:
-            UsageError: a step that is not above 0.
-        """
-        if not step > 0:
-            raise UsageError(f"learned: a step of {step} s is not above 0")
-        return LearnedPredictor(replace(self.model, step=step), self.history, self.threshold)
 
     def at_threshold(self, threshold: float) -> LearnedPredictor:
         """Return the same predictor that says yes at another probability, from 0 to 1."""

@@ -194,16 +194,6 @@ class Signed(ArrayPredictor):
         """Return the same predictor with a longer history; see the port."""
         return Signed(self.base.observe(failures), self.seen, self.factor, self.window, self.threshold)
 
-    def with_signs(self, seen: Signs) -> Signed:
-        """Return the same predictor with other signs; kinds that it has not learned have the factor 1.
-
-        Args:
-            seen: all signs that are known now.
-        """
-        learned = dict(zip(self.seen.kinds, self.factor.tolist(), strict=True))
-        factor = np.array([learned.get(kind, 1.0) for kind in seen.kinds])
-        return Signed(self.base, seen, factor, self.window, self.threshold)
-
     def at_threshold(self, threshold: float) -> Signed:
         """Return the same predictor that says yes at another probability, from 0 to 1."""
         return Signed(self.base, self.seen, self.factor, self.window, threshold)

@@ -202,9 +202,3 @@ def stop(pid: int) -> None:
 def proceed(pid: int) -> None:
     """Let a stopped process go on. Raises ProcessLookupError."""
     os.kill(pid, signal.SIGCONT)
-
-
-def kill9(pid: int) -> None:
-    """Kill a process without a chance to clean up; one that has ended is fine."""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)

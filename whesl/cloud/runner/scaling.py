@@ -57,7 +57,6 @@ class Scaling:
         self._platforms = {platform.name: platform for platform in context.limits.platforms}
         self._stuck = 0
         self._number = len(context.state.executors)
-        self._over_budget = False
         self._measured: dict[tuple[str, Domain], list[float]] = {}
 
     def measured(self, stage: str, domain: Domain, seconds: float) -> None:

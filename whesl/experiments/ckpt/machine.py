@@ -192,19 +192,6 @@ class _CodesFile(msgspec.Struct, frozen=True):
     application: tuple[_Code, ...]
 
 
-def parse_machine(text: str, where: str) -> Machine:
-    """Read a machine.
-
-    Args:
-        text: the TOML file's text.
-        where: its name, for errors.
-
-    Raises:
-        UsageError: with everything that is wrong in the file.
-    """
-    return _machine(Document(where, text, _HINT))
-
-
 def _machine(document: Document) -> Machine:
     found = document.whole(_MachineFile)
     files, leads = found.parallel_file_system, found.lead_times
@@ -249,21 +236,6 @@ def _machine(document: Document) -> Machine:
     )
 
 
-def parse_applications(text: str, where: str, machine: Machine) -> tuple[Application, ...]:
-    """Read the applications that are to run on a machine.
-
-    Args:
-        text: the TOML file's text.
-        where: its name, for errors.
-        machine: that they run on.
-
-    Raises:
-        UsageError: with everything that is wrong in the file, and with every code that does not fit the
-            machine.
-    """
-    return _applications(Document(where, text, _HINT), machine)
-
-
 def _applications(document: Document, machine: Machine) -> tuple[Application, ...]:
     found = []
     names: set[str] = set()
@@ -304,8 +276,3 @@ def load(system: Path | None, apps: Path | None) -> tuple[Machine, tuple[Applica
     )
     machine = _machine(first)
     return machine, _applications(second, machine)
-
-
-def scaled_gb(old_gb: float, old_nodes: int, old_dram: float, nodes: int, dram: float) -> float:
-    """Return a checkpoint's size on another machine, equation (2.3) of document 003; all sizes in GB."""
-    return old_gb * nodes * dram / (old_nodes * old_dram)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.cloud.core.records import HOUR, FreeForecast
+from whesl.cloud.core.records import FreeForecast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,8 +54,3 @@ def persistence(
         nodes=tuple(rows),
         source=f"persistence with the errors of {len(past) / 24:.0f} days",
     )
-
-
-def hour_of(begin: float, now: float) -> int:
-    """Return the number of the hour that begins at a moment."""
-    return round((now - begin) / HOUR)

@@ -10,7 +10,6 @@ from whesl.experiments.grid.loop import (
     CANCELLED,
     COMPLETED,
     KILLED,
-    LS,
     POLICIES,
     Jobs,
     Options,
@@ -138,8 +137,3 @@ def simulate(
         int(outcome.searches[0]),
         int(outcome.searches[1]),
     )
-
-
-def seeded(policy: str) -> bool:
-    """Return whether a policy's schedule depends on its seed."""
-    return POLICIES[policy] in (POLICIES["fcfs-lb"], LS)

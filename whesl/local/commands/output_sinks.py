@@ -8,8 +8,6 @@ from whesl.local.environment import file_name
 from whesl.model.errors import RefusedError
 from whesl.scheduling.records import Job, Step
 
-PER_TASK = ("%t", "%n", "%N")
-
 
 class Sinks:
     """Output by task and stream.

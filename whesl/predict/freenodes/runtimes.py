@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from whesl.predict.freenodes.jobs import Floats, Ints, Jobs
 
 KINDS = 4
-LATEST = 40  # jobs of a kind that are drawn from
-ENOUGH = 3  # of them have to be left
+ENOUGH = 3  # jobs of a kind have to be left
 
 
 @dataclass(frozen=True, eq=False, slots=True)

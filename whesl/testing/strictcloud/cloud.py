@@ -87,10 +87,6 @@ class StrictCloud:
         """Take a spot instance away."""
         self._end(known_as, "Server.SpotInstanceTermination")
 
-    def lose_instance(self, known_as: str) -> None:
-        """Have an instance's host fail."""
-        self._end(known_as, "Server.InternalError")
-
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
         """Return the reply to a call."""
         if path.startswith("/guest/"):
