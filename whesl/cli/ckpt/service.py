@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whesl.cli.display import steady
+from whesl.cli.options import FOLDER
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,12 +23,11 @@ if TYPE_CHECKING:
 name_option = click.option(
     "--name", metavar="JOB", help="The job's name; default: the resource manager's id, else 'default'."
 )
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _COORDINATOR = (
     click.option(
         "--dir",
         "directory",
-        type=_FOLDER,
+        type=FOLDER,
         required=True,
         metavar="DIR",
         help="Where checkpoints are kept, shared by all nodes.",

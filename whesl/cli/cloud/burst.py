@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whesl.cli.options import FILE
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from whesl.cloud.bursting.nodes import Burst
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_site = click.option("--site", "site_file", type=_FILE, required=True, metavar="TOML", help="Has [burst].")
+_site = click.option("--site", "site_file", type=FILE, required=True, metavar="TOML", help="Has [burst].")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

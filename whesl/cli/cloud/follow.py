@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from whesl.cli.cloud.running import show, told
+from whesl.cli.options import FOLDER
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_directory = click.argument("directory", type=_FOLDER)
+_directory = click.argument("directory", type=FOLDER)
 _as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 
 

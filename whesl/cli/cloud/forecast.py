@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FILE, FOLDER, quiet_option, seed_option
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _MODEL = Path("free-nodes.npz")
 _DRAWS = 24
 _SHOWN = (1, 2, 3, 6, 12, 24)
@@ -37,11 +37,11 @@ def _log_options(command: Function) -> Function:
         quiet_option,
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--strict", is_flag=True, help="Refuse a log when a line cannot be read."),
-        click.option("--calendar", type=_FILE, metavar="CSV", help="Announced maintenance: start,end."),
+        click.option("--calendar", type=FILE, metavar="CSV", help="Announced maintenance: start,end."),
         click.option(
             "--per-node", type=click.FloatRange(1), default=1.0, metavar="N", help="Processors of a node [1]."
         ),
-        click.argument("logs", nargs=-1, required=True, type=_FILE, metavar="LOG..."),
+        click.argument("logs", nargs=-1, required=True, type=FILE, metavar="LOG..."),
     ):
         command = option(command)
     return command
@@ -58,8 +58,8 @@ def forecast() -> None:
 
 @forecast.command()
 @_log_options
-@click.option("--model", type=_FILE, default=_MODEL, metavar="FILE", help=f"Where it is kept [{_MODEL}].")
-@click.option("--seed", type=int, default=0, metavar="N", help="Of random numbers [0].")
+@click.option("--model", type=FILE, default=_MODEL, metavar="FILE", help=f"Where it is kept [{_MODEL}].")
+@seed_option()
 def train(
     logs: tuple[Path, ...],
     per_node: float,
@@ -96,10 +96,10 @@ def train(
 
 @forecast.command()
 @_log_options
-@click.option("--model", type=_FILE, default=_MODEL, metavar="FILE", help=f"What was learned [{_MODEL}].")
+@click.option("--model", type=FILE, default=_MODEL, metavar="FILE", help=f"What was learned [{_MODEL}].")
 @click.option("--now", "at", metavar="TIME", help="The moment [the log's last event]: ISO 8601 or seconds.")
-@click.option("--out", type=_FILE, metavar="FILE", help="Also write the JSON there.")
-@click.option("--seed", type=int, default=0, metavar="N", help="Of random numbers [0].")
+@click.option("--out", type=FILE, metavar="FILE", help="Also write the JSON there.")
+@seed_option()
 def now(
     logs: tuple[Path, ...],
     per_node: float,
@@ -178,9 +178,7 @@ def now(
 @click.option(
     "--draws", type=click.IntRange(2), default=_DRAWS, metavar="N", help=f"Of the queue [{_DRAWS}]."
 )
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Results; resumes."
-)
+@click.option("--out", type=FOLDER, metavar="DIR", help="Results; resumes.")
 @click.option("--document", is_flag=True, help="Score the document's trees and LSTM as well.")
 @click.option("--loss", type=click.Choice(LOSSES), default="huber", help="Of the document's models [huber].")
 @click.option(
@@ -190,7 +188,7 @@ def now(
 @click.option(
     "--optimizer", type=click.Choice(OPTIMIZERS), default="adam", help="Of the document's LSTM [adam]."
 )
-@click.option("--seed", type=int, default=0, metavar="N", help="Of random numbers [0].")
+@seed_option()
 def evaluate(
     logs: tuple[Path, ...],
     per_node: float,

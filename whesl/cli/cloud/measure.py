@@ -9,18 +9,18 @@ from pathlib import Path
 import click
 
 from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
+from whesl.cli.options import FILE
 from whesl.model.errors import UsageError, WheslError
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _SHARE = 0.05
 
 
 @click.command()
-@click.argument("workflow", type=_FILE)
+@click.argument("workflow", type=FILE)
 @click.option("--sample", default="5%", metavar="N%|T", help="A share of the tasks, or a time: 5%, 1h [5%].")
 @click.option("--platforms", metavar="NAME,...", help="Instance types; default: all of the prices.")
-@click.option("--prices", type=_FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
-@click.option("-o", "--out", type=_FILE, metavar="JSON", help="The profile; default: DIR/profile.json.")
+@click.option("--prices", type=FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
+@click.option("-o", "--out", type=FILE, metavar="JSON", help="The profile; default: DIR/profile.json.")
 @site_options
 def measure(
     workflow: Path,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whesl.cli.options import FILE, out_option, seed_option
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -16,11 +17,9 @@ if TYPE_CHECKING:
     from whesl.cloud.core.menu import Case, Offer
     from whesl.cloud.core.records import FreeForecast
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command()
-@click.argument("workflow", type=_FILE)
+@click.argument("workflow", type=FILE)
 @click.option(
     "--deadlines", default="6h,12h,24h", metavar="T,...", help="6h, 90m, 2d, or local times [6h,12h,24h]."
 )
@@ -32,16 +31,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Of meeting a deadline [0.9].",
 )
 @click.option("--budget", type=click.FloatRange(0), metavar="PRICE", help="Say which plans cost more.")
+@click.option("--profile", type=FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes them.")
+@click.option("--prices", type=FILE, metavar="TOML", help="Prices; `whesl cloud prices` prints an example.")
 @click.option(
-    "--profile", type=_FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes them."
-)
-@click.option("--prices", type=_FILE, metavar="TOML", help="Prices; `whesl cloud prices` prints an example.")
-@click.option(
-    "--forecast", type=_FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes them."
+    "--forecast", type=FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes them."
 )
 @click.option("--free", metavar="N[,N,N]", help="Free nodes instead: one number, or quantiles 10, 50, 90 %.")
 @click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs.")
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
+@seed_option()
 @click.option(
     "--courses",
     type=click.IntRange(20, 20000),
@@ -49,7 +46,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default=200,
     help="Simulated for each plan [200].",
 )
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
+@out_option
 @click.option("--json", "in_json", is_flag=True, help="Print the menu as JSON.")
 def plan(
     workflow: Path,

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
+from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from whesl.cloud.core.records import FreeForecast
     from whesl.cloud.runner.site import Site
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command takes a killed run up again."
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("workflow", type=_FILE)
+@click.argument("workflow", type=FILE)
 @click.option("--deadline", metavar="T", help="12h, 90m, 2d, or a local time; needed for a new run.")
 @click.option("--budget", type=click.FloatRange(0), metavar="PRICE", help="What the cloud may cost.")
 @click.option(
@@ -30,11 +30,11 @@ _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command t
     metavar="P",
     help="Of meeting the deadline [0.9].",
 )
-@click.option("--profile", type=_FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes.")
-@click.option("--prices", type=_FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
-@click.option("--forecast", type=_FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes.")
+@click.option("--profile", type=FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes.")
+@click.option("--prices", type=FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
+@click.option("--forecast", type=FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes.")
 @click.option("--free", metavar="N[,N,N]", help="Free nodes instead; default: those idle now.")
-@click.option("-e", "--rules", multiple=True, type=_FILE, metavar="FILE", help="Rules (ESL) for each task.")
+@click.option("-e", "--rules", multiple=True, type=FILE, metavar="FILE", help="Rules (ESL) for each task.")
 @click.option(
     "--hour",
     type=click.FloatRange(5.0, 3600.0),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from whesl.cli.display import steady
+from whesl.cli.options import FILE, FOLDER, json_option
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,22 +18,18 @@ if TYPE_CHECKING:
     from whesl.cloud.runner.site import Site
 
 F = TypeVar("F", bound=Callable[..., Any])
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _OPTIONS = (
     click.option(
-        "--dir", "directory", type=_FOLDER, metavar="DIR", help="The run's; default: by the workflow's name."
+        "--dir", "directory", type=FOLDER, metavar="DIR", help="The run's; default: by the workflow's name."
     ),
+    click.option("--data", type=FOLDER, metavar="DIR", help="Inputs and results; default: DIR/cluster/data."),
     click.option(
-        "--data", type=_FOLDER, metavar="DIR", help="Inputs and results; default: DIR/cluster/data."
-    ),
-    click.option(
-        "--site", "site_file", type=_FILE, metavar="TOML", help="Cluster and cloud [WHESL_HOME/cloud.toml]."
+        "--site", "site_file", type=FILE, metavar="TOML", help="Cluster and cloud [WHESL_HOME/cloud.toml]."
     ),
     click.option("--scheduler", metavar="NAME", help="slurm, flux or local, over the file's."),
     click.option("--cloud", "provider", metavar="NAME", help="processes, ec2 or slurm, over the file's."),
     click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs."),
-    click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON."),
+    json_option,
 )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from whesl.cli import candidates
 from whesl.cli.display import Screen
 from whesl.cli.inspect import listing
+from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.report import render
@@ -21,7 +22,6 @@ from whesl.report.records import ALONE, POLL_INTERVAL
 from whesl.report.summary import summarise
 from whesl.wire import keys
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _PRINT = Path("-")
 _HINTED = 5  # workflows that a hint names
 _LISTED = 10
@@ -34,8 +34,8 @@ _LISTED = 10
 @click.option("--job", default="", metavar="ID", help="Of `exec`: only what ran in this job.")
 @click.option("--directory", default="", metavar="DIR", help="Of `exec`: only what ran in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page; - prints it.")
-@click.option("--markdown", type=_FILE, metavar="FILE", help="Write Markdown; - prints it.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write one self-contained page; - prints it.")
+@click.option("--markdown", type=FILE, metavar="FILE", help="Write Markdown; - prints it.")
 @click.option(
     "--queue-wait",
     type=click.FloatRange(min=0),

@@ -8,25 +8,25 @@ from pathlib import Path
 import click
 
 from whesl.cli.lab import cells
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FOLDER, json_option, quiet_option
 from whesl.lab.campaign import plan, run, summary
 from whesl.lab.results.tables import as_json
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
 @click.argument("file", type=_FILE)
 @click.option(
-    "--out", type=_FOLDER, required=True, metavar="DIR", help="Where results go; what finished stays."
+    "--out", type=FOLDER, required=True, metavar="DIR", help="Where results go; what finished stays."
 )
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; default: one per core.")
 @click.option(
     "--dask", default="", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler instead."
 )
 @click.option("--list", "only_list", is_flag=True, help="List the simulations, and run none.")
-@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@json_option
 @quiet_option
 def campaign(
     file: Path, out: Path, jobs: int | None, dask: str, only_list: bool, in_json: bool, quiet: bool

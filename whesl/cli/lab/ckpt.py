@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FILE, FOLDER, json_option, quiet_option, seed_option
 from whesl.experiments.ckpt import studies
 from whesl.experiments.ckpt.evaluate import Summary, reduction
 from whesl.experiments.ckpt.machine import Failures, Machine, load, shipped
@@ -15,8 +16,6 @@ from whesl.lab.results.page import Page, Section, write_page
 from whesl.lab.results.tables import as_json, markdown, write_summary, write_table
 from whesl.model.errors import UsageError
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _CHANGES = (-0.5, -0.25, 0.0, 0.25, 0.5)
 _MEANING = {
     "B": "periodic checkpoints alone",
@@ -29,8 +28,8 @@ _MEANING = {
 
 
 @click.command()
-@click.option("--system", type=_FILE, metavar="FILE", help="The machine, as TOML [Summit].")
-@click.option("--apps", type=_FILE, metavar="FILE", help="The codes, as TOML [six of document 003].")
+@click.option("--system", type=FILE, metavar="FILE", help="The machine, as TOML [Summit].")
+@click.option("--apps", type=FILE, metavar="FILE", help="The codes, as TOML [six of document 003].")
 @click.option(
     "--example", type=click.Choice(["system", "apps"]), help="Print the shipped file, to be edited."
 )
@@ -39,10 +38,10 @@ _MEANING = {
 @click.option(
     "--runs", type=click.IntRange(2), default=1000, metavar="N", help="Runs of each setting [1000]."
 )
-@click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of all draws [1].")
+@seed_option(1)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads [one for each core].")
-@click.option("--out", type=_FOLDER, metavar="DIR", help="Write tables, figures, summary.json and a page.")
-@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--out", type=FOLDER, metavar="DIR", help="Write tables, figures, summary.json and a page.")
+@json_option
 @quiet_option
 def ckpt(
     system: Path | None,

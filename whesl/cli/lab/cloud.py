@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import out_option, quiet_option, seed_option
 
 
 @click.command()
@@ -26,9 +27,9 @@ from whesl.cli.lab.progress import quiet_option, shown
     metavar="DIR",
     help="Theta's and Curie's logs; else one is generated.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of all draws [1].")
+@seed_option(1)
 @click.option("--jobs", type=click.IntRange(1), default=2, metavar="N", help="Processes [2].")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
+@out_option
 @click.option("--json", "in_json", is_flag=True, help="Print the findings as JSON.")
 @quiet_option
 def cloud(

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.numbers import Finite
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import (
+    FILE,
+    audit_option,
+    json_option,
+    log_option,
+    out_option,
+    quiet_option,
+    seed_option,
+    strict_option,
+)
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -19,22 +29,14 @@ if TYPE_CHECKING:
     from whesl.experiments.grid.resources import Cluster
     from whesl.lab.readers.swf import Log
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _UNLIMITED = 2**62
 _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
 
 
 @click.command()
+@log_option
 @click.option(
-    "--log",
-    "log_file",
-    type=_FILE,
-    required=True,
-    metavar="SWF",
-    help="Job log, also packed (gzip, bzip2, xz).",
-)
-@click.option(
-    "--clusters", type=_FILE, required=True, metavar="TOML", help="Clusters: TOML, or Alea's .machines table."
+    "--clusters", type=FILE, required=True, metavar="TOML", help="Clusters: TOML, or Alea's .machines table."
 )
 @click.option(
     "--policy", type=click.Choice(_POLICIES), default="easy", help="Who starts when and where [easy]."
@@ -45,7 +47,7 @@ _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
     default="none",
     help="What suits a job: all clusters; those its (user, queue) ran on; by its node specification.",
 )
-@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of machines.")
+@click.option("--failures", type=FILE, metavar="FILE", help="Failure records of machines.")
 @click.option(
     "--epoch",
     type=Finite(),
@@ -62,13 +64,11 @@ _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
     metavar="S",
     help="Seconds by the clock that end a local search instead; then schedules depend on the machine.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
-@click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
-@click.option(
-    "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run by code of its own."
-)
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
-@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@seed_option()
+@strict_option
+@audit_option
+@out_option
+@json_option
 @quiet_option
 def grid(
     log_file: Path,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.numbers import Finite
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FILE, json_option, out_option, quiet_option, seed_option, strict_option
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _FORMATS = ("lanl", "fta", "mira", "csv")
 @click.command()
 @click.option(
     "--failures",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     required=True,
     metavar="FILE",
     help="Failure records, also packed (gzip, bzip2, xz).",
@@ -32,7 +33,7 @@ _FORMATS = ("lanl", "fta", "mira", "csv")
     "--nodes", type=click.IntRange(1), metavar="N", help="How many nodes a plain table's machine has."
 )
 @click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA) [all, as one].")
-@click.option("--strict", is_flag=True, help="Refuse the file when a line cannot be read.")
+@strict_option
 @click.option(
     "--split", required=True, metavar="DATE", help="Fit before it, score after it: YYYY-MM-DD[ hh:mm]."
 )
@@ -62,9 +63,9 @@ _FORMATS = ("lanl", "fta", "mira", "csv")
     metavar="MINUTES",
     help="How far a periodic failure may be from its time [15].",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all that is random [0].")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
-@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@seed_option()
+@out_option
+@json_option
 @quiet_option
 def predict(
     failures: Path,

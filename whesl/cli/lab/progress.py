@@ -6,8 +6,6 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from whesl.cli.display import steady
 from whesl.lab.progress import Progress, Silent
 
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
 
 # Where nobody looks at a terminal: a line when a stage has taken this long, then one each such time.
 _PAUSE = 10.0
-
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 
 
 def shown(*, quiet: bool) -> Progress:

@@ -10,7 +10,8 @@ import click
 import numpy as np
 
 from whesl.cli.lab.numbers import Finite
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FOLDER, quiet_option, strict_option, system_option
 from whesl.lab import resources as machines
 from whesl.lab.readers import site
 from whesl.lab.replay import page as pages
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from whesl.lab.replay.run import Replay
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")
 
 
@@ -71,7 +71,7 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
     metavar="SHARE",
     help="Share of the failure log that predictors are fitted to [0.3].",
 )
-@click.option("--system", metavar="ID", help="The system of a failure file of several (LANL, FTA).")
+@system_option
 @click.option(
     "--leave-out",
     default="",
@@ -86,8 +86,8 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
     metavar="N",
     help="Of random predictors and of the intervals [0].",
 )
-@click.option("--strict", is_flag=True, help="Refuse logs with a line that cannot be read.")
-@click.option("--out", type=_FOLDER, metavar="DIR", help="Write a page, tables, figures and jobs.")
+@strict_option
+@click.option("--out", type=FOLDER, metavar="DIR", help="Write a page, tables, figures and jobs.")
 @click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 @quiet_option
 def replay(

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FOLDER, quiet_option
 from whesl.experiments import page as pages
 from whesl.experiments import registry, runner
 from whesl.lab.results.tables import as_json, plain
 from whesl.model.errors import UsageError
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _PLACES = ("data", "../data", "../shared/data")
 
 
@@ -25,12 +25,12 @@ _PLACES = ("data", "../data", "../shared/data")
 @click.option("--quick", is_flag=True, help="Smaller runs, for a first look; figures differ.")
 @click.option(
     "--data",
-    type=_FOLDER,
+    type=FOLDER,
     metavar="DIR",
     help="Where the traces are; default: WHESL_LAB_DATA, else ./data or ../data.",
 )
 @click.option(
-    "--out", type=_FOLDER, metavar="DIR", help="Write tables, figures and a page; what is done stays."
+    "--out", type=FOLDER, metavar="DIR", help="Write tables, figures and a page; what is done stays."
 )
 @click.option("--again", is_flag=True, help="Run also what has finished in DIR.")
 @click.option("--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes [1].")

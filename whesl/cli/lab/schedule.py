@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.numbers import Finite
+from whesl.cli.options import (
+    FOLDER,
+    failures_option,
+    json_option,
+    log_option,
+    seed_option,
+    system_option,
+)
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -17,14 +25,9 @@ if TYPE_CHECKING:
     from whesl.lab.cluster.simulation import Simulation
     from whesl.predict.history import History
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 @click.command()
-@click.option(
-    "--log", type=_FILE, required=True, metavar="SWF", help="The job log, SWF, also packed (gzip, bzip2, xz)."
-)
+@log_option
 @click.option(
     "--processors", type=click.IntRange(1), metavar="N", help="Of the machine [MaxProcs of the log]."
 )
@@ -35,8 +38,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="Who starts when; reliable also says where.",
 )
-@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of the nodes (LANL, FTA, CSV).")
-@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
+@failures_option
+@system_option
 @click.option(
     "--predictor",
     default="none",
@@ -49,12 +52,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="SECONDS",
     help="Interval between a job's own checkpoints; without it a killed job begins anew.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of the predictions [0].")
+@seed_option()
 @click.option("--strict", is_flag=True, help="Refuse lines that are malformed or cannot be simulated.")
-@click.option("--out", type=_FOLDER, metavar="DIR", help="Write DIR/jobs.parquet and DIR/summary.json.")
-@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--out", type=FOLDER, metavar="DIR", help="Write DIR/jobs.parquet and DIR/summary.json.")
+@json_option
 def schedule(
-    log: Path,
+    log_file: Path,
     processors: int | None,
     policy: str,
     failures: Path | None,
@@ -78,11 +81,11 @@ def schedule(
     from whesl.lab.readers import swf
     from whesl.lab.results.tables import as_json
 
-    read = swf.read(log, strict=strict)
+    read = swf.read(log_file, strict=strict)
     nodes = processors or read.processors()
     if nodes is None:
         raise UsageError(
-            f"{log}: its header does not say how many processors the machine has (MaxProcs)",
+            f"{log_file}: its header does not say how many processors the machine has (MaxProcs)",
             hint="--processors N says so",
         )
     work, excluded = trace.workload(read, nodes, checkpoint=checkpoint or float("inf"), strict=strict)
@@ -103,7 +106,7 @@ def schedule(
     begun = time.perf_counter()
     result = simulate(work, nodes, policy, history=truth, predictor=given)
     summary: dict[str, Any] = {
-        "log": str(log),
+        "log": str(log_file),
         "processors": nodes,
         "policy": policy,
         "predictor": None if given is None else given.name,
@@ -125,11 +128,11 @@ def schedule(
         click.echo(as_json(summary), nl=False)
         return
     for line, reason in read.malformed[: trace.SHOWN]:
-        click.echo(f"{log}:{line}: {reason}; left out", err=True)
+        click.echo(f"{log_file}:{line}: {reason}; left out", err=True)
     if len(read.malformed) > trace.SHOWN:
-        click.echo(f"{log}: {len(read.malformed)} malformed lines in all; left out", err=True)
+        click.echo(f"{log_file}: {len(read.malformed)} malformed lines in all; left out", err=True)
     for each in excluded:
-        click.echo(f"{log}: {len(each.lines)} job{'s' if len(each.lines) > 1 else ''}, {each}", err=True)
+        click.echo(f"{log_file}: {len(each.lines)} job{'s' if len(each.lines) > 1 else ''}, {each}", err=True)
     for name, value in result.measures.items():
         click.echo(f"{name:22} {value:,}" if isinstance(value, int) else f"{name:22} {value:,.3f}")
 

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.numbers import Finite
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import (
+    audit_option,
+    failures_option,
+    json_option,
+    log_option,
+    out_option,
+    quiet_option,
+    seed_option,
+    strict_option,
+    system_option,
+)
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -21,20 +32,12 @@ if TYPE_CHECKING:
     from whesl.placement.torus.boxes import Torus
     from whesl.predict.history import History
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _POLICIES = ("krevat", "balancing", "balancing-max", "tie-breaking", "reliable")
 _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 
 
 @click.command()
-@click.option(
-    "--log",
-    "log_file",
-    type=_FILE,
-    required=True,
-    metavar="SWF",
-    help="Job log, also packed (gzip, bzip2, xz).",
-)
+@log_option
 @click.option("--shape", default="4x4x8", metavar="XxYxZ", help="Nodes of the torus [4x4x8].")
 @click.option(
     "--supernode", type=click.IntRange(1), default=1, metavar="N", help="Processors of each node [1]."
@@ -44,8 +47,8 @@ _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 )
 @click.option("--confidence", type=Finite(0, 1), metavar="A", help="Of balancing's predictor [0].")
 @click.option("--accuracy", type=Finite(0, 1), metavar="A", help="Of tie-breaking's predictor [0].")
-@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of the nodes.")
-@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
+@failures_option
+@system_option
 @click.option(
     "--failure-count",
     type=click.IntRange(0),
@@ -67,13 +70,11 @@ _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 @click.option(
     "--skip-oversized", is_flag=True, help="Leave out jobs that no partition suits, instead of an error."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all draws [0].")
-@click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
-@click.option(
-    "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run by code of its own."
-)
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
-@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@seed_option()
+@strict_option
+@audit_option
+@out_option
+@json_option
 @quiet_option
 def torus(
     log_file: Path,

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.numbers import Finite
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import (
+    FILE,
+    failures_option,
+    json_option,
+    out_option,
+    quiet_option,
+    seed_option,
+    strict_option,
+    system_option,
+)
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +27,6 @@ if TYPE_CHECKING:
     from whesl.lab.workflow.workload import Workload
     from whesl.predict.history import History
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 
 
@@ -25,7 +34,7 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 @click.option(
     "--workflow",
     "workflows",
-    type=_FILE,
+    type=FILE,
     multiple=True,
     required=True,
     metavar="FILE",
@@ -33,12 +42,12 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
     "once.",
 )
 @click.option(
-    "--resources", type=_FILE, metavar="TOML", help="The machine: bandwidth, [[nodes]] count, speed."
+    "--resources", type=FILE, metavar="TOML", help="The machine: bandwidth, [[nodes]] count, speed."
 )
 @click.option("--nodes", type=click.IntRange(1), metavar="N", help="So many nodes of speed 1.")
-@click.option("--failures", type=_FILE, metavar="FILE", help="Failure records of the nodes.")
-@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
-@click.option("--strict", is_flag=True, help="Refuse failure records with a malformed line.")
+@failures_option
+@system_option
+@strict_option
 @click.option(
     "--at",
     type=Finite(0),
@@ -69,9 +78,9 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
     metavar="P",
     help="The predictor says yes from this probability on [its own].",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of the predictions [0].")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write results.")
-@click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+@seed_option()
+@out_option
+@json_option
 @quiet_option
 def workflow(
     workflows: tuple[Path, ...],

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FILE, FOLDER, quiet_option, seed_option
 from whesl.model.errors import UsageError
 from whesl.predict.chains import document, synthetic, trial
 from whesl.predict.chains.memory import Memory
@@ -74,7 +75,7 @@ def chains() -> None:
 )
 @click.option("--shortest", type=click.IntRange(1), default=2, metavar="N", help="Messages at the least [2].")
 @click.option("--longest", type=click.IntRange(1, 8), default=5, metavar="N", help="At the most [5].")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write chains.")
+@click.option("--out", type=FILE, metavar="FILE", help="Write chains.")
 @_json_option
 @quiet_option
 def mine(
@@ -180,7 +181,7 @@ def check(
 @click.option("--whole", is_flag=True, help="With --follow: from its beginning, not from its present end.")
 @click.option(
     "--state",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="With --follow: remember the place in the log and what is half seen; a restart goes on there.",
 )
@@ -189,7 +190,7 @@ def check(
 @click.option("--nodes", metavar="LIST", help="Of these nodes alone, such as n[001-512] [any that is named].")
 @click.option(
     "--record",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Append them to it.",
 )
@@ -243,10 +244,10 @@ def run(
 @click.option("--days", type=click.FloatRange(2), default=30.0, metavar="N", help="[30]")
 @click.option("--failures", type=click.IntRange(1), default=160, metavar="N", help="[160]")
 @click.option("--count", type=click.IntRange(1), default=8, metavar="N", help="Chains that are planted [8].")
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all that is drawn [0].")
+@seed_option()
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Keep the log, the failures, and the chains, planted and mined.",
 )

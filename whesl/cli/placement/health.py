@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from whesl.cli.options import FOLDER
 from whesl.model.errors import WheslError
 
 
@@ -17,7 +18,7 @@ from whesl.model.errors import WheslError
 @click.option("--node", metavar="NAME", help="Its name in the scheduler [this host's, without its domain].")
 @click.option(
     "--append",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Append it to DIR/NODE.jsonl instead of printing it.",
 )

@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FILE, quiet_option, seed_option
 from whesl.cli.placement.records import gathered, record_options, show
 
-_MODEL = click.Path(dir_okay=False, path_type=Path)
+_MODEL = FILE
 
 
 @click.command()
@@ -20,7 +21,7 @@ _MODEL = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--horizon", type=click.FloatRange(0, min_open=True), default=24.0, metavar="HOURS", help="[24]"
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all that is random [0].")
+@seed_option()
 @click.option("--out", type=_MODEL, metavar="FILE", help="The model, for serve, Flux and the lab (.npz).")
 @click.option("--json", "in_json", is_flag=True, help="Print where the model comes from as JSON.")
 @quiet_option

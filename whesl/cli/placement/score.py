@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from whesl.cli.lab.progress import quiet_option, shown
+from whesl.cli.lab.progress import shown
+from whesl.cli.options import FOLDER, quiet_option, seed_option
 from whesl.cli.placement.records import gathered, record_options, show
 from whesl.model.errors import UsageError
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _WEEK = 7 * 86400.0
 
 
@@ -29,8 +29,8 @@ _WEEK = 7 * 86400.0
 @click.option(
     "--horizon", type=click.FloatRange(0, min_open=True), default=24.0, metavar="HOURS", help="[24]"
 )
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Of all that is random [0].")
-@click.option("--out", type=_FOLDER, metavar="DIR", help="Write the page, the table and the figures.")
+@seed_option()
+@click.option("--out", type=FOLDER, metavar="DIR", help="Write the page, the table and the figures.")
 @click.option("--json", "in_json", is_flag=True, help="Print all figures as JSON.")
 @quiet_option
 def score(

@@ -1,0 +1,45 @@
+"""Options that several commands have, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+log_option = click.option(
+    "--log",
+    "log_file",
+    type=FILE,
+    required=True,
+    metavar="SWF",
+    help="Job log, also packed (gzip, bzip2, xz).",
+)
+failures_option = click.option(
+    "--failures", type=FILE, metavar="FILE", help="Failure records of the nodes (LANL, FTA, CSV)."
+)
+system_option = click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
+strict_option = click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
+audit_option = click.option(
+    "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run by code of its own."
+)
+out_option = click.option("--out", type=FOLDER, metavar="DIR", help="Write results.")
+json_option = click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+
+
+def seed_option(default: int = 0) -> Callable[[Command], Command]:
+    """Return the option for the seed of all that is drawn.
+
+    Args:
+        default: the seed where none is given.
+    """
+    return click.option(
+        "--seed", type=click.IntRange(0), default=default, metavar="N", help=f"Of all draws [{default}]."
+    )
