@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from tests.ckpt.test_c_client import CLIENT, COMPILER, compiled
 from whesl.ckpt import Client, manifest, messages, page
+from whesl.ckpt.agent import Agent
 from whesl.ckpt.core.records import Joined, Settings
 from whesl.ckpt.manifest import Manifest, Part
 from whesl.ckpt.messages import Verified
@@ -89,6 +90,12 @@ def test_options_that_are_none(options: tuple[str, ...], tmp_path: Path) -> None
         CliRunner().invoke(service.serve, ["--dir", str(tmp_path), *options], catch_exceptions=False)
 
 
+def test_a_wait_of_no_time_is_refused(tmp_path: Path) -> None:
+    arguments = ["--dir", str(tmp_path), "--restore", "0", "true"]
+    with pytest.raises(UsageError, match="--restore"):
+        CliRunner().invoke(service.run, arguments, catch_exceptions=False)
+
+
 @pytest.fixture
 def sheet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     made = Page(tmp_path / "page", tmp_path)
@@ -129,13 +136,61 @@ def test_two_programs_with_the_same_ranks(
     first.finish()
 
 
+def checkpoint(place: Path, ranks: int) -> None:
+    """Write a whole checkpoint of empty parts."""
+    parts = tuple(Part(rank, 0, 0, f"rank-{rank}.part") for rank in range(ranks))
+    (place / "1").mkdir(parents=True)
+    for part in parts:
+        (place / "1" / part.name).touch()
+    manifest.write(place, Manifest(1, 5, parts, "requested"))
+
+
+def test_a_rank_that_restores_waits_no_longer_than_it_was_told(
+    sheet: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had waited for ever for a rank that was not started, while its agent lived."""
+    checkpoint(tmp_path, 2)
+    client = Client(0, 2)
+    with pytest.raises(WheslError, match=r"named no checkpoint within 0\.01 s"):
+        client.restore(0.01)
+    sheet.put(page.CANDIDATE, 1)
+    with pytest.raises(WheslError, match=r"not all ranks have verified checkpoint 1 within 0\.01 s"):
+        client.restore(0.01)
+    # Its answer is taken back: the others do not restore what it does not.
+    assert [slot.verified for slot in sheet.ranks()] == [0]
+    client.finish()
+    if COMPILER is None:
+        pytest.skip("no C compiler is on PATH")
+    monkeypatch.setenv("WHESL_CKPT_RESTORE", "0.01")
+    program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", CLIENT / "examples" / "counter.c")
+    done = subprocess.run([program, "0", "2", "5", "1", "10"], capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "not all ranks have verified checkpoint 1 within 0.01 s" in done.stderr
+    assert [slot.verified for slot in sheet.ranks()] == [0]
+
+
+def test_an_agent_takes_back_what_a_rank_no_longer_says(sheet: Page, tmp_path: Path) -> None:
+    keys = user_keys(tmp_path / "home")
+    agent = Agent("n0", sheet, tmp_path, keys.client, lambda _line: None)
+    said: list[Verified] = []
+    agent._send = said.append  # type: ignore[assignment, method-assign]  # what would be sent
+    checkpoint(tmp_path, 2)
+    sheet.put(page.CANDIDATE, 1)
+    client = Client(0, 2)
+    client._words[client._first + page.VERIFIED] = 3
+    for _ in range(2):
+        agent._restored()
+    client._words[client._first + page.VERIFIED] = 0
+    for _ in range(2):
+        agent._restored()
+    assert [(each.good, each.bad) for each in said] == [(1, 0), (0, 0)]
+    client.finish()
+    agent.close(remove=True)
+
+
 def test_a_rank_that_never_restores_is_told_of(tmp_path: Path) -> None:
     """All ranks wait for it: one that was not started, or whose node has no agent."""
-    parts = tuple(Part(rank, 0, 0, f"rank-{rank}.part") for rank in range(2))
-    (tmp_path / "kept" / "1").mkdir(parents=True)
-    for part in parts:
-        (tmp_path / "kept" / "1" / part.name).touch()
-    manifest.write(tmp_path / "kept", Manifest(1, 5, parts, "requested"))
+    checkpoint(tmp_path / "kept", 2)
     said: list[str] = []
     settings = Settings(arrival=1e-6)
     keys = user_keys(tmp_path / "home")

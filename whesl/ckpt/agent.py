@@ -229,7 +229,8 @@ class Agent:
         answers = [slot.verified for slot in self._page.ranks() if slot.verified // 2 == candidate]
         good = sum(answer % 2 for answer in answers)
         now = Verified(node=self._node, epoch=candidate, good=good, bad=len(answers) - good)
-        if now != self._verified and answers:
+        # A rank that waits no longer takes its answer back.
+        if now != self._verified and (answers or self._verified.epoch == candidate):
             self._verified, self._moved = now, time.monotonic()
             self._send(now)
 

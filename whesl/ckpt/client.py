@@ -18,6 +18,7 @@ import fcntl
 import mmap
 import os
 import sys
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -29,6 +30,7 @@ from whesl.model.errors import WheslError
 
 _PAUSE, _LONGEST = 0.0002, 0.005  # seconds between two looks while a rank waits
 _START = 10.0  # seconds in which the node's agent makes its page
+_UNNAMED = "the coordinator has named no checkpoint"
 
 
 class CommitError(WheslError):
@@ -78,7 +80,7 @@ class Client:
         self.path = Path()
         self._count = 0
         self._said = False
-        self._patience = patience if patience is not None else _patience()
+        self._patience = patience if patience is not None else _seconds("WHESL_CKPT_PATIENCE", 60.0)
         self._directory = os.environ.get("WHESL_CKPT_DIR", "")
         self._memory: mmap.mmap | None = None
         self._words = memoryview(bytearray(page.HEADER + page.SLOT)).cast("Q")
@@ -162,18 +164,25 @@ class Client:
             self._text(why)
             self._words[self._first + page.STATE] = SlotState.FAILED
 
-    def restore(self) -> Path | None:
+    def restore(self, timeout: float | None = None) -> Path | None:
         """Return this rank's part of the newest whole checkpoint, the same one on all ranks; None for none.
 
+        Args:
+            timeout: seconds to wait for other ranks after this one's part was verified; None for
+                WHESL_CKPT_RESTORE, or half an hour.
+
         Raises:
-            WheslError: the agent gives no sign of life, or the manifest could not be read.
+            WheslError: the agent gives no sign of life, or not all ranks have verified a checkpoint in time.
+                The program has to end: other ranks may have restored.
         """
+        limit = timeout if timeout is not None else _seconds("WHESL_CKPT_RESTORE", 1800.0)
         words, first = self._words, self._first
         if self._memory is None:
             return None
         begin = seen = time.monotonic()
         beat = answered = 0
         path: Path | None = None
+        due = begin + limit
         while True:
             candidate, agreed = words[page.CANDIDATE], words[page.AGREED]
             if agreed == page.IDLE:
@@ -188,11 +197,19 @@ class Client:
                     path = None
                 answered = candidate
                 words[first + page.VERIFIED] = candidate * 2 + (path is not None)
+                due = time.monotonic() + limit
             if words[page.HEARTBEAT] != beat:
                 beat, seen = words[page.HEARTBEAT], time.monotonic()
             elif time.monotonic() - seen > self._patience:
                 raise WheslError(
                     "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
+                )
+            if time.monotonic() > due:
+                words[first + page.VERIFIED] = 0  # others are not to restore what this rank does not
+                what = f"not all ranks have verified checkpoint {answered}" if answered else _UNNAMED
+                raise WheslError(
+                    f"nothing was restored: {what} within {limit:g} s",
+                    hint="is each rank started, and an agent on each node? WHESL_CKPT_RESTORE is the limit",
                 )
             _rest(begin)
 
@@ -282,12 +299,13 @@ def _rest(since: float) -> None:
     time.sleep(min(max((time.monotonic() - since) / 50, _PAUSE), _LONGEST))
 
 
-def _patience() -> float:
+def _seconds(name: str, usual: float) -> float:
+    """Return what a variable of the environment says; the usual time where it says none."""
     try:
-        given = float(os.environ.get("WHESL_CKPT_PATIENCE", "60"))
+        given = float(os.environ.get(name, ""))
     except ValueError:
-        return 60.0
-    return given if given > 0 else 60.0
+        return usual
+    return given if given > 0 else usual
 
 
 def _checksum(path: Path) -> tuple[int, int]:
@@ -300,9 +318,28 @@ def _checksum(path: Path) -> tuple[int, int]:
 
 
 def _durable(path: Path) -> tuple[str, int, int]:
+    failed: list[OSError] = []
+
+    def sync() -> None:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            failed.append(error)
+
     with path.open("rb") as file:
-        os.fsync(file.fileno())
-    size, crc = _checksum(path)
+        # The kernel writes while the checksum is computed: either may take as long as the other.
+        syncing = threading.Thread(target=sync)
+        try:
+            syncing.start()
+        except RuntimeError:  # there are no more threads to be had
+            sync()
+        try:
+            size, crc = _checksum(path)
+        finally:
+            if syncing.ident is not None:
+                syncing.join()
+    if failed:
+        raise failed[0]
     if path.suffix == ".writing":
         path = path.rename(path.with_suffix(".part"))
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)

@@ -22,7 +22,9 @@ int main(int argc, char **argv)
     memset(ballast, 'x', size);
 
     whesl_ckpt *ckpt = whesl_ckpt_init(rank, ranks);
-    if (whesl_ckpt_restore(ckpt, path, sizeof path) == 0) {
+    int found = whesl_ckpt_restore(ckpt, path, sizeof path);
+    if (found < 0) return fprintf(stderr, "rank %d: %s\n", rank, whesl_ckpt_error(ckpt)), 3;
+    if (found == 0) {
         FILE *file = fopen(path, "r");
         if (!file || fscanf(file, "%ld %ld", &step, &sum) != 2) return 3;
         fclose(file);

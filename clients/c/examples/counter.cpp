@@ -21,7 +21,9 @@ int main(int argc, char **argv)
     std::unique_ptr<whesl_ckpt, decltype(&whesl_ckpt_finish)> ckpt(whesl_ckpt_init(rank, std::atoi(argv[2])),
                                                                    whesl_ckpt_finish);
     std::string path(4096, '\0');
-    if (whesl_ckpt_restore(ckpt.get(), &path[0], path.size()) == 0) {
+    const int found = whesl_ckpt_restore(ckpt.get(), &path[0], path.size());
+    if (found < 0) return std::cerr << "rank " << rank << ": " << whesl_ckpt_error(ckpt.get()) << '\n', 3;
+    if (found == 0) {
         if (!(std::ifstream(path.c_str()) >> step >> sum)) return 3;
         std::cout << "rank " << rank << " restored step " << step << std::endl;
     }

@@ -36,6 +36,11 @@ module whesl_ckpt
       integer(c_size_t), value :: size
       integer(c_int) :: whesl_ckpt_restore
     end function
+    function whesl_ckpt_error(ckpt) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: ckpt
+      type(c_ptr) :: whesl_ckpt_error
+    end function
     subroutine whesl_ckpt_finish(ckpt) bind(c)
       import :: c_ptr
       type(c_ptr), value :: ckpt
@@ -62,7 +67,7 @@ end module
 
 program counter
   use whesl_ckpt
-  use, intrinsic :: iso_fortran_env, only: int64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int64
   implicit none
   type(c_ptr) :: ckpt
   character(kind=c_char, len=4096), target :: buffer
@@ -81,7 +86,12 @@ program counter
   read (argument, *) pause
 
   ckpt = whesl_ckpt_init(rank, ranks)
-  if (whesl_ckpt_restore(ckpt, buffer, int(len(buffer), c_size_t)) == 0) then
+  status = whesl_ckpt_restore(ckpt, buffer, int(len(buffer), c_size_t))
+  if (status < 0) then
+    write (error_unit, "(a,i0,2a)") "rank ", rank, ": ", text_of(whesl_ckpt_error(ckpt))
+    stop 3
+  end if
+  if (status == 0) then
     open (newunit=unit, file=text_of(c_loc(buffer)), status="old", action="read")
     read (unit, *) step, total
     close (unit)

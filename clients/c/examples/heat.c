@@ -43,7 +43,12 @@ int main(int argc, char **argv)
 
     whesl_ckpt *ckpt = whesl_ckpt_init(rank, ranks);
     char path[4096];
-    if (whesl_ckpt_restore(ckpt, path, sizeof path) == 0) {
+    int found = whesl_ckpt_restore(ckpt, path, sizeof path);
+    if (found < 0) { /* others may have restored */
+        fprintf(stderr, "rank %d: %s\n", rank, whesl_ckpt_error(ckpt));
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    if (found == 0) {
         if (load(path, &step, cells, count + 2)) MPI_Abort(MPI_COMM_WORLD, 2);
         if (rank == 0) printf("restored checkpoint %lu, step %ld\n", (unsigned long)whesl_ckpt_epoch(ckpt), step);
     }

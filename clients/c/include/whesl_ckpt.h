@@ -4,7 +4,9 @@
  * whesl_ckpt_commit for the file that it has written. whesl_ckpt_restore finds the newest whole checkpoint.
  *
  *     whesl_ckpt *ckpt = whesl_ckpt_init(rank, ranks);
- *     if (whesl_ckpt_restore(ckpt, path, sizeof path) == 0) read_state(path);
+ *     int found = whesl_ckpt_restore(ckpt, path, sizeof path);
+ *     if (found < 0) abort();
+ *     if (found == 0) read_state(path);
  *     for (...) {
  *         step();
  *         if (whesl_ckpt_poll(ckpt)) {
@@ -60,7 +62,9 @@ int whesl_ckpt_commit(whesl_ckpt *ckpt, const char *path);
 void whesl_ckpt_give_up(whesl_ckpt *ckpt, const char *why);
 
 /* Find this rank's part of the newest whole checkpoint, with its checksum verified, the same checkpoint on all ranks.
- * path: receives the file's name; size: of that buffer. Returns 0, WHESL_CKPT_NONE, or an error. */
+ * path: receives the file's name; size: of that buffer. Returns 0, WHESL_CKPT_NONE, or an error: the program has to end
+ * then, since other ranks may have restored. Waits for other ranks up to WHESL_CKPT_RESTORE seconds (1800) after this
+ * rank's part was verified. */
 int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size);
 
 /* The number of the checkpoint that is being written or was restored last; 0 for none. */

@@ -1,5 +1,8 @@
 /* See whesl_ckpt.h. C99 with POSIX and the atomic builtins of GCC and Clang. */
 #define _POSIX_C_SOURCE 200809L
+#ifdef __linux__
+#define _GNU_SOURCE /* sync_file_range */
+#endif
 
 #include "whesl_ckpt.h"
 
@@ -32,7 +35,7 @@ struct whesl_ckpt {
     struct page_slot own;
     int rank, ranks;
     int said; /* the lack of an agent has been told */
-    double patience;
+    double patience, restore; /* seconds */
     uint64_t epoch;
     char directory[896];
     char path[PATH_MAX];
@@ -177,6 +180,12 @@ static void attach(whesl_ckpt *ckpt, const char *name)
     say_once(ckpt, "more ranks on this node than a page has room for");
 }
 
+static double seconds(const char *name, double usual)
+{
+    const char *given = getenv(name);
+    return given && atof(given) > 0 ? atof(given) : usual;
+}
+
 whesl_ckpt *whesl_ckpt_init(int rank, int ranks)
 {
     whesl_ckpt *ckpt = calloc(1, sizeof *ckpt);
@@ -186,8 +195,8 @@ whesl_ckpt *whesl_ckpt_init(int rank, int ranks)
     ckpt->idle.target = WHESL_CKPT_IDLE;
     ckpt->hot.count = &ckpt->own.count;
     ckpt->hot.target = &ckpt->idle.target;
-    const char *patience = getenv("WHESL_CKPT_PATIENCE");
-    ckpt->patience = patience && atof(patience) > 0 ? atof(patience) : 60.0;
+    ckpt->patience = seconds("WHESL_CKPT_PATIENCE", 60.0);
+    ckpt->restore = seconds("WHESL_CKPT_RESTORE", 1800.0);
     const char *directory = getenv("WHESL_CKPT_DIR");
     if (directory) snprintf(ckpt->directory, sizeof ckpt->directory, "%s", directory);
     const char *page = getenv("WHESL_CKPT_PAGE");
@@ -262,7 +271,12 @@ static int make_durable(whesl_ckpt *ckpt, const char *path, char *name, uint64_t
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return fail(ckpt, "cannot open", path, errno);
-    int number = fsync(file) ? errno : checksum(file, bytes, sum);
+#ifdef SYNC_FILE_RANGE_WRITE
+    /* The kernel writes while the checksum is computed; whether it could is what fsync says. */
+    sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
+    int number = checksum(file, bytes, sum);
+    if (!number && fsync(file)) number = errno;
     close(file);
     if (number) return fail(ckpt, "cannot write", path, number);
     snprintf(name, PATH_MAX, "%s", path);
@@ -354,7 +368,7 @@ int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
         say_once(ckpt, ckpt->error);
         return WHESL_CKPT_NONE;
     }
-    uint64_t answered = 0, beat = 0, begin = nanoseconds(), seen = begin;
+    uint64_t answered = 0, beat = 0, begin = nanoseconds(), seen = begin, since = begin;
     int result = WHESL_CKPT_NONE;
     for (;;) {
         uint64_t candidate = load(&page->candidate), agreed = load(&page->agreed);
@@ -367,12 +381,22 @@ int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
             result = verify(ckpt, candidate, path, size);
             answered = candidate;
             store(&ckpt->slot->verified, candidate * 2 + (result == 0));
+            since = nanoseconds();
         }
         if (load(&page->heartbeat) != beat) {
             beat = load(&page->heartbeat);
             seen = nanoseconds();
         } else if ((double)(nanoseconds() - seen) * 1e-9 > ckpt->patience) {
             snprintf(ckpt->error, sizeof ckpt->error, "the node's agent gives no sign of life");
+            return WHESL_CKPT_FAILED;
+        }
+        if ((double)(nanoseconds() - since) * 1e-9 > ckpt->restore) {
+            store(&ckpt->slot->verified, 0); /* others are not to restore what this rank does not */
+            char what[80] = "the coordinator has named no checkpoint";
+            if (answered) snprintf(what, sizeof what, "not all ranks have verified checkpoint %" PRIu64, answered);
+            snprintf(ckpt->error, sizeof ckpt->error,
+                     "nothing was restored: %s within %g s (WHESL_CKPT_RESTORE): is each rank started, and an agent on "
+                     "each node?", what, ckpt->restore);
             return WHESL_CKPT_FAILED;
         }
         rest(begin);

@@ -111,6 +111,11 @@ def _migration(command: str | None, theta: float | None) -> tuple[list[str], flo
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_coordinator_options
+@click.option(
+    "--restore",
+    metavar="SECONDS",
+    help="Longest wait of a rank that restores for all others to have verified their parts [1800].",
+)
 @click.argument("command", nargs=-1, required=True)
 def run(
     directory: Path,
@@ -122,6 +127,7 @@ def run(
     migrate: str | None,
     theta: float | None,
     together: bool,
+    restore: str | None,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node."""
@@ -129,6 +135,8 @@ def run(
 
     _seconds(interval, "--interval")
     _seconds(arrival, "--arrival")
+    if restore is not None:
+        os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
     serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
     _migration(migrate, theta)
     given = {"--interval": interval, "--arrival": arrival, "--migrate": migrate, "--theta": theta}
