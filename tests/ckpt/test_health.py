@@ -50,6 +50,29 @@ def test_what_goes_up_is_told(counters: dict[str, int], monkeypatch: pytest.Monk
     assert "told wf/app" in result.output
 
 
+def test_what_stands_already_is_said_and_a_state_is_predicted_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The watch of a node whose disk was failing had said nothing for ever."""
+    told: list[str] = []
+
+    def predict(prediction: PredictedFailure) -> Told:
+        told.append(prediction.evidence)
+        return Told(id="1", tasks=("wf/app",))
+
+    standing = {"memory corrected mc0": 17, "link down eth0": 0, "disk failing sda": 1}
+    monkeypatch.setattr(client, "predict_failure", predict)
+    monkeypatch.setattr(
+        "whesl.site.health.read", lambda node, now, _root: Reading(node=node, time=now, counters=standing)
+    )
+    arguments = ["--once", "--every", "0.1", "--node", "n1"]
+    result = CliRunner().invoke(health.watch, arguments)
+    assert "n1: 3 counters; from before, and not predicted: memory corrected mc0 17\n" in result.output
+    assert told == ["disk failing sda"]
+    standing.clear()
+    assert "no counter can be read here" in CliRunner().invoke(health.watch, arguments).output
+
+
 def test_nobody_there_is_said_and_no_rule_is_refused(
     counters: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

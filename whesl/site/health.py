@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _LONGEST = 4096  # bytes of a counter's file that are read
 _DISKS = 64  # that smartctl is asked about
 _CRITICAL = range(20_000, 200_000)  # millidegrees Celsius; drivers tell others where they know no limit
-_STATES = ("disk failing", "disk offline", "array degraded", "temperature critical")
+# What is so now, where counters say what has been.
+STATES = ("disk failing", "disk offline", "array degraded", "temperature critical")
 _ATTRIBUTES = {5: "reallocated sectors", 197: "pending sectors", 198: "uncorrectable sectors"}
 
 
@@ -188,7 +189,7 @@ def changes(readings: Iterable[Reading]) -> Iterator[Change]:
         before[one.node] = one
         for name, value in one.counters.items():
             kind, _, part = name.rpartition(" ")
-            state = kind in _STATES
+            state = kind in STATES
             if last is None:
                 earlier = 0 if state else value
             elif last.boot != one.boot and kind.startswith(("memory", "link", "disk errors")):

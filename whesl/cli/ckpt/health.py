@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whesl.site.health import Reading
 
 # What a counter that went up says: seconds until the node fails, and how sure that is. Chosen, not measured.
 SAYS = {
@@ -38,8 +44,9 @@ def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, ro
     """Read this node's counters again and again, and predict its failure when one goes up.
 
     Memory (EDAC), file systems, disks, links, critical temperatures (hwmon), and SMART where smartctl may
-    read it: what is not there is left out. LEAD is seconds until the failure, P how sure that is; --rule
-    "link down=60,0" leaves one out.
+    read it: what is not there is left out. A state that is there at the start (a disk that fails, a degraded
+    array, a critical temperature) is predicted at once; a counter is not, since it may be from years ago.
+    LEAD is seconds until the failure, P how sure that is; --rule "link down=60,0" leaves one out.
     """
     from whesl.ckpt.rendezvous import name_of_node
     from whesl.client import PredictedFailure, RefusedError, TransientError, predict_failure
@@ -47,12 +54,12 @@ def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, ro
 
     says = SAYS | dict(_rule(text) for text in rules)
     here = node or name_of_node()
-    before = health.read(here, time.time(), root)
-    click.echo(f"{here}: {len(before.counters)} counters", err=True)
+    before: tuple[Reading, ...] = ()
     while True:
-        time.sleep(every)
         now = health.read(here, time.time(), root)
-        for change in health.changes((before, now)):
+        if not before:
+            click.echo(_first(now, says), err=True)
+        for change in health.changes((*before, now)):
             lead, confidence = says.get(change.kind, (0.0, 0.0))
             if change.time != now.time or lead <= 0 or confidence <= 0:
                 continue
@@ -69,9 +76,26 @@ def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, ro
                 click.echo(f"{prediction}: told {', '.join(told.tasks)}")
             except (RefusedError, TransientError) as error:
                 click.echo(f"{prediction}: {error}", err=True)
-        before = now
-        if once:
+        if before and once:
             return
+        before = (now,)
+        time.sleep(every)
+
+
+def _first(reading: Reading, says: Mapping[str, tuple[float, float]]) -> str:
+    """Return what the first look found, for people."""
+    from whesl.site.health import STATES
+
+    if not reading.counters:
+        return f"{reading.node}: no counter can be read here, so nothing will be predicted"
+    kinds = {name: name.rpartition(" ")[0] for name in reading.counters}
+    old = [
+        f"{name} {value}"
+        for name, value in sorted(reading.counters.items())
+        if value and kinds[name] in says and kinds[name] not in STATES
+    ]
+    told = f"; from before, and not predicted: {', '.join(old)}" if old else ""
+    return f"{reading.node}: {len(reading.counters)} counters{told}"
 
 
 def _rule(text: str) -> tuple[str, tuple[float, float]]:
