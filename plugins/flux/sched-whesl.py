@@ -7,12 +7,13 @@ and WHESL with its extra ``predict`` for the same version of Python as Flux's (`
 Load with::
 
     flux module load sched-whesl.py predictions=FILE [path=DIRECTORY] [mode=observe|act]
-        [queue=fifo|backfill] [instead=MODULE] [horizon=SECONDS] [refresh=SECONDS]
+        [queue=fifo|backfill] [wait=SECONDS] [instead=MODULE] [horizon=SECONDS] [refresh=SECONDS]
         [queue-depth=N|unlimited] [log-level=LEVEL]
 
 ``predictions`` is what ``whesl placement learn`` or ``whesl placement serve`` has written; it is looked at
 every ``refresh`` seconds, and read again when it has changed. ``horizon`` is for how long a job without a
-limit is taken to run; ``instead`` is remembered for whoever puts Flux's own scheduler back. Values are
+limit is taken to run; ``wait`` for how long one may be held back for better ranks, with ``mode=act``;
+``instead`` is remembered for whoever puts Flux's own scheduler back. Values are
 percent-encoded, since Flux separates arguments at blanks. In ``mode=observe``, the default, jobs get the
 ranks that Flux gives them anyway. Why a job has its ranks::
 
@@ -20,6 +21,8 @@ ranks that Flux gives them anyway. Why a job has its ranks::
 """
 
 import importlib.util
+import json
+import math
 import os
 import site
 import sys
@@ -30,6 +33,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from flux.conf_builtin import conf_builtin_get
+from flux.resource import InsufficientResources
 from flux.resource.Rv1Pool import Rv1Pool
 
 _OPTIONS = {
@@ -38,6 +42,7 @@ _OPTIONS = {
     "mode": "observe",
     "queue": "fifo",
     "instead": "",
+    "wait": "0",
     "horizon": "86400",
     "refresh": "1",
 }
@@ -61,7 +66,7 @@ def split(args):
     for name, accepted in _CHOICES.items():
         if options[name] not in accepted:
             raise ValueError(f"{name}={options[name]!r}: expected one of {', '.join(accepted)}")
-    for name in ("horizon", "refresh"):
+    for name in ("wait", "horizon", "refresh"):
         try:
             options[name] = float(options[name])
         except ValueError:
@@ -96,9 +101,16 @@ def ordered(pool_class):
         guide = None  # copies, which serve estimates, have none
 
         def alloc(self, jobid, request):
-            if self.guide is not None:
-                self.guide.job = jobid
-            return super().alloc(jobid, request)
+            if self.guide is None:
+                return super().alloc(jobid, request)
+            self.guide.job = jobid
+            try:
+                return super().alloc(jobid, request)
+            except Held:
+                raise
+            except InsufficientResources:
+                self.guide.held.pop(jobid, None)  # it waits for ranks, as any other
+                raise
 
         def _select_resources(self, candidates, request):
             usual = super()._select_resources(candidates, request)
@@ -109,10 +121,18 @@ def ordered(pool_class):
     return OrderedPool
 
 
-class Guide:
-    """Chooses between Flux's ranks and the policy's, counts, and keeps each job's reason until it is told."""
+class Held(InsufficientResources):
+    """A job could start, and waits for better ranks."""
 
-    def __init__(self, options, log):
+
+class Guide:
+    """Chooses between Flux's ranks and the policy's, counts, and keeps each job's reason until it is told.
+
+    ``again`` has the queue looked at once more after so many seconds. ``held`` has the jobs that could start:
+    since when, and until when they wait.
+    """
+
+    def __init__(self, options, log, again):
         from whesl.site.flux.source import Source
 
         self.acts = options["mode"] == "act"
@@ -120,7 +140,9 @@ class Guide:
         self.job = 0
         self.reasons = {}
         self.failed = 0
-        self.counts = {"placed": 0, "differently": 0}
+        self.counts = {"placed": 0, "differently": 0, "held": 0}
+        self.held = {}
+        self._again = again
         self._source = Source(Path(options["predictions"]))
         self._options = options
         self._looked = 0.0
@@ -183,6 +205,8 @@ class Guide:
         """
         try:
             return self._choose(pool, candidates, request, usual, select)
+        except Held:
+            raise
         except Exception:
             self._say_failed()
             return usual
@@ -195,10 +219,43 @@ class Guide:
         order = self.advice.risks(duration, now).order([candidate[0] for candidate in candidates])
         better = select((candidates[place] for place in order), request)
         ranks, before = [rank for rank, *_ in better[0]], [rank for rank, *_ in usual[0]]
+        if self.acts and self._options["wait"] > 0:
+            self._hold(pool, candidates, request, ranks, duration, now)
         self.counts["placed"] += 1
         self.counts["differently"] += set(ranks) != set(before)
         self.reasons[self.job] = self.advice.reason(ranks, before, duration, now, acts=self.acts)
         return better if self.acts else usual
+
+    def _hold(self, pool, candidates, request, ranks, duration, now):
+        """Let a job wait for the next one's end where the policy's rule says so. Raises Held."""
+        since = self.held.get(self.job, (now, 0.0))[0]
+        ends = [state for state in pool._job_state.values() if state[0] > now]
+        end, ending = min(ends, key=lambda state: state[0], default=(math.inf, None))
+        if end > since + min(duration, self._options["wait"]):
+            return
+        free = [candidate[0] for candidate in candidates]
+        freed = _freed(pool, ending, request, set(free))
+        if self.advice.waits(ranks, free, end, freed, duration, now):
+            self.counts["held"] += self.job not in self.held
+            self.held[self.job] = since, end
+            self._again(end - now)
+            raise Held("better ranks are free soon")
+
+
+def _freed(pool, ending, request, free):
+    """Return the ranks that may get a request when a job ends, besides those that are free."""
+    wish = request.constraint
+    wish = json.loads(wish) if isinstance(wish, str) else wish
+    found = []
+    for rank, part in ending._ranks.items():
+        info = pool._ranks.get(rank)
+        if rank in free or info is None or not info["up"]:
+            continue
+        cores = len(info["cores"] - (info["allocated_cores"] - part["cores"]))
+        needed = len(info["cores"]) if request.exclusive else request.slot_size
+        if cores >= needed and (wish is None or pool._matches_constraint(rank, info, wish)):
+            found.append(rank)
+    return found
 
 
 def scheduler(queue):
@@ -210,7 +267,41 @@ def scheduler(queue):
 
         def __init__(self, h, options, *others):
             super().__init__(h, *others)
-            self.guide = Guide(options, self.log)
+            self.guide = Guide(options, self.log, self._look_again)
+            self._told = {}  # what waiting jobs say
+            self._due = math.inf
+            self._timer = h.timer_watcher_create(0.0, self._on_due)
+
+        def _look_again(self, after):
+            if (due := time.monotonic() + after) < self._due:
+                self._due = due
+                self._timer.reset(after=after)
+
+        def _on_due(self, *_):
+            self._due = math.inf
+            self._request_schedule()
+
+        def _try_alloc(self, job, *args, **words):
+            done = super()._try_alloc(job, *args, **words)
+            held = None if done else self.guide.held.get(job.jobid)
+            if held != self._told.get(job.jobid):
+                self._told[job.jobid] = held
+                until = held and time.strftime("%H:%M:%S", time.localtime(held[1]))
+                said = f"waits for better nodes until {until}" if held else None
+                job.request.annotate({"sched": {"placement": said}})
+            if held is None:
+                self._told.pop(job.jobid, None)
+            return done
+
+        def _shadow_time(self, head):
+            # A head that waits could start now: what ends before it will may overtake it.
+            held = self.guide.held.get(head.jobid)
+            return held[1] if held else super()._shadow_time(head)
+
+        def cancel(self, jobid):
+            self.guide.held.pop(jobid, None)
+            self._told.pop(jobid, None)
+            super().cancel(jobid)
 
         def _acquire_resources(self):
             super()._acquire_resources()
@@ -224,6 +315,7 @@ def scheduler(queue):
 
         def alloc_success(self, msg, R, annotations=None):  # noqa: N803  # the base class's name
             """Answer with the reason among the annotations."""
+            self.guide.held.pop(msg.payload["id"], None)
             reason = self.guide.reasons.pop(msg.payload["id"], None)
             if reason:
                 annotations = dict(annotations or {})

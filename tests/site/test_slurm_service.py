@@ -8,8 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.site.slurmsite import Site
+from whesl.cli.placement.show import status
+from whesl.model.errors import CouldNotObserveError
 from whesl.site.publish.core import Settings
 from whesl.site.slurm.cluster import Cluster
 from whesl.site.slurm.service import LOOKUP, TABLE, Service
@@ -35,6 +38,35 @@ def test_a_service_that_observes_withdraws_what_a_killed_one_published(tmp_path:
     with service(directory, active=active) as begun:
         assert not begun.look()
         assert (directory / LOOKUP).exists() == (directory / TABLE).exists() == active
+
+
+def test_predictions_that_cannot_be_read_are_told_before_a_slurm_that_does_not_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Slurm's error alone was told, until Slurm answered."""
+    directory = tmp_path / "placement"
+    directory.mkdir(mode=0o750)
+    assert "no service has written a status" in shown(directory)
+    cluster, sources = Cluster({"PATH": str(directory)}), Sources(tmp_path / "none", tmp_path)
+    with Service(directory, cluster, sources, Settings(), period=1.0, clock=time.time) as begun:
+        assert not begun.look()
+        assert not begun.look()
+    first, second = (
+        caplog.text.index(text) for text in (f"cannot read {tmp_path}/none", "look at the nodes")
+    )
+    assert first < second
+    assert caplog.text.count(f"cannot read {tmp_path}/none") == 1  # not at each look
+    (trouble,) = (line for line in shown(directory).splitlines() if line.startswith("trouble: "))
+    assert trouble.index(f"cannot read {tmp_path}/none") < trouble.index("could not look at the nodes")
+    assert "observes: process" in shown(directory)
+
+
+def shown(directory: Path) -> str:
+    """Return what ``whesl placement status`` says."""
+    try:
+        return CliRunner().invoke(status, ["--dir", str(directory)], catch_exceptions=False).output
+    except CouldNotObserveError as error:
+        return f"{error.message}\n{error.hint}"
 
 
 @pytest.fixture

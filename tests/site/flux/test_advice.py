@@ -96,6 +96,18 @@ def test_risks_are_asked_for_again_after_a_moment_and_not_before() -> None:
     assert found.risks(600.0, -500.0) is not first
 
 
+def test_a_job_waits_where_that_costs_less_than_it_saves() -> None:
+    found = advice([0.9, 0.1, 0.8, 0.7])
+    # 450 node-seconds are lost in the mean on n01, 50 on n02, 400 on n03.
+    assert found.waits([0], [0, 2], 100.0, [1], 1000.0, 0.0)
+    assert not found.waits([0], [0, 2], 100.0, [2], 1000.0, 0.0)
+    assert not found.waits([0], [0, 2], 450.0, [1], 1000.0, 0.0)
+    assert not found.waits([1], [1, 2], 100.0, [0], 1000.0, 0.0)
+    # Of two ranks one is better then, and both wait for it.
+    assert found.waits([0, 3], [0, 3], 10.0, [1], 1000.0, 0.0)
+    assert not Advice(None, (), HOSTS).waits([0], [0], 10.0, [1], 1000.0, 0.0)
+
+
 def test_a_reason_names_few_nodes_and_is_short() -> None:
     hosts = {rank: f"node-with-a-long-name-{rank:04d}" for rank in range(200)}
     names = tuple(hosts.values())

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.conftest import need_flux
@@ -85,6 +86,38 @@ def test_observing_gives_flux_s_ranks_and_says_what_it_would_have_done(bed: Flux
     assert why.startswith("would avoid n01: fails within 1.0 h with probability 0.003 instead of 0.9")
     stats = live.stats(bed.outside)
     assert (stats["placed"], stats["differently"], stats["failed"]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("queue", ["fifo", "backfill"])
+def test_a_job_waits_for_better_ranks_and_no_longer_than_it_may(
+    bed: FluxBed, tmp_path: Path, queue: str
+) -> None:
+    table = publish(tmp_path / "t.json", BAD)
+    options = Options(predictions=str(table), acts=True, queue=queue, wait=3600.0)
+    live.load(options, bed.outside)
+    gate = tmp_path / "gate"
+    until_gate = ("sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.05; done")
+    assert started(bed, "-N2", "-n2", "-x", "-t", "5m", *until_gate)[0] == "[1,3]"
+    # It would lose half an hour in the mean on what is free now, and waits five minutes at most.
+    waiting = submit(bed, "-N1", "-x", "-t", "1h", "true")
+    until(
+        lambda: "waits for better nodes" in told(bed, waiting, "annotations.sched.placement"), "it waits", 60
+    )
+    # One that loses less than it would wait does not.
+    if queue == "backfill":
+        assert started(bed, "-N1", "-x", "-t", "2m", "true")[0] == "2"
+    assert told(bed, waiting, "state") == "SCHED"
+    gate.touch()
+    bed.run("flux", "job", "wait-event", "--timeout=30", waiting, "clean")
+    assert told(bed, waiting, "ranks") == "1"
+    assert "with probability 0.001" in told(bed, waiting, "annotations.sched.placement")
+    assert live.stats(bed.outside)["held"] == 1
+    # Nobody waits for longer than the option allows.
+    gate.unlink()
+    live.load(msgspec.structs.replace(options, wait=60.0), bed.outside)
+    assert started(bed, "-N2", "-n2", "-x", "-t", "5m", *until_gate)[0] == "[1,3]"
+    assert started(bed, "-N1", "-x", "-t", "1h", "true")[0] == "2"
+    gate.touch()
 
 
 def test_loading_and_removing_lose_no_job_and_running_ones_keep_their_ranks(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from whesl.model.errors import WheslError
+from whesl.model.errors import UsageError, WheslError
 from whesl.site.flux import configured, live
 from whesl.site.flux.live import Options
 
@@ -25,6 +25,14 @@ queue = click.option(
     type=click.Choice(["fifo", "backfill"]),
     help="Order of the queue (Flux); without it fifo, or what a live instance has.",
 )
+wait = click.option(
+    "--wait-for-better",
+    "wait",
+    type=click.FloatRange(0, max=1e9),
+    default=0.0,
+    metavar="SECONDS",
+    help="With --act: the longest that a job is held back for nodes that save more than it waits (Flux) [0].",
+)
 packages = click.option(
     "--packages", default="", metavar="DIR", help="Where Flux's Python finds WHESL, if not here."
 )
@@ -36,9 +44,11 @@ modprobe = click.option(
 )
 
 
-def options(file: Path, queue: str | None, packages: str, *, act: bool) -> Options:
-    """Return how the module is to work."""
-    return Options(predictions=str(file), acts=act, queue=queue or "", packages=packages)
+def options(file: Path | str, queue: str | None, packages: str, *, act: bool, wait: float) -> Options:
+    """Return how the module is to work. Raises UsageError."""
+    if wait and not act:
+        raise UsageError("--wait-for-better without --act: a module that observes holds no job back")
+    return Options(predictions=str(file), acts=act, queue=queue or "", wait=wait, packages=packages)
 
 
 def install(options: Options, directory: Path | None, *, dry_run: bool, yes: bool) -> int:

@@ -30,6 +30,7 @@ _THEN = "Slurm loads it with: scontrol reconfigure (the first time, restart slur
 @flux.predictions
 @flux.act
 @flux.queue
+@flux.wait
 @flux.packages
 @flux.modprobe
 @dry_run
@@ -42,6 +43,7 @@ def install(
     predictions: Path | None,
     act: bool,
     queue: str | None,
+    wait: float,
     packages: str,
     modprobe: Path | None,
     dry_run: bool,
@@ -55,7 +57,7 @@ def install(
     if predictions is not None:
         if slurm:
             raise UsageError("--slurm and --flux are two installations", hint="call it once for each")
-        options = flux.options(predictions, queue, packages, act=act)
+        options = flux.options(predictions, queue, packages, act=act, wait=wait)
         return flux.install(options, modprobe, dry_run=dry_run, yes=yes)
     plan = steps.plan_install(steps.configuration(conf, os.environ), where, cli_filter=cli_filter)
     return _carry_out(plan, "the plugin is installed", dry_run=dry_run, yes=yes)

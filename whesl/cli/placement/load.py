@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from whesl.cli.placement import flux
 from whesl.site.flux import live
-from whesl.site.flux.live import Options
 
 
 @click.command()
@@ -13,15 +13,10 @@ from whesl.site.flux.live import Options
 @click.option(
     "--flux", "flux_", is_flag=True, help="Into the Flux instance of FLUX_URI (the only kind there is)."
 )
-@click.option(
-    "--act", is_flag=True, help="Give jobs the policy's ranks; without it, only say what it would do."
-)
-@click.option(
-    "--queue",
-    type=click.Choice(["fifo", "backfill"]),
-    help="Order of the queue; without it, that of the scheduler which is replaced.",
-)
-@click.option("--packages", default="", metavar="DIR", help="Where Flux's Python finds WHESL, if not here.")
+@flux.act
+@flux.queue
+@flux.wait
+@flux.packages
 @click.option("--remove", "remove_", is_flag=True, help="Put Flux's own scheduler back.")
 @click.option("--status", is_flag=True, help="Say what is loaded, and how many jobs it placed.")
 def load(
@@ -29,6 +24,7 @@ def load(
     flux_: bool,
     act: bool,
     queue: str | None,
+    wait: float,
     packages: str,
     remove_: bool,
     status: bool,
@@ -46,7 +42,7 @@ def load(
             f"{live.MODULE} removed, {instead} is back" if instead else f"{live.MODULE} was not loaded"
         )
         return 0
-    done = live.load(Options(predictions=str(predictions), acts=act, queue=queue or "", packages=packages))
+    done = live.load(flux.options(str(predictions), queue, packages, act=act, wait=wait))
     where = f"in the place of {done.instead}" if done.instead else "where there was no scheduler"
     click.echo(
         f"{live.MODULE} loaded {where}, queue {done.queue}: "

@@ -136,6 +136,13 @@ def _horizons(_context: click.Context, _option: click.Parameter, text: str | Non
     help="The feature of nodes at risk.",
 )
 @click.option(
+    "--wait-for-better",
+    type=click.FloatRange(0.0),
+    default=_usual.wait_for_better,
+    metavar="SECONDS",
+    help="The longest that an exclude list holds a waiting job back [as long as the job may run].",
+)
+@click.option(
     "--horizons", callback=_horizons, metavar="SECONDS,...", help="Of the table [half an hour to a week]."
 )
 @click.option("--readable", is_flag=True, help="All users may read the tables, as cli_filter.lua needs.")

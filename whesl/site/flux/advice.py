@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.placement.reliable import risks
+from whesl.placement.reliable import expected_loss, risks, worth_waiting
 from whesl.predict.arrays import span
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ _SAID = 30.0  # seconds for which a node's evidence is remembered, and risks at 
 _SHARE = 0.01  # of a job's length for which its risks are remembered
 _MOST_SAID = 65536
 _KEPT = 256  # different durations whose keys are remembered
+# As they were written: compiling them would hold the scheduler up.
+_LOSS = getattr(expected_loss, "py_func", expected_loss)
+_WORTH = getattr(worth_waiting, "py_func", worth_waiting)
 
 
 class Risks(NamedTuple):
@@ -107,17 +110,48 @@ class Advice:
         found = self._risks.get(duration)
         kept = max(self._refresh, min(_SHARE * duration, _SAID))
         if found is None or not found.made <= now < found.made + kept:
-            found = self._ask(duration, now)
+            found = self._ask(duration, now, now)
             if len(self._risks) >= _KEPT:
                 self._risks.clear()
             self._risks[duration] = found
         return found
 
-    def _ask(self, duration: float, now: float) -> Risks:
+    def waits(
+        self,
+        chosen: Collection[int],
+        free: Sequence[int],
+        end: float,
+        freed: Sequence[int],
+        duration: float,
+        now: float,
+    ) -> bool:
+        """Return whether a job had better wait for the next job's end, by the rule of the policy.
+
+        It waits where the nodes that are free then save more node-seconds, in the mean, than the wait costs.
+
+        Args:
+            chosen: ranks that it would get now.
+            free: ranks that may get it now.
+            end: when the next job ends at the latest, in seconds since the epoch.
+            freed: ranks that may get it then, besides.
+            duration: for how long the job runs, in seconds.
+            now: seconds since the epoch.
+        """
+        size, delay = len(chosen), end - now
+        loss = _LOSS(_probability(self.risks(duration, now).hazard, chosen), size, duration, math.inf)
+        if not _WORTH(loss, 0.0, delay, size):  # however good the others are
+            return False
+        then, pool = self._ask(duration, end, now), [*free, *freed]
+        best = [pool[place] for place in list(then.order(pool))[:size]]
+        return bool(
+            _WORTH(loss, _LOSS(_probability(then.hazard, best), size, duration, math.inf), delay, size)
+        )
+
+    def _ask(self, duration: float, start: float, now: float) -> Risks:
         if self.predictor is None or not self._node:
             return Risks(now, dict.fromkeys(self._hosts, 0.0), np.zeros(self._size))
         pool = np.fromiter(self._node.values(), dtype=np.int64, count=len(self._node))
-        hazard, key = risks(self.predictor.compiled(), pool, now, duration, now)
+        hazard, key = risks(self.predictor.compiled(), pool, start, duration, now)
         middle = float(np.median(hazard))
         by_rank = dict.fromkeys(self._hosts, middle) | dict(zip(self._node, hazard.tolist(), strict=True))
         keys = np.full(self._size, np.median(key))
@@ -166,5 +200,9 @@ class Advice:
         return text
 
 
+def _probability(hazard: Mapping[int, float], ranks: Collection[int]) -> float:
+    return -math.expm1(-sum(hazard.get(rank, 0.0) for rank in ranks))
+
+
 def _chance(hazard: Mapping[int, float], ranks: Collection[int]) -> str:
-    return f"{-math.expm1(-sum(hazard.get(rank, 0.0) for rank in ranks)):.2g}"
+    return f"{_probability(hazard, ranks):.2g}"

@@ -40,12 +40,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         predictions: the file of a fitted model, or the published table.
         acts: whether the policy's ranks are given; else only said.
         queue: ``fifo`` or ``backfill``; "" for that of the scheduler that is replaced.
+        wait: seconds for which a job may be held back for better nodes; 0 for none.
         packages: the directory in which Flux's Python finds WHESL; "" for that of this process.
     """
 
     predictions: str
     acts: bool = False
     queue: str = ""
+    wait: float = 0.0
     packages: str = ""
 
 
@@ -63,6 +65,7 @@ def arguments(options: Options, queue: str, instead: str = "") -> list[str]:
         "path": options.packages or sysconfig.get_path("purelib"),
         "mode": "act" if options.acts else "observe",
         "queue": queue,
+        "wait": f"{options.wait:g}" if options.wait else "",
         "instead": instead,
     }
     return [f"{name}={quote(value)}" for name, value in values.items() if value]

@@ -8,6 +8,7 @@ else in its place, which then stays.
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +46,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ``share``: of a partition's nodes, drained or left out for a job at most. ``within``: the horizon of
     weights and the feature. ``drain_above`` and ``drain_within``: a node so likely to fail so soon is
     drained, for as long at most. ``settle``: a change is not taken back sooner. ``weight_step``: what a level
-    of risk adds to a node's weight, 0 for no weights.
+    of risk adds to a node's weight, 0 for no weights. ``wait_for_better``: a job's exclude list is removed
+    when the job has waited for longer.
     """
 
     active: bool = False
@@ -56,6 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     settle: float = 600.0
     weight_step: int = 1000
     feature: str = "whesl_at_risk"
+    wait_for_better: float = math.inf
 
 
 class State(msgspec.Struct, frozen=True):

@@ -2,11 +2,13 @@
 
 The plugin decides when a job is submitted; days may pass until it starts. A list that the plugin or the
 service made is replaced when the table says otherwise, and removed when too few nodes are left, when the job
-has waited for as long as it may run, and when the service ends. A list of the user's own stays.
+has waited for as long as it may run or the site lets one wait, and when the service ends. A list of the
+user's own stays.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,7 +42,11 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def review(
-    jobs: Iterable[Job], lookup: Lookup | None, ours: Mapping[str, frozenset[str]], now: float
+    jobs: Iterable[Job],
+    lookup: Lookup | None,
+    ours: Mapping[str, frozenset[str]],
+    now: float,
+    longest: float = math.inf,
 ) -> list[Change]:
     """Return the lists that have to change, those first that get shorter.
 
@@ -49,22 +55,23 @@ def review(
         lookup: what is published; None where nothing is known, or the service ends: lists are removed.
         ours: for jobs with a list that the plugin or the service made, that list.
         now: seconds since the epoch.
+        longest: seconds for which a job may wait for better nodes, at most as long as it may run.
     """
     changes: list[tuple[bool, Change]] = []
     for job in jobs:
         excluded = frozenset(job.excluded)
         if not job.waiting or (excluded and ours.get(job.name) != excluded):
             continue
-        decision = decision_of(job, lookup, now)
+        decision = decision_of(job, lookup, now, longest)
         if frozenset(decision.nodes) != excluded:
             changes.append((not excluded - set(decision.nodes), Change(job.name, decision, job.excluded)))
     changes.sort(key=lambda one: one[0])
     return [change for _, change in changes[:MOST]]
 
 
-def decision_of(job: Job, lookup: Lookup | None, now: float) -> Decision:
+def decision_of(job: Job, lookup: Lookup | None, now: float, longest: float = math.inf) -> Decision:
     """Return what a job is kept off now. Arguments as of ``review``."""
-    patience = job.request.seconds
-    if lookup is None or (patience is not None and now - job.submitted > patience):
+    limit = job.request.seconds
+    if lookup is None or now - job.submitted > min(longest, math.inf if limit is None else limit):
         return NOTHING
     return decide(lookup, job.request)

@@ -111,7 +111,8 @@ class Service:
         self._foreign: dict[str, frozenset[str]] = {}
         self._comments: dict[str, str] = {}
         self._said: dict[str, tuple[str, ...]] = {}
-        self._problem = ""
+        self._unread = ""  # what is wrong with the predictions
+        self._trouble = ""  # what failed first at this look
 
     def __enter__(self) -> Service:
         private(self._directory)
@@ -134,7 +135,8 @@ class Service:
 
     def look(self) -> bool:
         """Look once, publish, and do what is decided. Returns whether nothing of it failed."""
-        self._problem = ""
+        self._trouble = ""
+        self._unread = "" if self._state.leaving else self._read()
         try:
             seen = self._cluster.nodes()
         except WheslError as error:
@@ -156,12 +158,23 @@ class Service:
                 )
             except WheslError as error:
                 self._failed("make the table", error)
-            self._problem = self._problem or self._sources.problem
         self._decide(Observed(seen.nodes, made))
         published = self._publish(made, seen) if made is not None else None
         self._look_at_jobs(published)
         self._report(made, seen)
         return not self._problem
+
+    def _read(self) -> str:
+        """Read the predictions, before Slurm is asked: all that is wrong is told at once. Returns what is."""
+        self._sources.refresh()
+        if self._sources.problem and self._sources.problem != self._unread:
+            LOG.warning("predictions: %s", self._sources.problem)
+        return self._sources.problem
+
+    @property
+    def _problem(self) -> str:
+        """What is wrong, for people; empty when nothing is."""
+        return "; ".join(filter(None, (self._unread, self._trouble)))
 
     def leave(self) -> bool:
         """Withdraw the tables and take everything back. Returns whether nothing is left to be taken back."""
@@ -232,14 +245,16 @@ class Service:
         except WheslError as error:
             self._failed("look at the jobs", error)
             return
-        now = self._clock()
+        now, longest = self._clock(), self._settings.wait_for_better
         self._recognize(found)
         if not acting and published is not None:
             for job in found:
-                decision = jobs.decision_of(job, published, now) if not job.excluded else lookup.NOTHING
+                decision = (
+                    jobs.decision_of(job, published, now, longest) if not job.excluded else lookup.NOTHING
+                )
                 if decision.nodes and job.name not in self._said:
                     self._tell(job.name, decision.nodes, decision.said, would=True)
-        for change in jobs.review(found, published if acting else None, self._ours, now):
+        for change in jobs.review(found, published if acting else None, self._ours, now, longest):
             if not acting and change.job not in self._ours:
                 continue
             why = change.decision.said or ("the service ends" if self._state.leaving else "no node at risk")
@@ -285,8 +300,8 @@ class Service:
 
     def _failed(self, what: str, error: WheslError) -> None:
         said = visible(error.message)
-        if not self._problem:
-            self._problem = f"could not {what}: {said}"
+        if not self._trouble:
+            self._trouble = f"could not {what}: {said}"
         LOG.warning("could not %s: %s", what, said)
         self.figures.take(Failed(command=what, said=said))
 

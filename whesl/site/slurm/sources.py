@@ -63,7 +63,6 @@ class Sources:
             active: whether schedulers act on it.
             cluster: its name.
         """
-        self._refresh()
         if self._model_file is not None and self._model is None:
             return None
         predictor: Predictor = none(0)
@@ -83,7 +82,8 @@ class Sources:
         )
         return with_predictions(made, self._said, now)
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Read the files that have changed."""
         problems = []
         for path in (self._model_file, self._predictions_file):
             if path is None:

@@ -1,0 +1,30 @@
+"""For how long a waiting job keeps its exclude list."""
+
+from __future__ import annotations
+
+import math
+
+from tests.site.test_lookup import NOW, cluster, looked
+from whesl.site.publish.jobs import Job, review
+from whesl.site.publish.lookup import Request
+
+
+def test_a_list_is_removed_when_the_job_has_waited_for_long_enough() -> None:
+    lookup = looked(cluster(), {"n03": 0.9})
+    job = Job(
+        name="7",
+        waiting=True,
+        request=Request(partitions=("main",), seconds=3000.0),
+        excluded=("n03",),
+        submitted=NOW - 100.0,
+    )
+    ours = {"7": frozenset({"n03"})}
+
+    def kept(longest: float, waited: float = 0.0) -> bool:
+        return not review([job], lookup, ours, NOW + waited, longest)
+
+    assert kept(math.inf) and kept(150.0)
+    assert not kept(99.0)
+    assert not kept(math.inf, waited=3000.0)  # the job's own limit
+    (change,) = review([job], lookup, ours, NOW, 99.0)
+    assert change.decision.nodes == ()
