@@ -3,6 +3,7 @@
     python benchmarks/ckpt_commit.py [--quick] [--json FILE] [--only WORD]
 
 That is the least lead time that it survives. With ``--json`` it is drawn as well, in an SVG file beside it.
+Takes three to four minutes on two idle processors, with a line before each run.
 
 Needs root and FUSE: all nodes write through one file system whose writes share one token bucket
 (``whesl.testing.nfsbed``). A node is an agent and one rank, a process each, on this machine. The ideal is the
@@ -23,7 +24,7 @@ from typing import Any
 
 from measure import Figure, NotHereError, arguments, median, run_parts, scratch, until
 
-from whesl.ckpt import control, manifest
+from whesl.ckpt import control
 from whesl.ckpt.core.records import Predicted
 from whesl.ckpt.job import page_of
 from whesl.ckpt.messages import StatusAsked
@@ -37,6 +38,8 @@ import os, sys, time
 from whesl.ckpt import Client
 client = Client(int(sys.argv[1]), int(sys.argv[2]))
 content = bytes(int(sys.argv[3]))
+while not os.path.exists("begin"):
+    time.sleep(0.005)
 while not os.path.exists("end"):
     time.sleep(0.02)
     if client.poll():
@@ -48,48 +51,84 @@ client.finish()
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds from the prediction until the node's part was begun, written, and durable; and all parts."""
+    """Seconds from the prediction until the node's part was begun, written, and durable."""
 
     begun: float
     written: float
-    vulnerable: float
-    whole: float
+    durable: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """So many nodes in one order, and how often."""
+
+    nodes: int
+    size: int
+    together: bool
+    runs: int
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        order = "together" if self.together else "first"
+        return f"{self.nodes} nodes, {self.size // 10**6} MB, {order}"
+
+    @property
+    def seconds(self) -> float:
+        """What one run takes on an idle machine of two processors, roughly."""
+        writing = self.size / BANDWIDTH * (self.nodes if self.together else 1)
+        return 2.0 + 0.25 * self.nodes + writing
 
 
 # Nodes and seconds of each order, and the ideal: for the drawing.
 _drawn: dict[str, list[tuple[int, float]]] = {"first": [], "together": [], "ideal": []}
 
 
-def commit(quick: bool, size: int) -> list[Figure]:
+def cases(what: str, quick: bool) -> list[Case]:
+    """Return what is measured: all at once takes so long that it is measured once."""
+    size = SIZES[what]
+    if quick:
+        return [Case(2, size, together, 1) for together in (False, True) if what == "commit" or not together]
+    if what == "large":
+        return [Case(nodes, size, together=False, runs=1) for nodes in (2, 16)]
+    return [
+        Case(nodes, size, together, 1 if together else 3)
+        for nodes in (2, 8, 16)
+        for together in (False, True)
+    ]
+
+
+def commit(what: str, quick: bool) -> list[Figure]:
     """Measure both orders at several sizes."""
     if os.geteuid() != 0:
         raise NotHereError("the limited file system has to be mounted by root")
-    counts, repetitions = ((2,), 1) if quick else ((2, 4, 8, 16), 3)
-    ideal = size / BANDWIDTH
     figures = []
-    for nodes in counts:
-        for together in (False, True):
-            if together and size != min(SIZES.values()):
-                continue  # it takes minutes, and says nothing more
-            # Each in a run of its own: ranks that wait for nobody are at different steps after a checkpoint.
-            told = [measured(nodes, size, together=together) for _ in range(repetitions)]
-            how = "together" if together else "first"
-            commit = median([each.vulnerable for each in told])
-            print(f"{nodes} nodes, {how}: {[round(each.vulnerable, 2) for each in told]} s", flush=True)
-            name = f"commit of the predicted node, {size // 10**6} MB, {nodes} nodes, {how}"
-            stop = 1000 * median([each.begun for each in told])
-            sync = 1000 * median([each.vulnerable - each.written for each in told])
-            write = 1000 * (median([each.written - each.begun for each in told]) - ideal)
-            note = f"{commit / ideal:.2f} of the ideal of {ideal:g} s; {stop:.0f} ms until it writes, "
-            note += f"{write:+.0f} ms writing, {sync:.0f} ms durable; "
-            note += f"whole after {median([each.whole for each in told]):.1f} s"
-            figures.append(
-                Figure(name, commit, "s", None if together else 1.15 * ideal, floor=ideal, note=note)
+    planned = cases(what, quick)
+    expected, begin = sum(case.runs * case.seconds for case in planned), time.monotonic()
+    for case in planned:
+        ideal = case.size / BANDWIDTH
+        told: list[Times] = []
+        for number in range(case.runs):
+            passed = time.monotonic() - begin
+            print(
+                f"[{passed:3.0f} of about {expected:.0f} s] {case.name}, {number + 1} of {case.runs}",
+                flush=True,
             )
-            if size == min(SIZES.values()):
-                _drawn[how].append((nodes, commit))
-        if size == min(SIZES.values()):
-            _drawn["ideal"].append((nodes, ideal))
+            # Each in a run of its own: ranks that wait for nobody are at different steps after a checkpoint.
+            told.append(measured(case))
+        seconds = median([each.durable for each in told])
+        stop = 1000 * median([each.begun for each in told])
+        write = 1000 * (median([each.written - each.begun for each in told]) - ideal)
+        sync = 1000 * median([each.durable - each.written for each in told])
+        note = f"{seconds / ideal:.2f} of the ideal of {ideal:g} s; {stop:.0f} ms until it writes, "
+        note += f"{write:+.0f} ms writing, {sync:.0f} ms durable"
+        name = f"commit of the predicted node, {case.name}"
+        target = None if case.together else 1.15 * ideal
+        figures.append(Figure(name, seconds, "s", target, floor=ideal, note=note))
+        if what == "commit":
+            _drawn["together" if case.together else "first"].append((case.nodes, seconds))
+            if case.together:
+                _drawn["ideal"].append((case.nodes, ideal))
     return figures
 
 
@@ -108,8 +147,9 @@ def draw(file: Path) -> None:
     drawing.savefig(file)
 
 
-def measured(nodes: int, size: int, *, together: bool) -> Times:
+def measured(case: Case) -> Times:
     """Return what a prediction led to."""
+    nodes = case.nodes
     with scratch() as place, NfsBed("shared") as bed:
         bed.change("shared", bandwidth=BANDWIDTH)
         home, kept = place / "home", bed.at("shared") / "checkpoints"
@@ -129,7 +169,7 @@ def measured(nodes: int, size: int, *, together: bool) -> Times:
             )
 
         name = f"commit-{os.getpid()}"
-        order = ["--together"] if together else []
+        order = ["--together"] if case.together else []
         running = [begin(*whesl, "serve", "--name", name, "--dir", str(kept), *order)]
         try:
             until(lambda: (home / "ckpt" / name / "address").exists(), "the coordinator")
@@ -137,9 +177,9 @@ def measured(nodes: int, size: int, *, together: bool) -> Times:
             running += [begin(*whesl, "agent", "--name", name, "--node", node) for node in names]
             for rank, node in enumerate(names):
                 page = str(page_of(name, "alone", node))
-                words = [sys.executable, "-c", RANK, str(rank), str(nodes), str(size)]
+                words = [sys.executable, "-c", RANK, str(rank), str(nodes), str(case.size)]
                 running.append(begin(*words, WHESL_CKPT_PAGE=page, SLURMD_NODENAME=node))
-            return _one(home, name, nodes, bed.backing / kept.name, size)
+            return _one(case, home, name, place / "begin", bed.backing / kept.name)
         finally:
             (place / "end").touch()
             for process in reversed(running):
@@ -152,36 +192,31 @@ def measured(nodes: int, size: int, *, together: bool) -> Times:
                     process.wait()
 
 
-def _one(home: Path, name: str, nodes: int, kept: Path, size: int) -> Times:
+def _one(case: Case, home: Path, name: str, begin: Path, kept: Path) -> Times:
     address = find(home / "ckpt" / name)
     assert address is not None
 
-    def ready() -> bool:
-        status: dict[str, Any] = control.ask(address, StatusAsked()).status
-        return sum(node["ranks"] for node in status["nodes"].values()) == nodes and not status["checkpoint"]
+    def status() -> dict[str, Any]:
+        return control.ask(address, StatusAsked()).status
 
-    until(ready, "all ranks", 120)
+    until(lambda: sum(node["ranks"] for node in status()["nodes"].values()) == case.nodes, "all ranks", 120)
+    begin.touch()  # as ranks of an MPI program, which are at one step, or nearly
+    time.sleep(0.5)
     began = time.time()
-    victim = nodes - 1
+    victim = case.nodes - 1
     control.ask(address, Predicted(node=f"n{victim}", lead=600.0))
-    folder = kept / "1"
-    writing, part = folder / f"rank-{victim}.writing", folder / f"rank-{victim}.part"
-    until(lambda: writing.exists() or part.exists(), "the beginning of the part", 300)
-    begun = time.time()
-    until(lambda: part.exists() or _size(writing) >= size, "the end of the part", 300)
-    written = time.time()
-
-    def ended() -> dict[str, Any] | None:
-        found: dict[str, Any] | None
-        found = control.ask(address, StatusAsked()).status["ended"]  # type: ignore[assignment]  # JSON
-        return found
-
-    found = until(ended, "the end of the checkpoint", 300)
-    if not found["whole"]:
-        raise RuntimeError(f"the checkpoint of {nodes} nodes was given up: {found['why']}")
-    # A file's ctime is when it got its last name, which a part gets when it is durable.
-    durable, whole = ((folder / each).stat().st_ctime for each in (part.name, manifest.NAME))
-    return Times(begun - began, min(written, durable) - began, durable - began, whole - began)
+    writing, part = (kept / "1" / f"rank-{victim}.{end}" for end in ("writing", "part"))
+    limit = 30 + 5 * case.seconds
+    try:
+        until(lambda: writing.exists() or part.exists(), "the beginning of the part", limit)
+        begun = time.time()
+        until(lambda: part.exists() or _size(writing) >= case.size, "the end of the part", limit)
+        written = time.time()
+        until(part.exists, "the part is durable", limit)
+    except TimeoutError as error:
+        raise RuntimeError(f"{case.name}: {error}; {status()['ended'] or status()['checkpoint']}") from None
+    durable = part.stat().st_ctime  # when it got its last name, which it gets when it is durable
+    return Times(begun - began, min(written, durable) - began, durable - began)
 
 
 def _size(path: Path) -> int:
@@ -191,12 +226,12 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _part(size: int) -> Callable[[bool], list[Figure]]:
-    return lambda quick: commit(quick, size)
+def _part(what: str) -> Callable[[bool], list[Figure]]:
+    return lambda quick: commit(what, quick)
 
 
 if __name__ == "__main__":
     options = arguments(__doc__ or "")
-    run_parts(options, [(name, _part(size)) for name, size in SIZES.items()])
+    run_parts(options, [(name, _part(name)) for name in SIZES])
     if options.json and _drawn["first"]:
         draw(options.json.with_suffix(".svg"))
