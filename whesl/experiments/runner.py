@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import msgspec
 from whesl import __version__
 from whesl.experiments import registry
 from whesl.experiments.registry import Finding, Report
+from whesl.lab import processes
 from whesl.lab.progress import Progress, Silent
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.files import write_text
@@ -106,10 +106,9 @@ def outcomes(names: Sequence[str], settings: Settings, progress: Progress) -> It
         for name in rest:
             yield _kept(_run(name, settings, progress), settings)
         return
-    # Spawned: a fork would carry the threads of numerical libraries into the children.
-    context = multiprocessing.get_context("spawn")
+    hint = "was there too little memory? Call again, with fewer --jobs"
     with (
-        ProcessPoolExecutor(min(settings.jobs, len(rest)), mp_context=context) as pool,
+        processes.pool(min(settings.jobs, len(rest)), hint=hint) as pool,
         progress.stage("experiments", len(rest)) as advance,
     ):
         waiting = {pool.submit(_elsewhere, name, settings): name for name in rest}

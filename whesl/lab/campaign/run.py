@@ -7,15 +7,12 @@ whatever order cells are run.
 from __future__ import annotations
 
 import logging
-import multiprocessing
-import os
-import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import as_completed
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whesl.lab import processes
 from whesl.lab.campaign import store
 from whesl.model.errors import UsageError, WheslError
 
@@ -98,32 +95,11 @@ def _done(cells: Sequence[Cell], simulator: Simulator, jobs: int, dask: str) -> 
 
 
 def _in_processes(cells: Sequence[Cell], simulator: Simulator, jobs: int) -> Iterator[tuple[Cell, Done]]:
-    # Spawned: a fork would carry the threads of numerical libraries into the children.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(cells)), mp_context=context, initializer=_end_with_parent) as pool:
+    hint = "was there too little memory? Finished cells are kept; call again, with fewer --jobs"
+    with processes.pool(min(jobs, len(cells)), hint=hint) as pool:
         waiting = {pool.submit(simulate, cell, simulator): cell for cell in cells}
-        try:
-            for future in as_completed(waiting):
-                yield waiting[future], future.result()
-        except BrokenProcessPool as error:
-            raise WheslError(
-                "a process of the campaign was killed",
-                hint="was there too little memory? Finished cells are kept; call again, with fewer --jobs",
-            ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent has: one that was killed ends nobody."""
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
 
 
 def _on_dask(cells: Sequence[Cell], simulator: Simulator, address: str) -> Iterator[tuple[Cell, Done]]:
