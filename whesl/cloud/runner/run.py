@@ -63,8 +63,8 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
         names = f"{', '.join(without[:5])}{' ...' if len(without) > 5 else ''}" or "a table of stages"
         raise UsageError(
             f"{workflow.name} has tasks without a command: {names}",
-            hint="a table needs `command` in each stage, a WfCommons execution `command` in each task, and a"
-            " study's steps at most one node each; else it can be planned only",
+            hint="a table needs `command` in each stage and a WfCommons execution `command` in each task;"
+            " without them it can be planned only",
         )
     outside = {}
     for task in workflow.tasks:

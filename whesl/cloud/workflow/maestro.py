@@ -26,15 +26,25 @@ def from_maestro(found: study.Study) -> Workflow:
     """Return a Maestro study as a workflow.
 
     A step that asks for GPUs (``gpus``) needs a GPU platform. Run times and sizes are not in a study: they
-    come from the profile. A step of several nodes has no script: it can be planned, not run.
+    come from the profile. A step of several nodes is refused: an executor is one node, for an hour.
 
     Args:
         found: the study.
 
     Raises:
-        UsageError: what Maestro would refuse, or files of the study that are not there.
+        UsageError: what Maestro would refuse, steps of several nodes, files of the study that are not there.
     """
     expansion = expand.expand(found, ROOT)
+    several: dict[str, int] = {}
+    for task in expansion.tasks:
+        if task.nodes > 1:
+            several[task.step] = max(task.nodes, several.get(task.step, 0))
+    if several:
+        raise UsageError(
+            "\n".join(f"{found.path}: step {name} asks for {nodes} nodes" for name, nodes in several.items()),
+            hint="cluster and cloud give single nodes, an hour each: steps of one node are accepted here,"
+            " and `whesl run` runs steps of several nodes on the cluster",
+        )
     places = _places(found)
     where = {task.name: task.workspace.removeprefix(ROOT).strip("/") for task in expansion.tasks}
     by_place = {place: name for name, place in where.items()}
@@ -43,7 +53,7 @@ def from_maestro(found: study.Study) -> Workflow:
         steps.setdefault(where[task.name].partition("/")[0], []).append(task.name)
     tasks: list[Task] = []
     for task in expansion.tasks:
-        script = _script(task, places) if task.nodes <= 1 else ""
+        script = _script(task, places)
         before, files = dict.fromkeys(task.parents), {}
         for mentioned in _PATH.findall(script):
             path = mentioned.strip("/")
@@ -57,7 +67,7 @@ def from_maestro(found: study.Study) -> Workflow:
                 name=task.name,
                 stage=task.step,
                 parents=tuple(before),
-                command=tuple(found.shell.split()) if script else (),
+                command=tuple(found.shell.split()),
                 script=script,
                 directory=where[task.name],
                 inputs=(*inputs, *files.values()),
