@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from tests.cloud.runner import worlds
+from tests.cloud.runner import kills, worlds
+from tests.cloud.runner.worlds import PATIENCE, World
 from tests.waiting import until
-from whesl.cloud.core.records import Domain, Settings
+from whesl.cloud.core.records import Domain
 from whesl.cloud.providers.port import NoCapacityError
-from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run as runs
-from whesl.cloud.runner import site as sites
-from whesl.cloud.runner.events import Limits
 from whesl.cloud.runner.sides import Side
-from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
-from whesl.journal import Journal
 from whesl.local import daemons
 from whesl.local.adapter import LocalScheduler
 from whesl.local.cluster import Cluster as LocalCluster
 from whesl.model.errors import CouldNotObserveError, TransientError, UsageError
-
-PATIENCE = 100.0
-HOUR = 40.0
 
 
 @pytest.fixture(scope="module")
@@ -44,76 +34,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     made = worlds.local_cluster(tmp_path_factory.mktemp("site"), 2)
     yield made
     daemons.stop(made)
-
-
-class World:
-    """One run: its directory, and what has to come of it."""
-
-    def __init__(self, tmp_path: Path, cluster: LocalCluster, **options: Any) -> None:
-        self.place = tmp_path / "run"
-        self.ledger = tmp_path / "ledger"
-        self.workflow = worlds.two_stages(options.pop("width", 4), options.pop("seconds", 0.3), self.ledger)
-        self.site = Site(
-            cluster=Cluster(scheduler="local", directory=cluster.path),
-            cloud=Cloud(processes=Processes(start_delay=0.1, capacity=6)),
-            poll=0.2,
-            again=0.3,
-        )
-        # The plan's instances are started, however fast the cluster is on this machine.
-        settings = Settings(long=HOUR, short=1.0, rebalance=False)
-        plan = worlds.plan(self.workflow, now=time.time(), settings=settings, **options)
-        initial = worlds.initial(self.workflow, plan, 1.0)
-        self.setup = runs.begin(
-            self.place, self.workflow, initial, Limits(platforms=(worlds.PLATFORM,), again=0.3), self.site
-        )
-        data = self.place / "cluster" / "data"
-        data.mkdir(parents=True)
-        (data / "input").write_bytes(b"input")
-
-    def sides(self) -> dict[Domain, Side]:
-        return sites.sides(self.site, self.place, self.setup.run, (worlds.PLATFORM,))
-
-    def right(self, state: RunState) -> None:
-        """Nothing lost, nothing twice, nothing left running."""
-        assert state.ended is not None and state.ended.complete, state.ended
-        data = self.place / "cluster" / "data"
-        for name, content in worlds.expected(self.workflow, data).items():
-            path = data / name
-            assert not path.exists() or path.read_bytes() == content, name
-        assert (data / "gather" / "last.out").exists()
-        ran = Counter(tuple(json.loads(line)["outputs"]) for line in self.ledger.read_text().splitlines())
-        assert len(ran) == len(self.workflow.tasks)
-        # A task runs again only when its executor was lost with it.
-        assert sum(ran.values()) - len(ran) <= sum(one.lost for one in state.tasks.values())
-        assert not any(executor.alive for executor in state.executors.values())
-        provider = ProcessProvider(self.place / "instances")
-        try:
-            assert all(instance.gone for instance in provider.instances(self.setup.run))
-        finally:
-            provider.close()
-        until(lambda: not self.left(), "nothing is left running", 30)
-
-    def left(self) -> list[str]:
-        """Return the processes that name the run's directory."""
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if (
-                any(str(self.place).encode() in word for word in words)
-                and int(path.parent.name) != os.getpid()
-            ):
-                found.append(b" ".join(words).decode())
-        return found
-
-    def records(self) -> list[r.Record]:
-        with Journal(self.place / "journal.db", read_only=True) as journal:
-            return [
-                msgspec.json.decode(bytes(entry.content), type=r.KINDS[entry.kind])
-                for entry in journal.read()
-            ]
 
 
 def run(world: World, made: dict[Domain, Side] | None = None) -> RunState:
@@ -151,6 +71,15 @@ run.carry_out(Path({str(world.place)!r}))
             process.wait()
     assert finished, "the run did not end"
     world.right(runs.state_of(world.place))
+
+
+def test_parts_are_killed_at_random_moments(tmp_path: Path, cluster: LocalCluster) -> None:
+    """Runner, provider, instances and watchdogs; `python -m tests.cloud.runner.kills` goes on for longer."""
+    played = kills.Kills(tmp_path, cluster, 5, 5.0)
+    try:
+        played.play()
+    except AssertionError as error:
+        raise AssertionError(f"seed {played.seed}, killed {dict(played.killed)}: {error}") from error
 
 
 class Faulty:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from tests.waiting import until
 from whesl.cloud.core import scaler
 from whesl.cloud.core.events import ScalerState
 from whesl.cloud.core.pace import Pace
@@ -25,14 +31,25 @@ from whesl.cloud.core.records import (
     Window,
     Workflow,
 )
+from whesl.cloud.providers.processes.provider import ProcessProvider
+from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run as runs
+from whesl.cloud.runner import site as sites
+from whesl.cloud.runner.events import Limits
+from whesl.cloud.runner.sides import Side
+from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
+from whesl.cloud.runner.state import RunState
+from whesl.journal import Journal
 from whesl.local import daemons
-from whesl.local.cluster import Cluster
+from whesl.local.cluster import Cluster as LocalCluster
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
 from whesl.testing import standin
 
 PLATFORM = Platform(name="c5a.4xlarge", domain=Domain.CLOUD, price=0.616, limit=4)
 SIZE = 3200
+PATIENCE = 100.0
+HOUR = 40.0
 
 
 def expected(workflow: Workflow, data: Path) -> dict[str, bytes]:
@@ -136,10 +153,80 @@ def initial(workflow: Workflow, plan: Plan, seconds: float) -> ScalerState:
     return scaler.begin(plan, paces)
 
 
-def local_cluster(directory: Path, nodes: int) -> Cluster:
+def local_cluster(directory: Path, nodes: int) -> LocalCluster:
     """Start the cluster's side."""
-    cluster = Cluster(str(directory))
+    cluster = LocalCluster(str(directory))
     names = tuple(f"n{number:02}" for number in range(1, nodes + 1))
     settings = ClusterSettings(name="site", nodes=names, partitions=(Partition(name="main", nodes=names),))
     daemons.start(cluster, settings)
     return cluster
+
+
+class World:
+    """One run: its directory, and what has to come of it."""
+
+    def __init__(self, tmp_path: Path, cluster: LocalCluster, **options: Any) -> None:
+        self.place = tmp_path / "run"
+        self.ledger = tmp_path / "ledger"
+        self.workflow = two_stages(options.pop("width", 4), options.pop("seconds", 0.3), self.ledger)
+        self.site = Site(
+            cluster=Cluster(scheduler="local", directory=cluster.path),
+            cloud=Cloud(processes=Processes(start_delay=0.1, capacity=6)),
+            poll=0.2,
+            again=0.3,
+        )
+        # The plan's instances are started, however fast the cluster is on this machine.
+        settings = Settings(long=HOUR, short=1.0, rebalance=False)
+        made = plan(self.workflow, now=time.time(), settings=settings, **options)
+        first = initial(self.workflow, made, 1.0)
+        self.setup = runs.begin(
+            self.place, self.workflow, first, Limits(platforms=(PLATFORM,), again=0.3), self.site
+        )
+        data = self.place / "cluster" / "data"
+        data.mkdir(parents=True)
+        (data / "input").write_bytes(b"input")
+
+    def sides(self) -> dict[Domain, Side]:
+        return sites.sides(self.site, self.place, self.setup.run, (PLATFORM,))
+
+    def right(self, state: RunState) -> None:
+        """Nothing lost, nothing twice, nothing left running."""
+        assert state.ended is not None and state.ended.complete, state.ended
+        data = self.place / "cluster" / "data"
+        for name, content in expected(self.workflow, data).items():
+            path = data / name
+            assert not path.exists() or path.read_bytes() == content, name
+        assert (data / "gather" / "last.out").exists()
+        ran = Counter(tuple(json.loads(line)["outputs"]) for line in self.ledger.read_text().splitlines())
+        assert len(ran) == len(self.workflow.tasks)
+        # A task runs again only when its executor was lost with it.
+        assert sum(ran.values()) - len(ran) <= sum(one.lost for one in state.tasks.values())
+        assert not any(executor.alive for executor in state.executors.values())
+        provider = ProcessProvider(self.place / "instances")
+        try:
+            assert all(instance.gone for instance in provider.instances(self.setup.run))
+        finally:
+            provider.close()
+        until(lambda: not self.left(), "nothing is left running", 30)
+
+    def left(self) -> list[str]:
+        """Return the processes that name the run's directory."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if (
+                any(str(self.place).encode() in word for word in words)
+                and int(path.parent.name) != os.getpid()
+            ):
+                found.append(b" ".join(words).decode())
+        return found
+
+    def records(self) -> list[r.Record]:
+        with Journal(self.place / "journal.db", read_only=True) as journal:
+            return [
+                msgspec.json.decode(bytes(entry.content), type=r.KINDS[entry.kind])
+                for entry in journal.read()
+            ]

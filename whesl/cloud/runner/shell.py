@@ -143,7 +143,7 @@ class Shell:
             try:
                 call()
                 self._works(domain, kind)
-            except WheslError as error:
+            except (WheslError, OSError) as error:
                 self._fails(domain, kind, error)
 
         self._pools[domain, kind].submit(guarded)
@@ -151,8 +151,9 @@ class Shell:
     def _works(self, domain: Domain, kind: str) -> None:
         self._events.put((_what(domain, kind), ""))
 
-    def _fails(self, domain: Domain, kind: str, error: WheslError) -> None:
-        self._events.put((_what(domain, kind), error.message))
+    def _fails(self, domain: Domain, kind: str, error: WheslError | OSError) -> None:
+        # A thread that a full disk ended would leave the run without an answer for good.
+        self._events.put((_what(domain, kind), _said(error)))
 
     def _start(self, command: Start) -> None:
         """Start an executor; repeat it until the side has said yes or no, or its time is over."""
@@ -167,10 +168,10 @@ class Shell:
                 return
             try:
                 handle = side.start(asked)
-            except WheslError as error:
+            except (WheslError, OSError) as error:
                 if final(error):
                     self._fails(asked.domain, "start", error)
-                    self._events.put(Refused(id=asked.id, why=error.message))
+                    self._events.put(Refused(id=asked.id, why=_said(error)))
                     return
                 self._fails(asked.domain, "start", error)
                 if isinstance(error, NoCapacityError) and executor.state is ExecutorState.ENDING:
@@ -190,7 +191,7 @@ class Shell:
             try:
                 self._sides[command.domain].store.write(name, content)
                 return
-            except WheslError as error:
+            except (WheslError, OSError) as error:
                 self._fails(command.domain, "send", error)
                 self._over.wait(self._again)
 
@@ -237,7 +238,7 @@ class Shell:
             ]
             try:
                 seen = side.look(executors, self._wanted)
-            except WheslError as error:
+            except (WheslError, OSError) as error:
                 self._fails(domain, "watch", error)
                 continue
             self._works(domain, "watch")
@@ -255,7 +256,7 @@ class Shell:
             began = time.time()
             try:
                 found = store.read_all(messages.SAID)
-            except WheslError as error:
+            except (WheslError, OSError) as error:
                 self._fails(domain, "listen", error)
                 continue
             said = []
@@ -266,6 +267,10 @@ class Shell:
                     continue  # not written whole yet
             self._works(domain, "listen")
             self._events.put(Heard(domain=domain, began=began, said=tuple(said)))
+
+
+def _said(error: WheslError | OSError) -> str:
+    return error.message if isinstance(error, WheslError) else str(error)
 
 
 def _what(domain: Domain, kind: str) -> str:

@@ -82,6 +82,7 @@ class ProcessProvider:
             if not (directory / "request.json").exists():
                 if request.ends <= time.time():
                     raise RefusedError("the end time of the instance has passed")
+                self._serve()  # it may have been killed
                 taken = {self._read(place).node for place in self._places() if not self._look(place).gone}
                 free = next((node for node in self._nodes if node not in taken), None)
                 if free is None:
