@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from tests.cloud.samples import PRICES
 from whesl.cli.cloud.plan import plan
+from whesl.cloud import plan as planning
 from whesl.cloud import prices
 from whesl.cloud.core.records import HOUR, Domain, FreeForecast, Measurement, Profile
 from whesl.cloud.plan import moments
@@ -69,7 +70,7 @@ def test_a_menu_as_table_json_and_page(tmp_path: Path) -> None:
     shown = asked(*words, "--budget", "0.5", "--out", tmp_path / "out")
     assert shown.exit_code == 0, shown.output
     lines = shown.output.splitlines()
-    assert lines[0].split()[:3] == ["deadline", "cost", "probability"]
+    assert lines[0].split()[:4] == ["deadline", "instances", "cost", "probability"]
     assert lines[1].startswith("2 h ")
     assert "note: prices of 2026-01-01" in shown.output
     values = json.loads((tmp_path / "out" / "menu.json").read_text())
@@ -122,6 +123,51 @@ def test_a_profile_and_a_forecast_are_what_the_plan_rests_on(tmp_path: Path) -> 
     assert values["offers"][0]["plan"]["cost"]["benchmark"] == 1.5
 
 
+SPOT = """\
+dated = 2026-01-01
+currency = "USD"
+revoked = 0.1
+[[platform]]
+name = "a"
+price = 1.0
+spot = 0.3
+"""
+
+
+def test_spot_instances_have_a_row_of_their_own(tmp_path: Path) -> None:
+    """Plans had counted on-demand prices where the run asked for spot instances."""
+    path, listed = tmp_path / "maps.toml", tmp_path / "prices.toml"
+    path.write_text(TABLE)
+    listed.write_text(SPOT)
+    words: list[str | Path] = [path, "--deadlines", "2h,6h", "--prices", listed, "--courses", "40"]
+    values = json.loads(asked(*words, "--json").output)
+    assert [offer["plan"]["spot"] for offer in values["offers"]] == [False, True, False, True]
+    for dear, cheap in zip(values["offers"][::2], values["offers"][1::2], strict=True):
+        assert cheap["plan"]["expected_cost"] < 0.5 * dear["plan"]["expected_cost"]
+    assert any("10 % of the spot instances are taken away in an hour" in note for note in values["notes"])
+    shown = asked(*words, "--out", tmp_path / "out").output
+    assert "2 h       on demand" in shown and "2 h       spot" in shown
+    page = (tmp_path / "out" / "menu.html").read_text()
+    assert "2 of 2 deadlines" in page and "Deadline 2 h, spot instances" in page
+
+
+def test_spot_prices_of_today_are_put_into_a_file() -> None:
+    text = prices.with_spot(SPOT, {"a": 0.25}, "2026-02-02")
+    assert prices.parse(text, "p").platform("a").spot == 0.25
+    assert "0.3" not in text and "2026-02-02" in text
+    assert prices.with_spot(SPOT, {"b": 1.0}, "") == SPOT
+
+
+def test_without_a_spot_price_there_is_no_spot_plan(tmp_path: Path) -> None:
+    path = tmp_path / "maps.toml"
+    path.write_text(TABLE)
+    with pytest.raises(UsageError, match="no spot price"):
+        planning.on_spot(planning.case(path, 0.0))
+    for wrong in ("revoked = 1.5", "revoked = -1"):
+        with pytest.raises(UsageError, match="a share from 0 to below 1"):
+            prices.parse(SPOT.replace("revoked = 0.1", wrong), "p")
+
+
 # -- workflows in --
 
 
@@ -154,6 +200,15 @@ def test_a_maestro_study_has_a_stage_for_each_step(tmp_path: Path) -> None:
     assert not found["analyse"].parents[0].barrier
     assert found["report"].parents[0].barrier
     assert found["report"].processor.value == "gpu"
+
+
+def test_all_steps_of_several_nodes_are_refused(tmp_path: Path) -> None:
+    """Executors are single nodes: such a step was planned as if one did, and a run told it had no command."""
+    text = STUDY.replace("nodes: 1, procs: 1", 'nodes: "$(SIZE)", procs: 1')
+    text = text.replace("depends: [simulate]", "nodes: 3, depends: [simulate]")
+    said = refused(tmp_path, text, "s.yaml")
+    assert "step simulate asks for 4 nodes" in said and "step analyse asks for 3 nodes" in said
+    assert "report" not in said and "whesl run" in said
 
 
 def wfcommons(tasks: dict[str, list[str]]) -> str:

@@ -23,6 +23,7 @@ _WIDTH, _LEFT, _HEIGHT, _ROW = 640.0, 56.0, 150.0, 10.0
 _MOST_ROWS = 40
 COLUMNS = (
     "deadline",
+    "instances",
     "cost",
     "probability",
     "cluster, node-h",
@@ -45,6 +46,7 @@ def cells(case: Case, offer: Offer) -> tuple[str, ...]:
     said = "-" if plan.probability is None else f"{100 * plan.probability:.0f} %"
     return (
         hours(length),
+        "spot" if plan.spot else "on demand",
         f"{plan.expected_cost:.2f} {currency}",
         said if offer.reached else f"{said} (less than asked)",
         f"{plan.cluster_hours:.1f}",
@@ -65,15 +67,16 @@ def html(case: Case, offers: Sequence[Offer], asked: float) -> str:
     """
     tasks = sum(stage.tasks for stage in case.workflow.stages)
     facts = f"{tasks} tasks in {len(case.workflow.stages)} stages · prices of {case.prices.dated}"
-    reached = [offer for offer in offers if offer.reached]
+    deadlines = {offer.plan.schedule.deadline for offer in offers}
+    reached = {offer.plan.schedule.deadline for offer in offers if offer.reached}
     verdict = (
-        f"{len(reached)} of {len(offers)} deadlines can be met with a probability of {100 * asked:.0f} %."
+        f"{len(reached)} of {len(deadlines)} deadlines can be met with a probability of {100 * asked:.0f} %."
     )
     header = el(
         "header",
         el("p", "WHESL cloud: plans", class_="kicker"),
         el("h1", case.workflow.name),
-        el("p", verdict, class_="verdict good" if len(reached) == len(offers) else "verdict warn"),
+        el("p", verdict, class_="verdict good" if len(reached) == len(deadlines) else "verdict warn"),
         el("p", facts, class_="facts"),
     )
     rows = (el("tr", *(el("td", cell) for cell in cells(case, offer))) for offer in offers)
@@ -116,7 +119,8 @@ def _section(case: Case, offer: Offer) -> Element:
         el("figure", el("figcaption", "Nodes by the hour"), _nodes(plan)),
         el("figure", el("figcaption", "Stages"), _stages(case, plan)),
     ]
-    return el("section", el("h2", f"Deadline {hours(length)}"), el("p", counted), legend, *figures)
+    name = f"Deadline {hours(length)}" + (", spot instances" if plan.spot else "")
+    return el("section", el("h2", name), el("p", counted), legend, *figures)
 
 
 def _nodes(plan: Plan) -> Element:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from whesl.cloud import prices as price_files
-from whesl.cloud.core import menu, profile
+from whesl.cloud.core import menu, outlook, profile
 from whesl.cloud.core.pace import cluster_nodes, paces
 from whesl.cloud.core.records import HOUR, FreeForecast, Profile
 from whesl.cloud.tables import read_text
@@ -106,6 +106,42 @@ def load_forecast(path: Path) -> FreeForecast:
     return found
 
 
+def on_spot(given: Case, *, gpu: bool = False) -> Case:
+    """Return a case whose instances are spot ones, where the prices have a price for them.
+
+    Args:
+        given: the case with on-demand prices.
+        gpu: whether the cluster's nodes have GPUs.
+
+    Raises:
+        UsageError: there is no spot price at all.
+    """
+    listed = given.prices
+    if all(one.spot is None for one in listed.platforms):
+        raise UsageError(
+            f"the prices of {listed.dated} have no spot price",
+            hint="spot = 0.25 in a [[platform]] of the file that --prices names is one",
+        )
+    platforms = tuple(
+        one if one.spot is None else msgspec.structs.replace(one, price=one.spot, on_spot=True)
+        for one in listed.platforms
+    )
+    shares = sorted({one.revoked for one in platforms if one.on_spot})
+    said = " to ".join(f"{100 * share:g} %" for share in (shares[:1] + shares[1:][-1:]))
+    cluster = cluster_nodes(gpu=gpu) if any(one.hpc is not None for one in given.paces) else None
+    spot = msgspec.structs.replace(listed, platforms=platforms)
+    return msgspec.structs.replace(
+        given,
+        prices=spot,
+        paces=paces(given.workflow, given.profile, spot, cluster),
+        notes=(
+            *given.notes,
+            f"assumed: {said} of the spot instances are taken away in an hour, each for itself;"
+            " spot prices stay as they are",
+        ),
+    )
+
+
 def case(
     workflow: Path,
     now: float,
@@ -145,6 +181,7 @@ def case(
         notes.append(f"free nodes: {forecast.source or 'a forecast'}")
         if abs(now - forecast.start) > 2 * HOUR:
             notes.append(f"the forecast begins {abs(now - forecast.start) / HOUR:.1f} h from now")
+        forecast = outlook.from_hour(forecast, now)
     return menu.Case(
         workflow=flow,
         profile=whole,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,10 @@ from whesl.model import toml
 from whesl.model.toml import Document
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+_NAME, _SPOT = re.compile(r"""\s*name\s*=\s*["']([^"']*)["']"""), re.compile(r"\s*spot\s*=")
 _HINT = "`whesl cloud prices` prints the file that is used without one, as an example"
 
 
@@ -25,6 +28,7 @@ class _Head(msgspec.Struct, kw_only=True):
     assumptions: tuple[str, ...] = ()
     start: float = 120.0
     least: float = 60.0
+    revoked: float = 0.05
     read: float | None = None
     write: float | None = None
     stored: float | None = None
@@ -38,12 +42,33 @@ class _Row(msgspec.Struct, kw_only=True):
     spot: float | None = None
     limit: int = 1_000_000
     start: float | None = None
+    revoked: float | None = None
     assumed: bool = False
 
 
 def default_text() -> str:
     """Return the file that comes with the project."""
     return resources.files("whesl.cloud").joinpath("prices.toml").read_text(encoding="utf-8")
+
+
+def with_spot(text: str, spot: Mapping[str, float], today: str) -> str:
+    """Return a file's text with other spot prices.
+
+    Args:
+        text: the file's.
+        spot: prices of an hour by platform; the others' are left as they are.
+        today: when they are asked for, for the comment.
+    """
+    lines, name = [], ""
+    for line in text.splitlines():
+        if match := _NAME.match(line):
+            name = match[1]
+            lines.append(line)
+            if name in spot:
+                lines.append(f"spot = {spot[name]:g}   # of {today}")
+        elif not (name in spot and _SPOT.match(line)):
+            lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def load(path: Path | None = None) -> PriceList:
@@ -74,6 +99,10 @@ def _prices(document: Document) -> PriceList:
             value = getattr(head, key)
             if value is not None and not 0 <= value < float("inf"):
                 document.wrong(f"{key} is {value:g}; a number from 0 is accepted", key=key)
+        if not 0 <= head.revoked < 1:
+            document.wrong(
+                f"revoked is {head.revoked:g}; a share from 0 to below 1 is accepted", key="revoked"
+            )
     seen: dict[str, int] = {}
     for number, row in enumerate(rows):
         if row is None:
@@ -87,6 +116,13 @@ def _prices(document: Document) -> PriceList:
                 document.wrong(
                     f"{key} of {row.name} is {value:g}; a number from 0 is accepted", "platform", number, key
                 )
+        if row.revoked is not None and not 0 <= row.revoked < 1:
+            document.wrong(
+                f"revoked of {row.name} is {row.revoked:g}; a share from 0 to below 1 is accepted",
+                "platform",
+                number,
+                "revoked",
+            )
         if row.limit < 1:
             document.wrong(
                 f"limit of {row.name} is {row.limit}; at least 1 is accepted", "platform", number, "limit"
@@ -112,6 +148,7 @@ def _prices(document: Document) -> PriceList:
                 start=head.start if row.start is None else row.start,
                 limit=row.limit,
                 spot=row.spot,
+                revoked=head.revoked if row.revoked is None else row.revoked,
                 assumed=row.assumed,
             )
             for row in rows

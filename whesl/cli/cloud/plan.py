@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whesl.cli.lab.numbers import Finite
 from whesl.cli.options import FILE, out_option, seed_option
 from whesl.model.errors import UsageError, WheslError
 
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--probability",
-    type=click.FloatRange(0.01, 0.99),
+    type=Finite(0.01, 0.99),
     metavar="P",
     default=0.9,
     help="Of meeting a deadline [0.9].",
 )
-@click.option("--budget", type=click.FloatRange(0), metavar="PRICE", help="Say which plans cost more.")
+@click.option("--budget", type=Finite(0), metavar="PRICE", help="Say which plans cost more.")
 @click.option("--profile", type=FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes them.")
 @click.option("--prices", type=FILE, metavar="TOML", help="Prices; `whesl cloud prices` prints an example.")
 @click.option(
@@ -68,6 +69,8 @@ def plan(
     WORKFLOW is a Maestro study (.yaml), a WfCommons execution (.json) or a table of stages (.toml, .csv).
     Nothing is started and nothing is paid for. With --out DIR: DIR/menu.html and DIR/menu.json.
     """
+    import msgspec
+
     from whesl.cloud import plan as planning
     from whesl.cloud.core import menu
 
@@ -81,7 +84,12 @@ def plan(
     elif free is not None:
         foreseen = menu.constant(_numbers(free), now)
     case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
-    offers = menu.menu(case, moments, probability, courses=courses, seed=seed)
+    offers = list(menu.menu(case, moments, probability, courses=courses, seed=seed))
+    if any(one.spot is not None for one in case.prices.platforms):
+        spot = planning.on_spot(case, gpu=gpu_nodes)
+        more = menu.menu(spot, moments, probability, courses=courses, seed=seed)
+        offers = [offer for pair in zip(offers, more, strict=True) for offer in pair]
+        case = msgspec.structs.replace(case, notes=spot.notes)
     values = _values(case, offers, probability)
     if out is not None:
         _write(out, case, offers, probability, values)
@@ -92,11 +100,40 @@ def plan(
 
 
 @click.command()
-def prices() -> None:
-    """Print the prices that are used without --prices, as a file to copy and edit."""
-    from whesl.cloud.prices import default_text
+@click.option("--spot", is_flag=True, help="With today's spot prices, which the site's cloud is asked for.")
+@click.option("--prices", "given", type=FILE, metavar="TOML", help="Prices to go on from.")
+@click.option("--site", "site_file", type=FILE, metavar="TOML", help="The cloud [WHESL_HOME/cloud.toml].")
+def prices(spot: bool, given: Path | None, site_file: Path | None) -> None:
+    """Print the prices that are used without --prices, as a file to copy and edit.
 
-    click.echo(default_text(), nl=False)
+    --spot asks the cloud (EC2) for the spot prices of its platforms, and puts them in.
+    """
+    import tempfile
+
+    from whesl.cloud import prices as files
+    from whesl.cloud.tables import read_text
+
+    text = files.default_text() if given is None else read_text(given)
+    if spot:
+        from whesl.cloud.providers.port import Market
+        from whesl.cloud.runner import site as sites
+
+        listed = files.parse(text, str(given or "prices.toml")).platforms
+        cloud = sites.load(site_file).cloud
+        with tempfile.TemporaryDirectory() as nowhere:
+            provider = sites.provider_of(cloud, Path(nowhere), listed)
+            try:
+                offers = provider.prices([one.name for one in listed])
+            finally:
+                provider.close()
+        found = {one.kind: one.hourly for one in offers if one.market is Market.SPOT}
+        if not found:
+            raise WheslError(
+                f"the cloud ({cloud.provider}) tells no spot price of {', '.join(o.name for o in listed)}",
+                hint="spot = 0.25 in a [[platform]] of the prices is one",
+            )
+        text = files.with_spot(text, found, time.strftime("%Y-%m-%d"))
+    click.echo(text, nl=False)
 
 
 def _numbers(text: str) -> list[float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
+from whesl.cli.lab.numbers import Finite
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
@@ -22,10 +23,10 @@ _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command t
 @click.command(epilog=_EPILOG)
 @click.argument("workflow", type=FILE)
 @click.option("--deadline", metavar="T", help="12h, 90m, 2d, or a local time; needed for a new run.")
-@click.option("--budget", type=click.FloatRange(0), metavar="PRICE", help="What the cloud may cost.")
+@click.option("--budget", type=Finite(0), metavar="PRICE", help="What the cloud may cost.")
 @click.option(
     "--probability",
-    type=click.FloatRange(0.01, 0.99),
+    type=Finite(0.01, 0.99),
     default=0.9,
     metavar="P",
     help="Of meeting the deadline [0.9].",
@@ -37,7 +38,7 @@ _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command t
 @click.option("-e", "--rules", multiple=True, type=FILE, metavar="FILE", help="Rules (ESL) for each task.")
 @click.option(
     "--hour",
-    type=click.FloatRange(5.0, 3600.0),
+    type=Finite(5.0, 3600.0),
     default=3600.0,
     metavar="S",
     help="Seconds of the schedule's hours, for trying out [3600].",
@@ -88,6 +89,8 @@ def run(
         elif site.cluster.scheduler:
             foreseen = menu.constant(_numbers(free) if free is not None else [idle(site)], now)
         case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
+        if site.cloud.spot and site.cloud.provider:
+            case = planning.on_spot(case, gpu=gpu_nodes)
         until = planning.moment(deadline, now)
         chosen = choose(case, until, probability=probability, budget=budget, hour=hour)
         limits = Limits(

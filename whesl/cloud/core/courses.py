@@ -1,7 +1,7 @@
 """Courses that a plan may take: free nodes and run times are drawn, the scaler's rules are followed.
 
-Tasks are divisible here, and reach the next stage at once when they are done. What tasks as a whole add to
-the end is drawn.
+Tasks are divisible here; each reaches the next stage when it is done, and takes its time there. What tasks
+as a whole add to the end is drawn.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.cloud.core.pace import critical_path
+from whesl.cloud.core.outlook import last_task
 from whesl.cloud.core.records import PriceList
 from whesl.cloud.core.scaler import LATE
 from whesl.predict.jit import jit_inner
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from whesl.cloud.core.outlook import Draws
     from whesl.cloud.core.pace import Pace
 
-# What tasks as a whole add to the end of a flow, in units of the pipeline's length: mean, standard deviation.
-# Measured once on simulated cases; docs/cloud/evaluation.md says how far the probabilities then hold.
-BIAS, SPREAD = -0.35, 0.35
 _STEP = 300.0
+_MANY = 30.0  # instances lost in a step, from which on their number is taken for its mean
+_GOLDEN = 0.6180339887498949  # ranks of the stages from one draw
 _DONE = 1 - 1e-9  # of a stage, from which on it is taken for done
 # Rows of ``_Scratch.now``: what is known of a stage within one course and one hour.
-SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED = range(8)
+SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED, BUSY = range(9)
 # Columns of the sums of a course.
 COST, BACKUP, CLUSTER, CLOUDY, LAST = range(5)
 
@@ -59,6 +58,7 @@ class _Stages(NamedTuple):
         price: of an instance's hour.
         end: of the stage by the schedule, seconds after its start.
         delay: seconds until an instance works.
+        revoked: share of the instances that are taken away in an hour.
         limit: most instances.
         nodes, instances, planned: by hour, shape (stages, hours).
         parents: places, -1 for none, shape (stages, most parents).
@@ -71,6 +71,7 @@ class _Stages(NamedTuple):
     price: NDArray[np.float64]
     end: NDArray[np.float64]
     delay: NDArray[np.float64]
+    revoked: NDArray[np.float64]
     limit: NDArray[np.float64]
     nodes: NDArray[np.float64]
     instances: NDArray[np.float64]
@@ -94,6 +95,7 @@ def _stages(state: ScalerState, paces: tuple[Pace, ...]) -> _Stages:
         np.array([pace.platform.price if pace.platform else 0.0 for pace in paces]),
         np.array([table.end - state.start for table in tables]),
         np.array([pace.platform.start if pace.platform else 0.0 for pace in paces]),
+        np.array([pace.platform.losses if pace.platform else 0.0 for pace in paces]),
         np.array([float(table.limit) for table in tables]),
         np.array([table.nodes for table in tables], dtype=np.float64),
         np.array([table.instances for table in tables], dtype=np.float64),
@@ -120,23 +122,24 @@ def follow(
         drawn: run times and lateness.
     """
     stages, settings = _stages(state, paces), state.settings
-    count = len(free)
+    count, length = len(free), state.deadline - state.start
     sums, clouded = np.zeros((count, 5)), np.zeros((count, len(paces)))
     _all(
         stages,
         drawn.factors,
+        drawn.losses,
         free,
-        state.deadline - state.start,
+        length,
         settings.short,
         settings.backup,
         settings.rebalance,
-        np.zeros((8, len(paces))),
+        np.zeros((9, len(paces))),
+        np.zeros((len(paces), int(length / _STEP) + 3)),
         sums,
         clouded,
     )
-    pipeline = critical_path(paces)[0] + settings.short
-    last = sums[:, LAST] + pipeline * (BIAS + SPREAD * drawn.lateness)
     cost = sums[:, COST] + _data(stages, paces, prices, clouded)
+    last = sums[:, LAST] + last_task(paces, drawn.deviations, length, drawn.lateness)
     return Courses(last, cost, sums[:, BACKUP], sums[:, CLUSTER], sums[:, CLOUDY])
 
 
@@ -144,16 +147,21 @@ def follow(
 def _all(
     stages: _Stages,
     factors: NDArray[np.float64],
+    losses: NDArray[np.float64],
     free: NDArray[np.float64],
     length: float,
     short: float,
     backup: float,
     rebalance: bool,
     now: NDArray[np.float64],
+    past: NDArray[np.float64],
     sums: NDArray[np.float64],
     clouded: NDArray[np.float64],
 ) -> None:
-    """Follow all courses; fill in their sums and the tasks that each stage does in the cloud."""
+    """Follow all courses; fill in their sums and the tasks that each stage does in the cloud.
+
+    ``past`` has the share of each stage that was done at the beginning of each step, shape (stages, steps).
+    """
     for course in range(len(free)):
         now[:] = 0.0
         now[FINISHED] = np.inf
@@ -161,14 +169,17 @@ def _all(
             begin = hour * 3600.0
             room = min(3600.0, length - begin)
             _ask(stages, factors[course], hour, room, short, backup, rebalance, now)
-            idle = free[course, hour]
+            # The least in an hour and in the one before: at its begin there are as many as in either.
+            idle = max(free[course, hour], free[course, max(0, hour - 1)])
             for stage in range(len(stages.tasks)):
                 now[GRANTED, stage] = min(now[ASKED, stage], max(0.0, idle))
                 idle -= now[ASKED, stage]
             moment = begin
             while moment < begin + room - 1e-6:
                 span = min(_STEP, begin + room - moment)
-                _advance(stages, factors, course, moment, span, moment == begin, now, sums, clouded)
+                first = moment == begin
+                loss = losses[course, int(moment / _STEP + 0.5) % losses.shape[1]]
+                _advance(stages, factors, loss, short, course, moment, span, first, now, past, sums, clouded)
                 for stage in range(len(stages.tasks)):
                     missing = now[ASKED, stage] - now[GRANTED, stage]
                     now[SPARE, stage] = min(now[SPARE, stage], np.ceil(backup * missing))
@@ -181,7 +192,7 @@ def _all(
 
 
 @jit_inner
-def _fed(stages: _Stages, stage: int, share: NDArray[np.float64]) -> float:
+def _reached(stages: _Stages, stage: int, share: NDArray[np.float64]) -> float:
     """Return the share of a stage that its parents feed, from the share of each stage that is done."""
     found = 1.0
     for number in range(stages.parents.shape[1]):
@@ -192,6 +203,45 @@ def _fed(stages: _Stages, stage: int, share: NDArray[np.float64]) -> float:
         if stages.barrier[stage, number]:
             there = 1.0 if there >= _DONE else 0.0
         found = min(found, there)
+    return found
+
+
+@jit_inner
+def _fed(
+    stages: _Stages,
+    stage: int,
+    now: NDArray[np.float64],
+    past: NDArray[np.float64],
+    until: float,
+    length: float,
+) -> float:
+    """Return the share of a stage whose tasks of a length may be done at a moment, linear within a step."""
+    moment = until - length
+    found = 1.0
+    for number in range(stages.parents.shape[1]):
+        parent = stages.parents[stage, number]
+        if parent < 0:
+            break
+        end = now[FINISHED, parent]
+        if moment >= end or (stages.barrier[stage, number] and until > end):
+            continue
+        if stages.barrier[stage, number] or moment <= 0:
+            return 0.0
+        step = int(moment / _STEP)
+        begin = step * _STEP
+        low, high = past[parent, step], past[parent, step + 1]
+        found = min(found, low + (high - low) * (moment - begin) / (min(begin + _STEP, end) - begin))
+    return found
+
+
+@jit_inner
+def _open(stages: _Stages, stage: int, now: NDArray[np.float64]) -> float:
+    """Return when the parents that a stage waits for as a whole are done, 0 for none."""
+    found = 0.0
+    for number in range(stages.parents.shape[1]):
+        parent = stages.parents[stage, number]
+        if parent >= 0 and stages.barrier[stage, number]:
+            found = max(found, now[FINISHED, parent])
     return found
 
 
@@ -211,8 +261,8 @@ def _ask(
     for stage in range(len(stages.tasks)):
         tasks = stages.tasks[stage]
         # After the first hour the scaler counts on the run times that it has seen.
-        known = factors[stage] if hour else 1.0
-        hpc, cloud = stages.hpc[stage] * known, stages.cloud[stage] * known
+        hpc = stages.hpc[stage] * (factors[stage, 0] if hour else 1.0)
+        cloud = stages.cloud[stage] * (factors[stage, 1] if hour else 1.0)
         late = max(stages.end[stage] - hour * 3600.0, LATE * short)
         seconds = max(60.0, min(room, late))
         done = now[SHARE, stage] * tasks
@@ -220,7 +270,7 @@ def _ask(
         before = stages.planned[stage, min(hour, hours) - 1] if hour and hours else 0.0
         need = planned - (done if rebalance else before)
         now[REACHED, stage] = now[SHARE, stage]
-        most = max(0.0, _fed(stages, stage, now[REACHED]) * tasks - done)
+        most = max(0.0, _reached(stages, stage, now[REACHED]) * tasks - done)
         need = min(max(need, 0.0), most)
         now[REACHED, stage] += need / tasks
         asked = stages.nodes[stage, hour] if hour < hours else 0.0
@@ -245,38 +295,78 @@ def _ask(
 
 
 @jit_inner
+def _poisson(mean: float, rank: float) -> float:
+    """Return the Poisson distribution's quantile; of a large one the mean."""
+    if mean > _MANY:
+        return mean
+    found, part = 0.0, np.exp(-mean)
+    reached = part
+    while reached < rank and found < 4 * _MANY:
+        found += 1
+        part *= mean / found
+        reached += part
+    return found
+
+
+@jit_inner
 def _advance(
     stages: _Stages,
     factors: NDArray[np.float64],
+    loss: float,
+    short: float,
     course: int,
     moment: float,
     span: float,
     first: bool,
     now: NDArray[np.float64],
+    past: NDArray[np.float64],
     sums: NDArray[np.float64],
     clouded: NDArray[np.float64],
 ) -> None:
-    """Five minutes of a course; children go first, so that they are fed by what was done before."""
-    for stage in range(len(stages.tasks) - 1, -1, -1):
-        tasks, share, granted = stages.tasks[stage], now[SHARE, stage], now[GRANTED, stage]
+    """Five minutes of a course; parents go first, and a task takes its time behind its parents'."""
+    step = int(moment / _STEP + 0.5)
+    until = moment + span
+    for stage in range(len(stages.tasks)):
+        tasks, share = stages.tasks[stage], now[SHARE, stage]
+        past[stage, step] = share
         left = (1 - share) * tasks
-        # What is idle at the end of a stage is given back, the backup first.
-        useful = max(0.0, np.ceil(left - 1e-6) - granted)
-        own = min(now[OWN, stage], useful)
-        spare = min(now[SPARE, stage], max(0.0, useful - own))
+        # Whoever has a task ends it, however little is left as a whole; who has none is given back, the
+        # backup first.
+        most = max(now[BUSY, stage], np.ceil(left - 1e-6)) if left > 0 else 0.0
+        granted = min(now[GRANTED, stage], most)
+        own = min(now[OWN, stage], most - granted)
+        spare = min(now[SPARE, stage], most - granted - own)
+        now[BUSY, stage] = granted + own + spare
+        hpc = stages.hpc[stage] * factors[course, stage, 0]
+        cloud = stages.cloud[stage] * factors[course, stage, 1]
         # New instances and the backup start late.
         lost = min(stages.delay[stage], span) if first else 0.0
         fresh = min(now[FRESH, stage], own)
-        factor = factors[course, stage]
-        there = ((own - fresh) * span + (fresh + spare) * (span - lost)) / (stages.cloud[stage] * factor)
-        done = granted * span / (stages.hpc[stage] * factor) + there
-        step = min(done, max(0.0, _fed(stages, stage, now[SHARE]) - share) * tasks)
+        there = ((own - fresh) * span + (fresh + spare) * (span - lost)) / cloud
+        if stages.revoked[stage] > 0:
+            # Each takes half a task with it, and is replaced at the next short interval.
+            mean = stages.revoked[stage] * (own + spare) * span / 3600.0
+            gone = _poisson(mean, (loss + _GOLDEN * stage) % 1.0)
+            there -= min(there, gone * (0.5 + (stages.delay[stage] + short / 2) / cloud))
+        done = granted * span / hpc + there
         if done > 0:
-            clouded[course, stage] += step * there / done
-        share = min(1.0, share + step / tasks)
-        now[SHARE, stage] = share
-        if share >= _DONE and now[FINISHED, stage] == np.inf:
-            now[FINISHED, stage] = moment + span * (step / done if done > 0 else 1.0)
+            rate = granted / hpc + (own + spare) / cloud
+            length = (granted + own + spare) / rate  # of a task
+            begin = max(moment, _open(stages, stage, now))
+            worked = done * max(0.0, until - begin) / span
+            fed = _fed(stages, stage, now, past, until, length)
+            change = min(worked, max(0.0, fed - share) * tasks)
+            clouded[course, stage] += change * there / done
+            share = min(1.0, share + change / tasks)
+            now[SHARE, stage] = share
+            if share >= _DONE and now[FINISHED, stage] == np.inf:
+                end = begin + (until - begin) * (change / worked) if worked > 0 else until
+                for number in range(stages.parents.shape[1]):
+                    parent = stages.parents[stage, number]
+                    if parent >= 0:
+                        end = max(end, now[FINISHED, parent] + length)
+                now[FINISHED, stage] = min(end, until)
+        past[stage, step + 1] = share
         paid = (own + spare) * span / 3600.0
         sums[course, COST] += paid * stages.price[stage]
         sums[course, BACKUP] += spare * stages.price[stage] * span / 3600.0

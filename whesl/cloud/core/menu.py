@@ -103,7 +103,7 @@ def menu(
     """
     check(case, deadlines)
     hours = math.ceil((max(deadlines) - case.start) / HOUR)
-    drawn = outlook.draws(case.paces, case.profile, hours, courses, seed)
+    drawn = outlook.draws(case.paces, case.profile, hours, courses, seed, case.cluster)
     offers: dict[float, Offer] = {}
     for deadline in sorted(deadlines):
         offers[deadline] = cheapest(case, deadline, probability, drawn, offers)
@@ -158,6 +158,7 @@ def judged(
         cluster_hours=0.0,
         cloud_hours=0.0,
         settings=settings,
+        spot=any(pace.platform.on_spot for pace in case.paces if pace.platform),
     )
     free = outlook.free_nodes(case.forecast, drawn.ranks[:, :hours])
     found = follow(scaler.begin(bare, case.paces), case.paces, case.prices, free, drawn)
@@ -346,7 +347,8 @@ def constant(nodes: Sequence[float], made: float) -> FreeForecast:
     """
     row = tuple(float(number) for number in nodes)
     row = row * 3 if len(row) == 1 else row
-    if len(row) != 3 or list(row) != sorted(row) or row[0] < 0 or not math.isfinite(row[-1]):
+    finite = all(math.isfinite(number) and number >= 0 for number in row)
+    if len(row) != 3 or not finite or list(row) != sorted(row):
         raise UsageError(
             f"free nodes: {', '.join(f'{number:g}' for number in nodes)}",
             hint="accepted is one number, or three rising ones: the quantiles 10, 50 and 90 %",

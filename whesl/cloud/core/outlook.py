@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
+
+from whesl.cloud.core.pace import critical_path
+from whesl.cloud.core.records import HOUR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -12,11 +18,17 @@ if TYPE_CHECKING:
     from whesl.cloud.core.pace import Pace
     from whesl.cloud.core.records import FreeForecast, Profile
 
-# How much of an hour's rank among its quantiles carries over to the next hour (chosen).
-PERSISTENCE = 0.9
+# Correlation of an hour's rank among its quantiles with that of the next (on Theta and Curie: 0.6 to 0.8).
+PERSISTENCE = 0.75
 # Standard deviation of a mean run time's logarithm: of a measured one beyond its sampling error, of one that
 # the workflow states, of one that was estimated otherwise (chosen).
 MEASURED, STATED, GUESSED = 0.02, 0.10, 0.30
+# Of a run time on one platform, as what it is taken for on another one (chosen).
+ELSEWHERE = 0.15
+# Of single tasks about their mean, relative to it, where nothing was measured (chosen).
+TASKS = 0.25
+# Seconds between a task's end and its child's begin: looks, messages, copies (chosen).
+HANDOVER = 30.0
 
 
 class Draws(NamedTuple):
@@ -24,16 +36,22 @@ class Draws(NamedTuple):
 
     Attributes:
         ranks: of the free nodes, shape (courses, hours).
-        factors: of the run times, shape (courses, stages), the same on both sides.
-        lateness: of the last task in units of ``courses.SPREAD``, normal, shape (courses,).
+        factors: of the mean run times on the cluster and in the cloud, shape (courses, stages, 2).
+        deviations: of single tasks' run times, relative to their means, shape (stages,).
+        lateness: how late the last task is among those that are late, normal, shape (courses,).
+        losses: ranks of the number of spot instances that are taken away, shape (courses, steps).
     """
 
     ranks: NDArray[np.float64]
     factors: NDArray[np.float64]
+    deviations: NDArray[np.float64]
     lateness: NDArray[np.float64]
+    losses: NDArray[np.float64]
 
 
-def draws(paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, seed: int) -> Draws:
+def draws(
+    paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, seed: int, cluster: str = "cluster"
+) -> Draws:
     """Return what is drawn for courses; the same for every plan that is compared.
 
     Args:
@@ -42,6 +60,7 @@ def draws(paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, s
         hours: of the longest plan.
         courses: how many.
         seed: of all draws.
+        cluster: the name of the cluster's platform.
     """
     source = np.random.default_rng(seed)
     normal = np.empty((courses, hours))
@@ -49,20 +68,93 @@ def draws(paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, s
     fresh = np.sqrt(1 - PERSISTENCE**2)
     for hour in range(1, hours):
         normal[:, hour] = PERSISTENCE * normal[:, hour - 1] + fresh * source.standard_normal(courses)
-    spread = np.array([_spread(pace, profile) for pace in paces])
-    factors = np.exp(spread * source.standard_normal((courses, len(paces))))
-    return Draws(_normal_rank(normal), factors, source.standard_normal(courses))
+    factors = np.empty((courses, len(paces), 2))
+    for at, pace in enumerate(paces):
+        names = (cluster, pace.platform.name if pace.platform else "")
+        factors[:, at] = _factors(pace, profile, names, source.standard_normal((courses, 3)))
+    return Draws(
+        _normal_rank(normal),
+        factors,
+        np.array([_deviation(pace, profile) for pace in paces]),
+        source.standard_normal(courses),
+        source.random((courses, 12 * hours)),
+    )
 
 
-def _spread(pace: Pace, profile: Profile) -> float:
-    """Return the standard deviation of the logarithm of a stage's mean run time."""
-    entries = [one for one in profile.measurements if one.stage == pace.stage.name]
-    measured = [one for one in entries if one.count]
-    if measured:
-        best = max(measured, key=lambda one: one.count)
-        relative = best.deviation / max(best.seconds, 1e-9)
-        return float(np.hypot(MEASURED, relative / np.sqrt(best.count)))
-    return STATED if pace.stage.seconds is not None else GUESSED
+def _factors(
+    pace: Pace, profile: Profile, names: tuple[str, str], normal: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the factors of a stage's mean run times, of which each measurement errs for itself.
+
+    What was not measured on a side follows from what is known of the stage elsewhere, and errs with it.
+    """
+    measured = [one for one in profile.measurements if one.stage == pace.stage.name and one.count]
+    found = np.empty((len(normal), 2))
+    for side, name in enumerate(names):
+        entry, number = next((one for one in measured if one.platform == name), None), 1 + side
+        other = 0.0
+        if entry is None and measured:
+            entry = max(measured, key=lambda one: one.count)
+            number = 1 + names.index(entry.platform) if entry.platform in names else 0
+            other = ELSEWHERE
+        if entry is not None:
+            relative = entry.deviation / max(entry.seconds, 1e-9)
+            spread = math.hypot(MEASURED, relative / math.sqrt(entry.count), other)
+        else:
+            spread, number = STATED if pace.stage.seconds is not None else GUESSED, 0
+        found[:, side] = np.exp(spread * normal[:, number])
+    return found
+
+
+def last_task(
+    paces: tuple[Pace, ...], deviations: NDArray[np.float64], length: float, normal: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return by how many seconds the last of a pipeline's tasks is later than if tasks were divisible.
+
+    Each stage of the critical path hands over, and the path's last tasks are the slowest ones of those that
+    run at once: the largest of n normal draws, with Blom's mean and Gumbel's deviation.
+
+    Args:
+        paces: of the stages.
+        deviations: of single tasks' run times, relative to their means.
+        length: seconds of the plan.
+        normal: a draw for each course.
+    """
+    by_name = {pace.stage.name: pace for pace in paces}
+    path = [by_name[name] for name in critical_path(paces)[1]]
+    whole = sum(pace.best for pace in path)
+    longest = max(path, key=lambda pace: pace.best)
+    spread = float(np.sqrt(sum((deviations[pace.number] * pace.best) ** 2 for pace in path))) / whole
+    at_once = min(longest.stage.tasks, max(2.0, longest.stage.tasks * longest.best / length))
+    most = NormalDist().inv_cdf((at_once - 0.375) / (at_once + 0.25))
+    slowest = most + normal * 1.28 / math.sqrt(2 * math.log(at_once)) if at_once > 1 else normal
+    late = HANDOVER * len(path) + whole * (np.exp(spread * slowest) - 1)
+    return np.asarray(np.maximum(0.0, late), dtype=np.float64)
+
+
+def _deviation(pace: Pace, profile: Profile) -> float:
+    """Return the standard deviation of a stage's single tasks, relative to their mean."""
+    entries = [one for one in profile.measurements if one.stage == pace.stage.name and one.deviation > 0]
+    known = max(entries, key=lambda one: one.count, default=None)
+    return known.deviation / max(known.seconds, 1e-9) if known is not None else TASKS
+
+
+def from_hour(forecast: FreeForecast, start: float) -> FreeForecast:
+    """Return a forecast whose hours begin at a moment: quantiles go over from one hour to the next.
+
+    Args:
+        forecast: the quantiles.
+        start: seconds since the epoch; what lies before the forecast is as its first hour.
+    """
+    ahead = max(0.0, (start - forecast.start) / HOUR)
+    rows = np.array(forecast.nodes, dtype=np.float64)
+    last = len(rows) - 1
+    places = np.minimum(ahead + np.arange(max(1, len(rows) - int(ahead))), last)
+    low = places.astype(int)
+    part = (places - low)[:, None]
+    made = (1 - part) * rows[low] + part * rows[np.minimum(low + 1, last)]
+    nodes = tuple(tuple(float(number) for number in row) for row in made)
+    return msgspec.structs.replace(forecast, start=start, nodes=nodes)
 
 
 def _normal_rank(value: NDArray[np.float64]) -> NDArray[np.float64]:

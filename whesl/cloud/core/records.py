@@ -137,6 +137,8 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
         start: seconds from the request to the first task, 120 for a cloud ([Mao12] in the document).
         limit: most instances at once.
         spot: the price of an hour that the provider may end at any moment; None where there is none.
+        revoked: share of the spot instances that are taken away in an hour.
+        on_spot: whether ``price`` is the spot price, and instances may be taken away.
         assumed: whether the price is an assumption of this project.
     """
 
@@ -147,7 +149,14 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
     start: float = 120.0
     limit: int = 1_000_000
     spot: float | None = None
+    revoked: float = 0.0
+    on_spot: bool = False
     assumed: bool = False
+
+    @property
+    def losses(self) -> float:
+        """Return the share of the instances that are taken away in an hour."""
+        return self.revoked if self.on_spot else 0.0
 
     def takes(self, processor: Processor) -> bool:
         """Return whether a stage that needs ``processor`` can run on it."""
@@ -357,6 +366,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         probability: of all tasks done at the deadline; None where it was not estimated.
         cluster_hours, cloud_hours: node-hours.
         settings: how it is carried out.
+        spot: whether it counts on spot instances, and their prices.
         notes: assumptions and estimates that it rests on.
     """
 
@@ -367,4 +377,5 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cluster_hours: float
     cloud_hours: float
     settings: Settings = Settings()
+    spot: bool = False
     notes: tuple[str, ...] = ()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,11 @@ import numpy as np
 from whesl.cloud import prices as price_files
 from whesl.cloud.core import menu, outlook
 from whesl.cloud.core.pace import paces
+from whesl.cloud.core.profile import complete
 from whesl.cloud.core.records import HOUR, Settings
 from whesl.experiments.cloud import simulate, traces, workload
 from whesl.experiments.cloud.simulate import Case
+from whesl.lab import processes
 from whesl.lab.results.files import write_text
 from whesl.model.errors import UsageError, WheslError
 
@@ -164,9 +165,8 @@ def _results(plan: Plan, logs: Sequence[Trace], left: Sequence[Case]) -> Any:
         for case in left:
             yield case, judged(case, plan, logs, prices)
         return
-    # Spawned: a fork would carry the threads of numerical libraries into the children.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(plan.jobs, mp_context=context, initializer=_begin, initargs=(plan,)) as pool:
+    hint = "was there too little memory? Call again, with fewer --jobs and the same --out"
+    with processes.pool(plan.jobs, _begin, plan, hint=hint) as pool:
         waiting = {pool.submit(_elsewhere, case): case for case in left}
         for future in as_completed(waiting):
             yield waiting[future], future.result()
@@ -203,18 +203,22 @@ def judged(case: Case, plan: Plan, logs: Sequence[Trace], prices: PriceList) -> 
 
 def ours(one: World) -> Any:
     """Return the cheapest plan that meets a deadline with a probability of ``ASKED``, and its paces."""
-    found = paces(one.flow, one.profile, one.prices, workload.CLUSTER)
+    # As `whesl cloud plan` does it, which takes five minutes only where it knows nothing of a stage.
+    measured = tuple(entry for entry in one.profile.measurements if entry.count)
+    known = msgspec.structs.replace(one.profile, measurements=measured)
+    profile = complete(one.flow, known, (*one.prices.platforms, workload.CLUSTER))
+    found = paces(one.flow, profile, one.prices, workload.CLUSTER)
     begin, deadline = one.start + one.profile.seconds, one.start + one.case.deadline * HOUR
     case = menu.Case(
         workflow=one.flow,
-        profile=one.profile,
+        profile=profile,
         prices=one.prices,
         forecast=one.forecast,
         paces=found,
         start=begin,
     )
     hours = int(np.ceil((deadline - begin) / HOUR))
-    drawn = outlook.draws(found, one.profile, hours, COURSES, one.case.seed)
+    drawn = outlook.draws(found, profile, hours, COURSES, one.case.seed)
     return menu.cheapest(case, deadline, ASKED, drawn).plan, found
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # Assumptions: bytes a second of one task's copy between the sides, and of the cloud's file system.
 WIDE, LOCAL = 250e6, 500e6
-_SHORT, _STEP = 300.0, 60.0
+_SHORT, _STEP = 300.0, 20.0
 _SAMPLE = HOUR  # the benchmark runs on one instance of each platform for so long at most
 _ROWS = 6000
 
@@ -170,8 +170,9 @@ def world(case: Case, trace: Trace, prices: PriceList) -> World:
         if platform.takes(stage.processor) and (stage.name, platform.name) not in seen
     ]
     whole = msgspec.structs.replace(known, measurements=(*entries, *missing))
-    # Plans start on the hour after the benchmark; its time counts against the deadline.
-    forecast = foresee.persistence(trace.free, case.hour, trace.nodes, begin)
+    # Plans start after the benchmark; its time counts against the deadline.
+    forecast = foresee.persistence(trace.free, case.hour, trace.nodes, begin, hours=25)
+    forecast = outlook.from_hour(forecast, begin + longest)
     return World(case, flow, trace, prices, begin, whole, forecast, factors)
 
 
