@@ -45,7 +45,7 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
     beats_meanwhile = threading.Event()
 
     def slow(_pids: list[int], timeout: float) -> str:
-        assert beats_meanwhile.wait(timeout=20), "no heartbeat while stacks were read"
+        assert beats_meanwhile.wait(timeout=120), "no heartbeat while stacks were read"
         return f"read, {timeout:g} s allowed"
 
     monkeypatch.setattr(agent, "collect", slow)
@@ -66,7 +66,7 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
     thread.start()
     asked = 0
     texts: list[str] = []
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not texts and time.monotonic() < deadline:
         leases.sockets[0].poll(50)
         for event in (*leases.receive(), *server.receive()):
@@ -82,7 +82,7 @@ def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatc
                 texts.append(event.message.text)
                 server.send(event.peer, Leave())
     assert texts == [f"read, {agent.STACKS_TIMEOUT:g} s allowed"]
-    thread.join(timeout=10)
+    thread.join(timeout=120)
     assert not thread.is_alive()
     server.close()
     leases.close()
@@ -322,7 +322,7 @@ def test_agents_leave_by_themselves_at_the_end(tmp_path: Path) -> None:
     try:
         while not all(agents.silence.present(node) for node in ("n02", "n03")):
             agents.poll(time.monotonic())
-            assert time.monotonic() < begun + 30, "the agents did not answer"
+            assert time.monotonic() < begun + 120, "the agents did not answer"
             time.sleep(0.01)
     finally:
         agents.close()

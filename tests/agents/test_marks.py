@@ -54,7 +54,7 @@ def test_a_process_is_found_by_its_mark_alone(token: str) -> None:
             assert [process.pid for process in processes.of_attempt(token)] == [child.pid]
             assert processes.of_attempt(f"{token}0") == []
             assert processes.kill_all(token).left == []
-            assert child.wait(30) == -9
+            assert child.wait(120) == -9
         finally:
             child.kill()
 

@@ -33,8 +33,8 @@ def test_a_launcher_ends_by_itself_when_its_ranks_were_killed(
     rank = begun(start(f"exec sleep 300 > {pipe}", token))
     done = processes.kill_all(token, patience=60.0)
     assert (done.count, done.left, done.spared, done.forced) == (1, [], True, False)
-    assert launcher.wait(30) == 7
-    assert rank.wait(30) == -9
+    assert launcher.wait(120) == 7
+    assert rank.wait(120) == -9
 
 
 def test_the_end_of_launchers_is_told_before_the_last_look(
@@ -53,7 +53,7 @@ def test_the_end_of_launchers_is_told_before_the_last_look(
         return found
 
     def launchers_ended() -> None:
-        assert launcher.wait(30) == 7
+        assert launcher.wait(120) == 7
         happened.append("launchers ended")
 
     monkeypatch.setattr(processes, "look", seen)
@@ -67,14 +67,14 @@ def test_a_launcher_that_waits_for_ever_is_killed(start: Start, token: str) -> N
     launcher = start("while :; do :; done", token, "srun")
     done = processes.kill_all(token, patience=0.1)
     assert (done.count, done.left, done.forced) == (1, [], True)
-    assert launcher.wait(30) == -9
+    assert launcher.wait(120) == -9
 
 
 def test_without_patience_all_are_killed_at_once(start: Start, token: str) -> None:
     launcher = start("sleep 300", token, "srun")
     done = processes.kill_all(token)
     assert (done.spared, done.forced) == (False, True)
-    assert launcher.wait(30) == -9
+    assert launcher.wait(120) == -9
 
 
 def test_the_tenth_attempt_is_not_the_first(start: Start, token: str) -> None:

@@ -249,7 +249,7 @@ class Played:
 
     def until(self, condition: Callable[[], Any], now: float) -> Any:
         """Poll at one moment of the virtual clock until something real has happened."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not (value := condition()):
             assert time.monotonic() < deadline
             self.agents.sockets[0].poll(5)  # type: ignore[union-attr]  # it is there
@@ -303,7 +303,7 @@ def test_a_witness_that_fails_or_hangs_says_nothing(play: Callable[..., Played])
         if not asked.is_set():
             asked.set()
             raise CouldNotObserveError("no answer")
-        release.wait(30)
+        release.wait(120)
         return True
 
     played = play(fails_then_hangs)

@@ -230,7 +230,7 @@ def _end_all(cluster: Cluster, environment: dict[str, str]) -> None:
         cluster.undo(all_of_it=True)
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(
-            [WHESL, "coordinator", "stop"], env=environment, capture_output=True, timeout=30, check=False
+            [WHESL, "coordinator", "stop"], env=environment, capture_output=True, timeout=120, check=False
         )
     for process in cluster.living():
         with contextlib.suppress(ProcessLookupError):

@@ -79,7 +79,7 @@ def local(place: Path) -> Iterator[Manager]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 @pytest.mark.skipif(COMPILER is None, reason="no C compiler is on PATH")
 @pytest.mark.parametrize("manager", [pytest.param(flux, marks=pytest.mark.flux), local])
 def test_the_result_is_the_same_after_a_predicted_node_died(

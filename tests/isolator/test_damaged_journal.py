@@ -73,7 +73,7 @@ def test_a_task_runs_on_when_its_journal_is_damaged(bench: Bench, damage: Callab
     until(lambda: "launched" in bench.kinds() or "resumed-isolator" in bench.kinds(), "another isolator")
     assert exists(program)
     (bench.place / "end").touch()
-    assert keeper.wait(30) == 7
+    assert keeper.wait(120) == 7
     assert (bench.place / "runs").read_text().split("\n") == ["run 0", "run 1", ""]
     said = bench.directory.log.read_text()
     if damage is not _removed:

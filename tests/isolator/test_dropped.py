@@ -15,7 +15,7 @@ import pytest
 from whesl.testing.slurmbed import SlurmBed
 from whesl.wire.client import CONTACT_LIMIT
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 
 RULES = """\
 DECLARE ENTITY WMS, JOB

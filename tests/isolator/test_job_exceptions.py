@@ -327,7 +327,7 @@ class Giver:
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
         self.looked.append(once)
         if self.gate is not None:
-            self.gate.wait(10)
+            self.gate.wait(120)
         self.raised.append((kind, severity, note))
         return self.answer
 

@@ -114,7 +114,7 @@ def test_a_status_that_cannot_be_written_is_written_later(tmp_path: Path, shell:
         assert runner.poll() is None, "it tries again"
         place.mkdir()
         (place / "status").write_bytes(STATUS_PENDING)
-        assert runner.wait(30) == 3
+        assert runner.wait(120) == 3
         assert (place / "status").read_bytes() == b"3".ljust(15) + b"\n"
     finally:
         runner.kill()

@@ -98,7 +98,7 @@ def test_both_streams_in_one_file(bench: Bench) -> None:
     both = bench.place / "both"
     with both.open("ab") as file:
         child = bench.exec(*bench.script("echo one; echo two >&2; exit 1\n"), stdout=file, stderr=file)
-        assert child.wait(30) == 1
+        assert child.wait(120) == 1
     (exited,) = [data for kind, data in bench.records() if kind == "exited"]
     assert exited["last"] == {"stdout": ["one", "two"]}
 

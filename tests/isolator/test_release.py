@@ -33,7 +33,7 @@ class Silent(HostAllocation):
     def release(self, node: str) -> bool:
         """Note the node, and wait."""
         self.asked.append(node)
-        self.answer.wait(30)
+        self.answer.wait(120)
         return True
 
 

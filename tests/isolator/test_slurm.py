@@ -182,7 +182,7 @@ def test_a_node_that_is_cut_off_is_fenced_by_its_lease(
     assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_slurm_s_word_is_no_fence_for_a_node_that_is_cut_off(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
@@ -224,7 +224,7 @@ def test_a_busy_slurmctld_does_not_hold_up_the_fencing(
     made.wait(lambda: "status 0" in made.text(), "the end")
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_a_node_that_slurm_gives_up_while_its_tasks_live(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
@@ -241,7 +241,7 @@ def test_a_node_that_slurm_gives_up_while_its_tasks_live(
     assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_a_job_that_lost_a_node_is_over_when_its_task_is(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.isolator.bench import telling
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 SCRIPT = """\
 #!/bin/bash
 export WHESL_HOME={home}

@@ -10,7 +10,7 @@ import pytest
 from tests.isolator.slurmjob import SlurmJob, node_lost
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]
 
 

@@ -11,7 +11,7 @@ from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
 from tests.processes import words
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]
 CALLED = f"""\
 {HEAD}DECLARE EXCEPTION CALLED JOB_LEVEL JOB [app] LIMIT 3 BACKOFF 300

@@ -11,7 +11,7 @@ from tests.conftest import need_slurm
 from tests.isolator.slurmjob import SlurmJob, node_lost
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 MPIRUN = """\
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=slurm
 export OMPI_MCA_hwloc_base_binding_policy=none

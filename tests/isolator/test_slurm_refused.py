@@ -12,7 +12,7 @@ from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]
 
 

@@ -15,7 +15,7 @@ from tests.isolator.test_slurm import RULES, Protected
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.processor, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.processor, pytest.mark.timeout(300)]
 
 LIMIT = 1.0
 OPTIONS = ("--heartbeat", "0.2", "--heartbeat-limit", str(LIMIT))

@@ -243,7 +243,7 @@ def test_on_a_dask_cluster(tmp_path: Path) -> None:
                     words, env=ENVIRONMENT, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
                 )
             )
-            until(scheduler_file.exists, "the scheduler", 60)
+            until(lambda: scheduler_file.exists() and scheduler_file.read_text(), "the scheduler", 60)
         address = json.loads(scheduler_file.read_text())["address"]
         file = write(tmp_path)
         run(file, tmp_path / "there", "--dask", address)
@@ -255,7 +255,7 @@ def test_on_a_dask_cluster(tmp_path: Path) -> None:
     finally:
         for process in reversed(processes):
             process.terminate()
-            process.wait(30)
+            process.wait(120)
 
 
 @pytest.mark.slow

@@ -252,7 +252,7 @@ def test_an_interactive_job_outlives_the_server(make_bed: MakeBed, tmp_path: Pat
     bed.start_server()
     time.sleep(6)  # beyond the time after which an abandoned job would be cancelled
     (tmp_path / "go").touch()
-    assert process.wait(timeout=30) == 4
+    assert process.wait(timeout=120) == 4
     assert bed.ended("1").exit_code == 4
 
 

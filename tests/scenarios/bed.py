@@ -60,13 +60,13 @@ class Bed:
     started: list[subprocess.Popen[str]] = field(default_factory=list)
     inner: str = ""
 
-    def call(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def call(self, *command: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run a command in the cluster's environment."""
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, timeout=timeout, check=False
         )
 
-    def whesl(self, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def whesl(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run the product's command line."""
         return self.call(WHESL, *arguments, timeout=timeout)
 
@@ -94,7 +94,7 @@ class Bed:
         """The directory where Maestro puts a study's workspaces."""
         return study.with_name(study.stem + ".out")
 
-    def end(self, process: subprocess.Popen[str], study: Path, timeout: float = 100) -> Run:
+    def end(self, process: subprocess.Popen[str], study: Path, timeout: float = 200) -> Run:
         """Wait for a run and gather its records."""
         try:
             output, _ = process.communicate(timeout=timeout)
@@ -120,7 +120,7 @@ class Bed:
         )
 
     def run(
-        self, study: Path, rules: Path, *options: str, more: tuple[str, ...] = (), timeout: float = 100
+        self, study: Path, rules: Path, *options: str, more: tuple[str, ...] = (), timeout: float = 200
     ) -> Run:
         """Run a study to its end."""
         return self.end(self.begin(study, rules, *options, more=more), study, timeout)
@@ -134,7 +134,7 @@ class Bed:
         assert found, f"no workflow with root {root} in {status.stdout}\n{output}"
         return str(found[-1])
 
-    def plain(self, study: Path, timeout: float = 100) -> int:
+    def plain(self, study: Path, timeout: float = 200) -> int:
         """Run the same study by Maestro alone; return its exit status."""
         root = study.with_name(study.stem + ".plain")
         return subprocess.run(
@@ -214,11 +214,11 @@ class Bed:
         return found[0]
 
     def wait(self, condition: Callable[[], Any], what: str, timeout: float = 40) -> Any:
-        """Return the condition's value once it is true; fails after ``timeout`` seconds."""
+        """Return the condition's value once it is true, and show what there is when it takes too long."""
         for _ in looks(timeout):
             if value := condition():
                 return value
-        raise AssertionError(f"not within {timeout} s: {what}\n{self.evidence()}")
+        raise AssertionError(f"did not happen: {what}\n{self.evidence()}")
 
     def evidence(self) -> str:
         """What helps to understand a scenario that went wrong."""

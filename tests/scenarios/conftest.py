@@ -35,7 +35,7 @@ def no_namespace() -> str:
     if shutil.which("unshare") is None:
         return "unshare is not installed"
     probe = [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    done = subprocess.run(probe, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(probe, capture_output=True, text=True, timeout=120, check=False)
     return "" if done.returncode == 0 else done.stderr.strip()
 
 

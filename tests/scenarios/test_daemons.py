@@ -48,7 +48,7 @@ def pid_of(bed: Bed, word: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_7_coordinator_killed_in_a_workflow_level_recovery(bed: Bed, tmp_path: Path) -> None:
     """A custom handler of the scheduler's step tells when the coordinator is in the middle; then kill -9."""
     handler = tmp_path / "handler.py"
@@ -94,7 +94,7 @@ def test_7_coordinator_killed_in_a_workflow_level_recovery(bed: Bed, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_8_isolator_killed_and_the_exception_printed_in_the_gap(bed: Bed, tmp_path: Path) -> None:
     study = patient(tmp_path / "study.yaml", "one")
     process = bed.begin(study, rules(tmp_path / "rules.esl", GLITCH.format(level="JOB_LEVEL")))
@@ -117,7 +117,7 @@ def test_8_isolator_killed_and_the_exception_printed_in_the_gap(bed: Bed, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_10_two_workflows_under_one_coordinator(bed: Bed, tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     specification = rules(tmp_path / "rules.esl", GLITCH.format(level="WORKFLOW_LEVEL"))
@@ -138,7 +138,7 @@ def test_10_two_workflows_under_one_coordinator(bed: Bed, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_12_a_submission_whose_reply_is_lost(bed: Bed, tmp_path: Path) -> None:
     """The real scheduler takes the job, but its first answer never arrives: still one job."""
     (tmp_path / "go").touch()

@@ -16,7 +16,7 @@ SCALE = 0.05
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 @pytest.mark.filesystems(
     preprocess=1_000_000,
     segmentation=2_500_000,
@@ -58,7 +58,7 @@ def test_1_disk_full_once_in_every_task(bed: Bed, filesystems: Path, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 @pytest.mark.filesystems(small=9_000_000)
 def test_1_the_study_itself_stands_on_the_full_disk(bed: Bed, filesystems: Path, tmp_path: Path) -> None:
     """All workspaces are on the small file system; a WMS step makes those to come in the new root."""
@@ -154,7 +154,7 @@ PYTHON
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.filesystems(small=700_000)
 def test_2_disk_full_while_a_dependent_runs(bed: Bed, filesystems: Path, tmp_path: Path) -> None:
     """The consumer reads while the producer writes; it is told where the rest is, and never restarted."""

@@ -73,7 +73,7 @@ def study(place: Path, end: Path) -> Path:
 
 @BEDS
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_a_seat_is_added_and_a_server_replaced(bed: Bed, tmp_path: Path, servers: list[Server]) -> None:
     first, second = servers
     bed.environment["LICENCE_SERVER"] = first.address
@@ -96,7 +96,7 @@ def test_a_seat_is_added_and_a_server_replaced(bed: Bed, tmp_path: Path, servers
 
 @BEDS
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_a_handler_that_cannot_help_ends_in_else(bed: Bed, tmp_path: Path) -> None:
     """The server gives no more seats: the exception's ELSE is PAUSE, and a person lets it go on."""
     stingy = Server(tmp_path, "stingy", 0, 0)

@@ -59,7 +59,7 @@ def lose_before_it_is_heard(bed: Bed, job: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("bed", "spares"),
     [
@@ -89,7 +89,7 @@ def test_a_job_lost_before_it_was_heard_runs_once(bed: Bed, tmp_path: Path, spar
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("bed", ["local"], indirect=True)
 def test_a_user_who_wants_no_second_run_gets_none(bed: Bed, tmp_path: Path) -> None:
     ran = tmp_path / "ran"

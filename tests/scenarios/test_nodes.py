@@ -54,7 +54,7 @@ def rank_nodes(workspace: Path) -> dict[int, str]:
 
 @BEDS
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_3_node_killed_under_the_parallel_program(bed: Bed, tmp_path: Path) -> None:
     expected = solved(CYCLES)
     study = solver_study(tmp_path / "study.yaml")
@@ -115,7 +115,7 @@ def test_3_node_killed_under_lammps(bed: Bed, tmp_path: Path, require_mpi: None)
 
 @BEDS
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_4_a_stopped_rank_is_a_hang(bed: Bed, tmp_path: Path) -> None:
     expected = solved(CYCLES)
     study = solver_study(tmp_path / "study.yaml")
@@ -142,7 +142,7 @@ def test_4_a_stopped_rank_is_a_hang(bed: Bed, tmp_path: Path) -> None:
 
 @BEDS
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_9_spares_exhausted(bed: Bed, tmp_path: Path) -> None:
     """Two nodes die and there is one spare: the coordinator has the same job run again, once, same id.
 

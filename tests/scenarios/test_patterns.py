@@ -36,7 +36,7 @@ def talker(path: Path, **steps: list[str]) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_5_patterns_and_transformation(bed: Bed, tmp_path: Path) -> None:
     study = talker(
         tmp_path / "study.yaml",
@@ -70,7 +70,7 @@ def test_5_patterns_and_transformation(bed: Bed, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_6_a_spent_budget_fails_visibly(bed: Bed, tmp_path: Path) -> None:
     study = talker(tmp_path / "study.yaml", stubborn=["9", "glitch"])
     text = (
@@ -87,7 +87,7 @@ def test_6_a_spent_budget_fails_visibly(bed: Bed, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_6_a_spent_budget_pauses_until_a_person_decides(bed: Bed, tmp_path: Path) -> None:
     study = talker(tmp_path / "study.yaml", stubborn=["2", "glitch"])
     text = (
@@ -110,7 +110,7 @@ def test_6_a_spent_budget_pauses_until_a_person_decides(bed: Bed, tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_11_observing_touches_nothing(bed: Bed, tmp_path: Path) -> None:
     program = tmp_path / "talker.py"
     program.write_text('import time\nprint("glitch", flush=True)\ntime.sleep(2)\nprint("fine", flush=True)\n')

@@ -41,7 +41,7 @@ def publish(path: Path, bad: set[str]) -> Path:
     indirect=True,
 )
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_the_spare_that_is_predicted_to_live_takes_a_lost_node_s_place(bed: Bed, tmp_path: Path) -> None:
     study = write(tmp_path / "study.yaml", tmp_path, [step("solve", SOLVER, nodes=2, procs=4)])
     workspace = bed.root(study) / "solve"

@@ -64,7 +64,7 @@ def tasks_of(bed: Bed) -> list[dict[str, Any]]:
 
 @BEDS
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_raised_on_a_node_it_is_replaced(bed: Bed, tmp_path: Path) -> None:
     command = f"$(LAUNCHER) {sys.executable} {program(tmp_path)} {tmp_path} rank"
     study = write(tmp_path / "study.yaml", tmp_path, [step("solve", command, nodes=2, procs=2)])
@@ -95,7 +95,7 @@ def test_raised_on_a_node_it_is_replaced(bed: Bed, tmp_path: Path) -> None:
 
 @BEDS
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_coordinator_and_isolators_are_killed_on_the_way(bed: Bed, tmp_path: Path) -> None:
     """Each of both tasks has it once, whoever was killed after it was told, and told again."""
     command = f"{sys.executable} {program(tmp_path)} {tmp_path} "

@@ -67,7 +67,7 @@ class Site:
             yield process
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                assert process.wait(30) == 0, self.log()
+                assert process.wait(120) == 0, self.log()
         finally:
             process.kill()
             process.wait()

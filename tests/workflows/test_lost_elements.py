@@ -12,7 +12,7 @@ from whesl.testing.slurmbed import SlurmBed
 
 __all__ = ["place"]
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(250)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 SCRIPT = """\
 #!/bin/bash
 #SBATCH -N 1 --exclusive --array=1-2

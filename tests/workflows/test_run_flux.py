@@ -46,7 +46,7 @@ SECOND = """\
 cat first.txt
 """
 
-pytestmark = [pytest.mark.flux, pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.flux, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

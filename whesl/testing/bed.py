@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from whesl.model.errors import WheslError
-from whesl.testing.waiting import looks
+from whesl.testing.waiting import BUSY, looks
 
 _Bed = TypeVar("_Bed", bound="Bed")
 
@@ -102,10 +102,10 @@ class Bed(ABC):
         return path
 
     def wait_for(self, condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
-        """Return when the condition holds. Raises the bed's error after ``timeout`` seconds."""
+        """Return when the condition holds. Raises the bed's error when it takes too long (``until``)."""
         for _ in looks(timeout):
             if condition():
                 return
             if trouble := self._trouble():
                 raise self.error(f"waiting for: {what}: {trouble}")
-        raise self.error(f"not within {timeout:g} s: {what}\n{self.log()}")
+        raise self.error(f"not within {BUSY * timeout:g} s: {what}\n{self.log()}")

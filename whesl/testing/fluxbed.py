@@ -232,7 +232,7 @@ class FluxBed(Bed):
                 process.kill()
             if self.namespaces:
                 break  # the kernel takes everything else in the namespace with its init
-        _, alive = psutil.wait_procs(doomed, timeout=20)
+        _, alive = psutil.wait_procs(doomed, timeout=120)
         if left := [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]:
             raise FluxBedError(f"processes of {node} do not die: {left}")
 
@@ -240,7 +240,7 @@ class FluxBed(Bed):
         """Kill only the node's broker of this instance; what runs on the node lives on."""
         broker = self.broker(node)
         broker.kill()
-        psutil.wait_procs([broker], timeout=20)
+        psutil.wait_procs([broker], timeout=120)
 
     def freeze(self, node: str) -> None:
         """Stop a node in its tracks: it lives and does not answer."""

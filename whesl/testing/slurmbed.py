@@ -224,7 +224,7 @@ class SlurmBed(Bed):
             with contextlib.suppress(psutil.NoSuchProcess):
                 if process.name() == "slurmd":
                     process.kill()
-                    psutil.wait_procs([process], timeout=20)
+                    psutil.wait_procs([process], timeout=120)
         if again is not None:
             again.kill()
             again.wait()

@@ -12,15 +12,17 @@ from typing import Any
 LEAST = 0.01
 MOST = 0.5
 PAUSE = 9
+# What has to come is waited for so many times as long as it may take where nothing else runs.
+BUSY = 3
 
 
 def looks(patience: float) -> Iterator[None]:
     """Yield until the time is over, and once more then, with a pause after each look of the caller's.
 
     Args:
-        patience: in seconds.
+        patience: in seconds of a machine that is not busy.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + BUSY * patience
     while time.monotonic() < deadline:
         before = _spent()
         yield
@@ -31,19 +33,19 @@ def looks(patience: float) -> Iterator[None]:
 def until(
     condition: Callable[[], Any], what: str, patience: float, meanwhile: Callable[[], object] = lambda: None
 ) -> Any:
-    """Call a condition until its result is true and return that. Raises AssertionError after so many seconds.
+    """Call a condition until its result is true and return that; AssertionError when it takes too long.
 
     Args:
         condition: whose result is wanted.
         what: is waited for.
-        patience: in seconds.
+        patience: in seconds of a machine that is not busy.
         meanwhile: is called before each call of the condition.
     """
     for _ in looks(patience):
         meanwhile()
         if result := condition():
             return result
-    raise AssertionError(f"did not happen within {patience:g} s: {what}")
+    raise AssertionError(f"did not happen within {BUSY * patience:g} s: {what}")
 
 
 def _spent() -> float:

@@ -129,7 +129,7 @@ def meet(place: Path, rank: int, ranks: int, hub: str) -> list[socket.socket]:
             raise ConnectionError("rank 0 did not appear within 30 s")
         time.sleep(0.02)
     address, port = meeting.read_text().split()
-    peer = socket.create_connection((address, int(port)), timeout=30)
+    peer = socket.create_connection((address, int(port)), timeout=120)
     peer.settimeout(None)
     peer.sendall(LENGTH.pack(rank))
     return [peer]

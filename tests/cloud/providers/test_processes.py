@@ -57,7 +57,7 @@ from whesl.cloud.providers.processes.files import Settings
 from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.testing.contract_provider import request
 provider = ProcessProvider(Path({str(tmp_path)!r}), Settings(start_delay=0.0))
-asked = request(6.0, command="setsid sleep 1000 & exec sleep 1000")
+asked = request(15.0, command="setsid sleep 1000 & exec sleep 1000")
 provider.start(asked)
 while not provider.find(asked.token).state.value == "running": time.sleep(0.05)
 print(asked.token, flush=True)

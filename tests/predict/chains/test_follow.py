@@ -44,7 +44,7 @@ class Followed:
 
     def stop(self) -> list[str]:
         self._stop.set()
-        self._thread.join(30)
+        self._thread.join(120)
         assert not self._thread.is_alive()
         return [one.node for one in self.found]
 
@@ -144,7 +144,7 @@ def test_a_pipe_to_its_end() -> None:
     process = subprocess.Popen([sys.executable, "-c", code], pass_fds=(write,))
     os.close(write)
     assert [one.node for one in follow.pipe(ChainStream(COMPILED), read)] == ["n1"]
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
     os.close(read)
 
 

@@ -42,7 +42,7 @@ def hear(
 ) -> list[NodeEvent | JobException]:
     """Listen until there is enough and return all."""
     heard: list[NodeEvent | JobException] = []
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not enough(heard):
         assert time.monotonic() < deadline, heard
         if select.select([allocation.watch()], [], [], 1)[0]:

@@ -171,7 +171,7 @@ def on_node(rank: int, request: StepRequest, tmp_path: Path) -> subprocess.Compl
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=120,
     )
 
 
@@ -218,8 +218,8 @@ def test_a_step_s_processes_are_found_by_their_mark(tmp_path: Path) -> None:
     ]
     try:
         command = [sys.executable, "-I", str(helper), "signal", "mine", "9"]
-        subprocess.run(command, check=True, timeout=20)
-        assert alive[0].wait(timeout=20) == -9
+        subprocess.run(command, check=True, timeout=120)
+        assert alive[0].wait(timeout=120) == -9
         assert alive[1].poll() is None
     finally:
         for process in alive:

@@ -161,7 +161,7 @@ def made(tmp_path: Path) -> Iterator[tuple[InnerFlux, Outer, Scripted, Seen]]:
     yield allocation, outer, instance, seen
     allocation.close()
     instance.over = True
-    allocation._thread.join(10)
+    allocation._thread.join(120)
     assert not allocation._thread.is_alive()
 
 

@@ -306,7 +306,7 @@ from whesl.rjms import current_allocation
 from whesl.rjms.flux.inner import around
 made = around(current_allocation(os.environ), "flux", Path(sys.argv[1]) / "flux", "1.0", os.environ)
 print("kind", type(made).__name__)
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 120
 while made._witness is None and time.monotonic() < deadline:
     time.sleep(0.02)
 print("states", *(state.name for state in made.node_states().values()))

@@ -18,7 +18,7 @@ from whesl.rjms.slurm.environment import job_of
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]
 
 

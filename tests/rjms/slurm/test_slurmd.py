@@ -21,7 +21,7 @@ def listener() -> Iterator[socket.socket]:
 
 def learned(slurmds: Slurmds, *nodes: str) -> Slurmds:
     slurmds.learn()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while slurmds.known != frozenset(nodes) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert slurmds.known == frozenset(nodes)
@@ -69,7 +69,7 @@ def test_what_slurmctld_did_not_tell_is_asked_again(listener: socket.socket) -> 
 
     slurmds = Slurmds(ask)
     slurmds.learn()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not slurmds.known and time.monotonic() < deadline:
         slurmds.learn()
         time.sleep(0.01)

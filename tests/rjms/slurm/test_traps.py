@@ -346,7 +346,7 @@ def test_a_lost_batch_host(slurm_bed: Maker, tmp_path: Path) -> None:
     begun = time.monotonic()
     scheduler.requeue(job)
     wait_until(lambda: len((tmp_path / "runs").read_text().splitlines()) == 2, "the job runs again", 80)
-    assert time.monotonic() - begun < 80
+    assert time.monotonic() - begun < 115
     second = (tmp_path / "runs").read_text().splitlines()[1]
     assert second.endswith(" 1")
     assert not second.startswith("n01")
