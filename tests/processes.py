@@ -35,3 +35,22 @@ def send(process: psutil.Process, signum: int) -> None:
     """Send a signal to a process; one that was a fork or a passing command when it was found may be gone."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.send_signal(signum)
+
+
+def originals(found: list[psutil.Process]) -> list[psutil.Process]:
+    """Return those whose parent is not among them: a fork looks like its parent until it runs its program."""
+    pids = {process.pid for process in found}
+    kept = []
+    for process in found:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.ppid() not in pids:
+                kept.append(process)
+    return kept
+
+
+def variable(process: psutil.Process, name: str) -> str:
+    """Return a variable of a process's environment; nothing where it has none, or has ended."""
+    try:
+        return str(process.environ().get(name, ""))
+    except psutil.Error:
+        return ""

@@ -20,6 +20,7 @@ from tests.isolator.test_fence_flux import SCRIPT
 from tests.isolator.test_fence_slurm import Shedding
 from tests.isolator.test_flux import NODELOST, Protected, bed
 from tests.isolator.test_nodes import Cluster, cluster, until
+from tests.processes import variable, words
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed
@@ -34,17 +35,17 @@ def without_an_agent(directory: TaskDir, node: str) -> Iterator[None]:
     """Kill a node's agent, and have none started without the file that each begins with."""
     hidden = directory.link.with_suffix(".hidden")
     directory.link.rename(hidden)
-    halves = []
-    for process in psutil.process_iter():
-        try:
-            line, environment = process.cmdline(), process.environ()
-        except psutil.Error:
-            continue
-        names = {environment.get(name) for name in ("WHESL_NODE", "SLURMD_NODENAME")}
-        if "whesl.agents.agent" in line and str(directory.link) in line and node in names:
-            halves.append(process)
-    assert len(halves) == 2
-    for half in halves:
+
+    def halves() -> list[psutil.Process]:
+        return [
+            process
+            for process in psutil.process_iter()
+            if "whesl.agents.agent" in (line := words(process))
+            and str(directory.link) in line
+            and node in (variable(process, "WHESL_NODE"), variable(process, "SLURMD_NODENAME"))
+        ]
+
+    for half in until(lambda: len(found := halves()) == 2 and found, "both halves of the agent"):
         half.kill()
     yield
     hidden.rename(directory.link)

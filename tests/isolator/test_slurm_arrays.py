@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.isolator.bench import telling
+from tests.processes import originals, send, variable
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -47,11 +48,11 @@ def test_an_element_that_is_lost_before_it_registers_runs_again_once(
         return [line for line in ran.read_text().split("\n") if word in line] if ran.exists() else []
 
     whesl("coordinator", "start")
-    coordinator = telling("whesl.coordinator", among=None)
-    mine = [process for process in coordinator if str(home) in process.environ().get("WHESL_HOME", "")]
+    coordinator = originals(telling("whesl.coordinator"))
+    mine = [process for process in coordinator if str(home) in variable(process, "WHESL_HOME")]
     try:
         for process in mine:
-            process.send_signal(signal.SIGSTOP)  # no element is heard
+            send(process, signal.SIGSTOP)  # no element is heard
         script = SCRIPT.format(home=home, python=sys.executable, ran=ran, done=done)
         job = bed.submit(
             script, "--array=1-2", "-N1", "--exclusive", "--requeue", f"--output={tmp_path}/out-%a"
@@ -60,7 +61,7 @@ def test_an_element_that_is_lost_before_it_registers_runs_again_once(
         lost = bed.run("squeue", "-h", "-j", f"{job}_2", "-o", "%B").stdout.strip()
         bed.kill_node(lost)
         for process in mine:
-            process.send_signal(signal.SIGCONT)
+            send(process, signal.SIGCONT)
         bed.wait_for(lambda: bed.job(f"{job}_2") == "PENDING", "its return to the queue", timeout=60)
         bed.run("scontrol", "update", f"jobid={job}_2", "StartTime=now")
         bed.wait_for(lambda: "2.1 begun" in said("begun"), "its second run", timeout=60)

@@ -12,11 +12,14 @@ import psutil
 import pytest
 
 from tests.isolator.test_slurm import RULES, Protected
+from tests.processes import originals
+from tests.waiting import until
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.processor, pytest.mark.timeout(300)]
 
+ISOLATOR = "whesl.isolator --task-dir"
 LIMIT = 1.0
 OPTIONS = ("--heartbeat", "0.2", "--heartbeat-limit", str(LIMIT))
 STOPPED = 8 * LIMIT  # seconds, many leases
@@ -63,8 +66,13 @@ def running(bed: SlurmBed, node: str, *words: str) -> list[psutil.Process]:
 
 
 def isolator(bed: SlurmBed, node: str = "n01") -> psutil.Process:
-    bed.wait_for(lambda: running(bed, node, "whesl.isolator --task-dir"), "an isolator")
-    return running(bed, node, "whesl.isolator --task-dir")[0]
+    return one(bed, node, ISOLATOR)
+
+
+def one(bed: SlurmBed, node: str, word: str) -> psutil.Process:
+    """Wait for a node's process with this word in its command line."""
+    found: list[psutil.Process] = until(lambda: originals(running(bed, node, word)), word, 60)
+    return found[0]
 
 
 def goes_on(made: Protected, node: str) -> None:
@@ -118,15 +126,12 @@ def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_ans
     """Isolator and responder; stopped ones answer nobody, and dead ones are slow to come back."""
     bed = slurm_bed(nodes=4)
     made = begin(bed, tmp_path)
-    keeper = running(bed, "n01", "keeper.py")
-    found = [*keeper, *running(bed, "n01", "whesl.isolator --task-dir", "whesl.agents.responder")]
-    assert len(found) == 3
-    for process in keeper:
-        process.suspend()
-    for process in found[1:]:
+    keeper, *others = (one(bed, "n01", word) for word in ("keeper.py", ISOLATOR, "whesl.agents.responder"))
+    keeper.suspend()
+    for process in others:
         process.send_signal(signum)
     time.sleep(STOPPED)
-    for process in found if signum == signal.SIGSTOP else keeper:
+    for process in (keeper, *others) if signum == signal.SIGSTOP else (keeper,):
         process.resume()
     ends_well(made)
 
