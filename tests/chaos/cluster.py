@@ -17,10 +17,11 @@ from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from tests.chaos import observing
-from tests.chaos.director import Fault, Losses, NodeView, TaskView, View
+from tests.chaos.director import Fault, Losses, NodeView, TaskView, View, expendable
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places
 from whesl.model import retry
@@ -76,7 +77,7 @@ class Cluster:
         self._kills: dict[str, deque[float]] = {}
         self._keepers: Counter[str] = Counter()  # how many of a run were killed
         self._starting: subprocess.Popen[bytes] | None = None
-        self._raising: list[subprocess.Popen[bytes]] = []
+        self._saying: list[subprocess.Popen[bytes]] = []
         self.losses = Losses()
         self.hit: list[tuple[Fault, tuple[str, ...]]] = []
 
@@ -189,6 +190,7 @@ class Cluster:
             "node killed unseen": self._kill_unseen,
             "node cut off": self._cut,
             "node unheard": self._cut,
+            "node predicted": self._predict,
             "slurmd killed": self._kill_slurmd,
             "agents killed": self._kill_agents,
             "disk filled": self._fill,
@@ -253,6 +255,24 @@ class Cluster:
             del self._out[fault.target]
 
         self._later(fault, back)
+        return hit
+
+    def _predict(self, fault: Fault) -> tuple[str, ...]:
+        """Predict a node's failure; half of the predictions come true at their time."""
+        hit = self._tasks_on(fault.target)
+        self._lost(fault.target)  # its tasks take a spare in its place, whether it fails or not
+        lead = ("--lead", f"{fault.seconds:g}", "--evidence", "chaos", "--id", f"chaos-{fault.number}")
+        self._say("ckpt", "predict", fault.target, *lead)
+        due = time.monotonic() + fault.seconds
+
+        def come_true() -> None:
+            # What has begun there since may not be able to bear it.
+            if time.monotonic() >= due and fault.target in expendable(self.view()):
+                boots = 8 + 0.6 * fault.seconds  # as long as that of a node that is killed unannounced
+                self._kill_node(msgspec.structs.replace(fault, pick=2 * fault.pick, seconds=boots))
+
+        if fault.pick < 0.5:
+            self._later(fault, come_true)
         return hit
 
     def _kill_unseen(self, fault: Fault) -> tuple[str, ...]:
@@ -386,16 +406,19 @@ class Cluster:
 
     def _raise(self, fault: Fault) -> tuple[str, ...]:
         """Two tools raise the same exception at once, and nobody waits for either."""
-        self._raising = [each for each in self._raising if each.poll() is None]
-        command = [WHESL, "raise", "CRASH", "--task", fault.target, "--id", f"chaos-{fault.number}"]
         for _ in range(2):
-            child = subprocess.Popen(
-                command,
-                env=self._environment,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            self._raising.append(child)
+            self._say("raise", "CRASH", "--task", fault.target, "--id", f"chaos-{fault.number}")
         return (fault.target,)
+
+    def _say(self, *words: str) -> None:
+        """Begin a command of the product that nobody waits for."""
+        self._saying = [each for each in self._saying if each.poll() is None]
+        child = subprocess.Popen(
+            [WHESL, *words],
+            env=self._environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self._saying.append(child)
 
     def _signal(self, fault: Fault) -> tuple[str, ...] | None:
         """Kill or stop a process; a stopped daemon goes on later, a stopped rank stays."""

@@ -76,7 +76,7 @@ class Kind(msgspec.Struct, frozen=True):
     targets: Callable[[View], list[str]]
 
 
-def _expendable(view: View) -> list[str]:
+def expendable(view: View) -> list[str]:
     """Nodes that may be lost: every task there can still go on, or is to fail visibly by its own rules."""
     if view.out >= MOST_OUT:
         return []
@@ -91,13 +91,13 @@ def _expendable_unseen(view: View) -> list[str]:
     """Of these, where ranks are and no script: without slurmctld no job can run again."""
     batch_hosts = {task.batch_host for task in view.tasks}
     used = {node for task in view.tasks if task.ranks for node in task.nodes} - batch_hosts
-    return [node for node in _expendable(view) if view.controller and node in used]
+    return [node for node in expendable(view) if view.controller and node in used]
 
 
 def _expendable_with_agents(view: View) -> list[str]:
     """Of these, where agents are: on a busy host the node may be called lost before it has another agent."""
     used = {node for task in view.tasks if task.agents and task.under_way for node in task.nodes}
-    return [node for node in _expendable(view) if node in used]
+    return [node for node in expendable(view) if node in used]
 
 
 def _may_lose(task: TaskView, node: str) -> bool:
@@ -128,10 +128,11 @@ def _daemon(word: str) -> Callable[[View], list[str]]:
 
 
 KINDS: dict[str, Kind] = {
-    "node killed": Kind(8, 8, 16, _expendable),
+    "node killed": Kind(8, 8, 16, expendable),
     "node killed unseen": Kind(4, 6, 14, _expendable_unseen),
-    "node cut off": Kind(8, 1, 9, _expendable),
-    "node unheard": Kind(4, 1, 8, _expendable),
+    "node cut off": Kind(8, 1, 9, expendable),
+    "node unheard": Kind(4, 1, 8, expendable),
+    "node predicted": Kind(6, 2, 12, expendable),  # to fail so many seconds ahead, truly or not
     "slurmd killed": Kind(8, 1, 5, _without_slurmd),
     "isolator killed": Kind(14, 0, 0, _with_isolator),
     "isolator stopped": Kind(6, 1, 5, _with_isolator),

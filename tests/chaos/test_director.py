@@ -62,6 +62,12 @@ def test_agents_are_killed_together_only_where_the_node_may_be_lost() -> None:
     assert targets(view(task(again=False, spares=0)), "agents killed") == set()
 
 
+def test_a_failure_is_predicted_where_it_could_be_borne() -> None:
+    """A prediction that comes true is a loss, and one that does not costs a spare all the same."""
+    assert targets(view(task(again=False)), "node predicted") == {"n02", "n03", "n04"}
+    assert targets(view(out=2), "node predicted") == set()
+
+
 def test_an_isolator_is_not_killed_beyond_its_keepers_limit() -> None:
     often = view(task(isolator_kills=3), task("prepare-1"))
     assert targets(often, "isolator killed") == {"prepare-1"}

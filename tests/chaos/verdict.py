@@ -143,7 +143,7 @@ def judge(
         task
         for fault, tasks in hit
         for task in tasks
-        if fault.kind in ("node killed", "node cut off", "node unheard")
+        if fault.kind in ("node killed", "node cut off", "node unheard", "node predicted")
     )
     bad: set[str] = set()
     for job in jobs:

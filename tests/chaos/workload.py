@@ -15,7 +15,7 @@ DECLARE ENTITY WMS, JOB
 DECLARE EXCEPTION_TYPE JOB_LEVEL, WORKFLOW_LEVEL
 DECLARE RESOURCE NODE[REPLACE]
 DECLARE RESOURCE FILESYSTEM[REPLACE]
-DECLARE RESOURCE JOB[REPLACE]
+DECLARE RESOURCE JOB[REPLACE, CHECKPOINT]
 
 # A node is lost: a spare takes its place; without one the same job runs again, once.
 DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [prepare-*, solve-*, analyse-*, summary-*] LIMIT 30 ELSE ESCALATE
@@ -26,6 +26,14 @@ EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE {{"expires": 20}}
 DECLARE EXCEPTION FRAGILE JOB_LEVEL JOB [fragile-*] LIMIT 1 ELSE FAIL
 EXCEPTION DETECTION FRAGILE NODE DOWN
 EXCEPTION RECOVERY STEP FRAGILE JOB NODE.REPLACE {{"expires": 20}}
+
+# A node is predicted to fail, truly or not: when the state is written, a spare takes its place.
+DECLARE EXCEPTION DYING JOB_LEVEL JOB [prepare-*, solve-*, analyse-*, summary-*] LIMIT 60 ELSE FAIL
+EXCEPTION DETECTION DYING PREDICTED CONFIDENCE 0.5
+EXCEPTION RECOVERY STEP DYING JOB JOB.CHECKPOINT {{
+    "trigger": "{ledger}/${{step}}.now", "written": "{ledger}/${{step}}.written", "timeout": 20
+}}
+EXCEPTION RECOVERY STEP DYING JOB NODE.REPLACE BEFORE FAILURE {{"expires": 20}}
 
 # A rank is stopped, or waits for one that cannot be reached.
 DECLARE EXCEPTION HANG JOB_LEVEL JOB [*] LIMIT 60 ELSE FAIL
@@ -175,7 +183,8 @@ def write(jobs: tuple[Job, ...], places: Places, pace: float) -> tuple[list[str]
         )  # fmt: skip
         sources.append(f"{path}:after={','.join(job.after)}" if job.after else str(path))
     rules = places.root / "rules.esl"
-    rules.write_text(RULES.format(relief=places.relief, last=places.last, scratch=places.scratch))
+    roots = {"relief": places.relief, "last": places.last, "scratch": places.scratch}
+    rules.write_text(RULES.format(**roots, ledger=places.ledger))
     return sources, rules
 
 

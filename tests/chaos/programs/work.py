@@ -150,6 +150,7 @@ def lead(options: argparse.Namespace, peers: list[socket.socket], ledger: Ledger
     out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
     ranks = len(peers) + 1
+    asked: Path = options.ledger / f"{options.task}.now"  # somebody asks for a checkpoint
     try:
         saved = json.loads((out / "checkpoint.json").read_text())
         cycle, state = saved["cycle"], saved["state"]
@@ -165,9 +166,14 @@ def lead(options: argparse.Namespace, peers: list[socket.socket], ledger: Ledger
         cycle += 1
         for peer in peers:
             peer.sendall(LENGTH.pack(cycle))
-        if cycle % options.checkpoint == 0 or cycle == options.cycles:
+        due = cycle % options.checkpoint == 0 or cycle == options.cycles
+        if due:
             replace(out / f"part-{cycle:04d}", part(state))
+        if due or asked.exists():
             replace(out / "checkpoint.json", json.dumps({"cycle": cycle, "state": state}).encode())
+        if asked.exists():
+            replace(asked.with_suffix(".written"), str(cycle).encode())
+            asked.unlink(missing_ok=True)
         print(f"cycle = {cycle}", flush=True)
         time.sleep(options.pace)
     replace(out / "result.json", json.dumps({"task": options.task, "state": state}).encode())
