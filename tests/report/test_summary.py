@@ -320,6 +320,24 @@ def test_why_tasks_have_not_completed_is_told_once_for_each_reason() -> None:
         assert "end: cancelled: it was never submitted: its manager has ended" in text
 
 
+@pytest.mark.parametrize(
+    ("ended", "done"),
+    [
+        (
+            {"checkpoint": "checkpoint 1", "stays": "no spare is left"},
+            "checkpoint: checkpoint 1 after 2.0 s [no spare is left: the program went on]",
+        ),
+        ({"checkpoint": "", "why": "n02 was lost"}, "checkpoint: not written: n02 was lost"),
+    ],
+)
+def test_what_came_of_a_prediction_is_told(ended: dict[str, str], done: str) -> None:
+    """Nothing was told of an exception for which a checkpoint was all that was done."""
+    asked = ("checkpoint-ended", 22.0, {"ordinal": 1, "seconds": 2.0, **ended})
+    end = ("finished", 50.0, {"code": 0, "state": "completed", "reason": ""})
+    (row,) = summarise(told([*RECOVERED[:4], asked, end])).exceptions
+    assert render.done(row) == done
+
+
 def test_what_a_failed_step_has_told_is_not_told_again() -> None:
     told_before = "n02 is to be replaced, but no usable spare is left"
     row = msgspec.structs.replace(

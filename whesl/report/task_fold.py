@@ -73,6 +73,8 @@ class TaskFold:
                 self._on_exited(record, time)
             case isolator.Raised():
                 self._on_raised(record, time)
+            case isolator.CheckpointEnded():
+                self._on_checkpoint(record)
             case isolator.Decided():
                 self._on_decided(record)
             case isolator.Observed():
@@ -231,6 +233,14 @@ class TaskFold:
             # What was raised in its place (ESCALATE to a named exception) goes on with the recovery.
             if other.outcome == "open" and other.exception in raised.transformed_from:
                 other.outcome = "transformed"
+
+    def _on_checkpoint(self, record: isolator.CheckpointEnded) -> None:
+        row = self._exception(record)
+        if row is not None:
+            whole = f"{record.checkpoint} after {record.seconds:.1f} s"
+            note = f"not written: {record.why}" if record.why else whole
+            row.steps.append(noted("checkpoint", note))
+            row.reason = f"{record.stays}: the program went on" if record.stays else row.reason
 
     def _on_decided(self, record: isolator.Decided) -> None:
         row = self._exception(record)

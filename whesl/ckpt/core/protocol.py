@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_NAMED = 8  # nodes that a refusal names
+
+
 def start(settings: Settings, last: int = 0, *, whole: bool = True) -> State:
     """Return the state of a coordinator that knows no node.
 
@@ -196,7 +199,8 @@ class _Transition:
     def predicted(self, event: Predicted) -> None:
         node = self.nodes.get(event.node)
         if node is None or node.phase is NodePhase.LOST:
-            self._refuse(f"{event.node} is no node of this job")
+            there = ", ".join(self._alive()[:_NAMED]) or "none yet"
+            self._refuse(f"{event.node} is no node of this job; its nodes: {there}")
             return
         if not 0 < event.lead < math.inf:
             self._refuse(f"{event.node}: a lead time of {event.lead:g} s is none")
@@ -210,7 +214,8 @@ class _Transition:
                 aborted = True
         self._set(event.node, fails_at=min(fails_at, node.fails_at))
         evidence = event.evidence or "no evidence"
-        self.commands.append(Told(text=f"{event.node} is predicted to fail in {event.lead:g} s ({evidence})"))
+        lead = f"{round(event.lead, 1) or event.lead:g}"
+        self.commands.append(Told(text=f"{event.node} is predicted to fail in {lead} s ({evidence})"))
         if self.nodes[event.node].phase is NodePhase.NORMAL and not node.covered:
             self._set(event.node, phase=NodePhase.VULNERABLE)
         self._consider(migrate=not aborted)

@@ -154,8 +154,8 @@ def interval(
         cost = measured["seconds"]
         nodes = nodes or 1
         click.echo(
-            f"measured: {measured['checkpoints']:.0f} checkpoints of {measured['bytes'] / 1e6:,.1f} MB, "
-            f"{cost:.1f} s each ({measured['bytes'] / cost / 1e6:,.1f} MB/s), {nodes} nodes",
+            f"measured: {measured['checkpoints']:.0f} checkpoints of {measured['bytes'] / 1e6:,.3g} MB, "
+            f"{cost:.3g} s each ({measured['bytes'] / cost / 1e6:,.3g} MB/s), nodes: {nodes}",
             err=True,
         )
     mean = between * 3600.0 / (nodes or 1)
