@@ -213,7 +213,8 @@ def main() -> None:
     both = Table.grid(padding=(0, 4))
     both.add_row(*(picture(run, console.width // 2 - 10) for run in runs))
     console.print(both)
-    console.print("· computes   - waits   █ writes   ✓ durable   ✗ dead", style="dim")
+    signs = "· computes   - waits   █ writes   ✓ durable   ✗ dead"
+    console.print(f"{signs}   (a sign each {EVERY:g} s)", style="dim")
 
 
 if __name__ == "__main__":
