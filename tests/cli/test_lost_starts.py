@@ -71,6 +71,24 @@ def test_a_job_without_its_batch_host_is_run_again_once_that_was_seen_twice(
     assert "w/a: job 42 lost n1 before it began" in line
 
 
+def test_a_batch_host_that_a_restarted_scheduler_has_forgotten_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm 22.05 named another node of the job; the job ran on without its script until its time limit."""
+    site = Site(tmp_path, monkeypatch)
+    site.starts.look()
+    site.scheduler.record = JobRecord(id="42", state=JobState.RUNNING, batch_host="n2")
+    for _ in range(2):
+        site.starts.look()
+    assert site.scheduler.again == ["42"]
+    (line,) = site.said
+    assert "w/a: job 42 lost n1 before it began" in line
+    site.scheduler.record = JobRecord(id="42", state=JobState.RUNNING, batch_host="n3", restarts=1)
+    for _ in range(3):
+        site.starts.look()
+    assert site.scheduler.again == ["42"], "its next run is on another node"
+
+
 def test_a_doubt_that_was_cleared_up_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = Site(tmp_path, monkeypatch)
     whole = site.scheduler.record

@@ -238,6 +238,23 @@ class TestSilence:
         assert world.task("a").state is TaskState.FAILED
         assert world.ports.fake.cancelled == ["job-a"], "its manager would wait for ever"
 
+    def test_a_batch_host_that_a_restarted_scheduler_has_forgotten_is_lost(self, world: World) -> None:
+        """Slurm 22.05 named another node of the job, which ran on without its script until its time limit."""
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1")
+        world.wait(100)
+        assert not world.ports.fake.requeued, "its isolator is silent, and no more is known"
+        world.ports.fake.put("job-a", batch_host="n2")
+        world.wait(100)
+        assert world.ports.fake.requeued == ["job-a"]
+        assert "n1" in world.state.bad_nodes and "n2" not in world.state.bad_nodes
+
+    def test_a_run_that_the_scheduler_began_elsewhere_is_left_alone(self, world: World) -> None:
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n2", restarts=1)
+        world.wait(100)
+        assert not world.ports.fake.requeued
+
     def test_a_job_in_danger_may_be_run_again_before_the_scheduler_knows(self, world: World) -> None:
         """Slurm without slurmdbd takes that word only as long as no lost node has left the job."""
         a = world.register("a")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 900.0
 KILL_WAIT = 30.0
+ASKED = 10  # times that a coordinator asks at most about a job without a batch host before it acts
 REQUEUES = 1
 
 
@@ -51,6 +52,8 @@ class Job:
         self.refusing: bool | None = None
         self.exit_code: int | None = None
         self.batch_host_lost = False
+        self.batch_host_forgotten = False  # by a scheduler that was restarted since
+        self.asked = 0  # how often it was asked about since then
         self.ending = ""  # requeue or cancel: its processes are being ended
 
     @property
@@ -60,14 +63,14 @@ class Job:
 
     def record(self) -> JobRecord:
         """What the scheduler says of it."""
-        host = self.nodes[0] if self.nodes else ""
+        nodes = self.nodes[1:] if self.batch_host_forgotten else self.nodes
         return JobRecord(
             id=self.id,
             state=self.state,
             raw_state=self.state.value,
-            nodes=self.nodes,
-            batch_host=host,
-            batch_host_lost=self.batch_host_lost,
+            nodes=nodes,
+            batch_host=nodes[0] if nodes else "",
+            batch_host_lost=self.batch_host_lost and not self.batch_host_forgotten,
             restarts=self.restarts,
             exit_code=self.exit_code,
         )
@@ -91,6 +94,7 @@ class Cluster(Unasked):
         self.all_jobs: dict[str, Job] = {}
         self._waiting: list[Job] = []
         self._chance = world.chance("scheduler")
+        self._restarts = world.chance("restarted scheduler")
 
     # Jobs ------------------------------------------------------------------------------------------------
 
@@ -120,7 +124,8 @@ class Cluster(Unasked):
             job.nodes = tuple(node.name for node in free[:wanted])
             for node in free[:wanted]:
                 node.job = job
-            job.state, job.ending, job.batch_host_lost = JobState.RUNNING, "", False
+            job.state, job.ending = JobState.RUNNING, ""
+            job.batch_host_lost = job.batch_host_forgotten = False
             self.world.note("scheduler", f"job {job.claim} starts on {','.join(job.nodes)}")
             self.world.after(TIME_LIMIT, self._time_is_up, job, job.restarts)
             job.site.begin(job)
@@ -149,6 +154,10 @@ class Cluster(Unasked):
     def _time_is_up(self, job: Job, start: int) -> None:
         if job.restarts == start and job.state is JobState.RUNNING and not job.ending:
             self.world.note("scheduler", f"job {job.claim} has reached its time limit")
+            if job.batch_host_forgotten and job.asked > ASKED:
+                raise InvariantError(
+                    "no task lost", f"job {job.claim} ran on without its script until its end"
+                )
             self._end(job, "limit")
 
     def _end(self, job: Job, why: str) -> None:
@@ -214,6 +223,8 @@ class Cluster(Unasked):
             return
         if job.nodes[0] == node.name:
             job.batch_host_lost = True
+            # One of several nodes has its place where the scheduler is restarted before anybody asked it.
+            job.batch_host_forgotten = len(job.nodes) > 1 and self._restarts.random() < 0.3
         else:
             job.site.node_said_down(node.name)
 
@@ -230,7 +241,10 @@ class Cluster(Unasked):
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
         """See the port."""
         self._hear()
-        return {job: self.all_jobs[job].record() for job in ids if job in self.all_jobs}
+        known = [self.all_jobs[job] for job in ids if job in self.all_jobs]
+        for job in known:
+            job.asked += job.batch_host_forgotten
+        return {job.id: job.record() for job in known}
 
     def requeue(self, job_id: str) -> None:
         """See the port."""

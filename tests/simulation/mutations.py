@@ -69,6 +69,15 @@ def restarts_not_compared() -> Any:
     return patch.object(recovery_steps, "requeue", requeue)
 
 
+def forgotten_batch_hosts_believed() -> Any:
+    """A scheduler that was restarted is believed when it names another node for the batch host."""
+
+    def lost(_entry: Any, record: Any) -> str | None:
+        return record.batch_host if record.batch_host_lost else None
+
+    return patch.object(escalation, "_lost_batch_host", lost)
+
+
 def orders_not_compared() -> Any:
     """Whether a job was ordered to run again before is not looked up."""
     real = escalation.order_requeue
@@ -364,6 +373,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     claim_ignored,
     refused_unasked,
     replaced_claim_heard,
+    forgotten_batch_hosts_believed,
     request_done_twice,
     grant_not_awaited,
     lease_ignored,

@@ -49,6 +49,7 @@ class LostStarts:
         self._every = every
         self._known: Known | None = None
         self._suspects: dict[str, int] = {}
+        self._hosts: dict[tuple[str, int], str] = {}  # where the script of a job's run was first seen
         self._busy = False
         self._say = say
         self._over = threading.Event()
@@ -101,11 +102,14 @@ class LostStarts:
         assert isinstance(scheduler, RequeuesLost)
         scheduler.lift_hold(record)
         suspected = self._suspects.pop(record.id, None) == record.restarts
-        if record.state is not JobState.RUNNING or not record.batch_host_lost:
+        if record.state is not JobState.RUNNING:
+            return
+        host = self._hosts.setdefault((record.id, record.restarts), record.batch_host)
+        # Slurm that was restarted names another node for a batch host that the job has lost.
+        if not record.batch_host_lost and record.batch_host in ("", host):
             return
         if not suspected:
             # Its isolator may have been heard meanwhile, or be heard yet: the next look tells.
             self._suspects[record.id] = record.restarts
         elif scheduler.requeue_lost(record.id):
-            host = record.batch_host or "its node"
-            self._say(f"{task}: job {record.id} lost {host} before it began: it is run again")
+            self._say(f"{task}: job {record.id} lost {host or 'its node'} before it began: it is run again")

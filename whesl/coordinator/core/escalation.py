@@ -294,8 +294,9 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         if contest is not None:
             lives = msgspec.structs.replace(contest, lives=True)
             transition.volatile(contests=volatile.contests.with_(entry.id, lives))
-        if record is not None and record.batch_host_lost and order is None:
-            _batch_host_lost(transition, entry, record)
+        host = _lost_batch_host(entry, record) if record is not None else None
+        if host is not None and order is None:
+            _batch_host_lost(transition, entry, host)
         elif entry.state is TaskState.UNOBSERVED:
             _explain_silence(transition, entry, suspended=record is not None and record.suspended)
         return
@@ -350,15 +351,28 @@ def ended_unheard(
     transition.say(f"{entry.id}: {became.value}: {reason}")
 
 
-def _batch_host_lost(transition: Transition, entry: TaskEntry, record: JobRecord) -> None:
+def _lost_batch_host(entry: TaskEntry, record: JobRecord) -> str | None:
+    """Return the batch host that a job has lost ('' where its name is not known), None when it has lost none.
+
+    Slurm that was restarted since names another node of the job, on which it believes the script to run.
+    """
+    if record.batch_host_lost:
+        return record.batch_host
+    same_run = entry.claim == f"{entry.job_id}.{record.restarts}"
+    if same_run and record.state is JobState.RUNNING and record.batch_host in entry.nodes[1:]:
+        return entry.nodes[0]
+    return None
+
+
+def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> None:
     workflow = transition.state.workflows.get(entry.workflow)
-    reason = f"its batch host {record.batch_host or '(unknown)'} is lost"
+    reason = f"its batch host {host or '(unknown)'} is lost"
     if workflow is not None and workflow.observe:
         transition.say(f"{entry.id}: observed: {reason}; would run job {entry.job_id} again")
         return
-    if record.batch_host:
+    if host:
         bad = BadNode(
-            node=record.batch_host,
+            node=host,
             reason="lost under a job, by the scheduler's word",
             task=entry.id,
             time=transition.now,
