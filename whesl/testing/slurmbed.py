@@ -114,18 +114,20 @@ class SlurmBed(Bed):
 
     def stop(self) -> None:
         """End every process, mount and network of the cluster and remove its directory."""
-        if "slurmctld" in self._daemons:
-            self.resume_controller()
-        for node in self.nodes:
-            self.kill_node(node)
-        for name in ("slurmctld", "slurmdbd", "mariadbd", "munged"):
-            self._end(name)
-        if self.mode == "host":
-            self._kill_orphans()
-        self._network.down()
-        shutil.rmtree(self.directory, ignore_errors=True)
-        for claim in self._claims:
-            claim.close()
+        # The last one first; whatever fails, the others are ended, and no network is left to other clusters.
+        with contextlib.ExitStack() as ending:
+            for claim in self._claims:
+                ending.callback(claim.close)
+            ending.callback(shutil.rmtree, self.directory, ignore_errors=True)
+            ending.callback(self._network.down)
+            if self.mode == "host":
+                ending.callback(self._kill_orphans)
+            for name in ("munged", "mariadbd", "slurmdbd", "slurmctld"):
+                ending.callback(self._end, name)
+            for node in reversed(self.nodes):
+                ending.callback(self.kill_node, node)
+            if "slurmctld" in self._daemons:
+                ending.callback(self.resume_controller)
 
     # Use --------------------------------------------------------------------------------------------
 
