@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 
 import psutil
 
@@ -54,3 +55,16 @@ def variable(process: psutil.Process, name: str) -> str:
         return str(process.environ().get(name, ""))
     except psutil.Error:
         return ""
+
+
+def mentioning(*texts: str, among: Iterable[psutil.Process] | None = None) -> list[psutil.Process]:
+    """Return the processes (of this machine) that have one of these texts in command line or environment."""
+    found = []
+    for process in psutil.process_iter() if among is None else among:
+        try:
+            told = [*process.cmdline(), *(f"{name}={value}" for name, value in process.environ().items())]
+        except psutil.Error:
+            continue
+        if any(text in line for text in texts for line in told):
+            found.append(process)
+    return found

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -126,19 +126,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     for kind, data in made.records():
         if kind == "launched" and exists(data["pid"]):
             os.killpg(data["pid"], signal.SIGKILL)
-
-
-def telling(*words: str, among: Iterable[psutil.Process] | None = None) -> list[psutil.Process]:
-    """Return the processes (of this machine) that have one of these words in command line or environment."""
-    found = []
-    for process in psutil.process_iter() if among is None else among:
-        try:
-            told = [*process.cmdline(), *(f"{name}={value}" for name, value in process.environ().items())]
-        except psutil.Error:
-            continue
-        if any(word in line for word in words for line in told):
-            found.append(process)
-    return found
 
 
 def stop_for(processes: list[psutil.Process], seconds: float) -> None:

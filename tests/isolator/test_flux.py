@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_flux
-from tests.isolator.bench import records, stop_for, telling
-from tests.processes import words
+from tests.isolator.bench import records, stop_for
+from tests.processes import mentioning, words
 from tests.waiting import until
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
@@ -181,7 +181,7 @@ def test_all_of_a_job_that_was_stopped_goes_on(bed: FluxBed, tmp_path: Path) -> 
     made.running(0, 2)
     made.until(lambda: made.kinds().count("agent") == 2, "the agents")
     everything = [process for node in bed.nodes for process in bed.processes(node)]
-    stopped = telling(str(made.directory.path), "FLUX_JOB_ID=", among=everything)
+    stopped = mentioning(str(made.directory.path), "FLUX_JOB_ID=", among=everything)
     assert any("broker" in process.name() for process in stopped)
     stop_for(stopped, 12.0)
     ticks = made.text().count("tick")
@@ -350,7 +350,7 @@ def test_a_dead_host_s_lock_does_not_lose_its_task(bed: FluxBed, tmp_path: Path)
     text = (tmp_path / "job.sh").read_text()
     made.job = bed.batch(text, "--nodes=1", "--requires=host:n02")
     made.until(lambda: "begun on n02" in made.text(), "the program")
-    isolator = next(p for p in telling("whesl.isolator", among=bed.processes("n02")) if "-m" in words(p))
+    isolator = next(p for p in mentioning("whesl.isolator", among=bed.processes("n02")) if "-m" in words(p))
     kept = keep_locks(isolator.pid)
     assert kept
     try:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests import shedding, waiting
-from tests.isolator.bench import stop_for, telling
+from tests.isolator.bench import stop_for
+from tests.processes import mentioning
 from whesl.agents.fencing import Fence
 from whesl.agents.lease import Lease, lead
 from whesl.agents.liveness import LEASE_MARGIN, Silence
@@ -446,7 +447,7 @@ def test_all_of_a_job_that_was_stopped_goes_on(cluster: Cluster) -> None:
     )
     until(lambda: cluster.text().count("rank on") == 2, "both ranks")
     cluster.agents_up()
-    stopped = telling(str(cluster.directory.path))
+    stopped = mentioning(str(cluster.directory.path))
     assert len(stopped) > 8
     stop_for(stopped, 12.0)
     ticks = cluster.text().count("tick")

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
-from tests.isolator.bench import records, telling
+from tests.isolator.bench import records
+from tests.processes import mentioning
 from whesl.agents import processes
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
@@ -149,7 +150,7 @@ def test_a_node_whose_agent_was_killed_for_good_gets_another(
     made = Protected(bed, tmp_path, "--heartbeat-limit", "3600")
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
-    agents = telling("whesl.agents.agent", among=bed.processes("n02"))
+    agents = mentioning("whesl.agents.agent", among=bed.processes("n02"))
     assert len(agents) == 2
     for signum in (signal.SIGSTOP, signal.SIGKILL):  # each would start the other one again
         for process in agents:
@@ -192,7 +193,7 @@ def test_slurm_s_word_is_no_fence_for_a_node_that_is_cut_off(
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
     with made.evidence():
-        ranks = telling("alive-$WHESL_RESTART_COUNT", among=bed.processes("n02"))
+        ranks = mentioning("alive-$WHESL_RESTART_COUNT", among=bed.processes("n02"))
         assert ranks
         bed.cut("n02")
         # As the resets of a firewall do: on the isolator's node alone, nothing gets through to the agent.

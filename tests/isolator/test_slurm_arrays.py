@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolator.bench import telling
-from tests.processes import originals, send, variable
+from tests.processes import mentioning, originals, send, variable
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -48,7 +47,7 @@ def test_an_element_that_is_lost_before_it_registers_runs_again_once(
         return [line for line in ran.read_text().split("\n") if word in line] if ran.exists() else []
 
     whesl("coordinator", "start")
-    coordinator = originals(telling("whesl.coordinator"))
+    coordinator = originals(mentioning("whesl.coordinator"))
     mine = [process for process in coordinator if str(home) in variable(process, "WHESL_HOME")]
     try:
         for process in mine:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whesl.lab.readers.failures import Malformed
-from whesl.lab.readers.jobs import Clock, JobLog, JobRecord, State, checked, finish
+from whesl.lab.readers.jobs import Clock, JobLog, JobRecord, State, finish, listed
 from whesl.lab.readers.outages import Found, Outage
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.hostlist import expand
@@ -42,22 +42,7 @@ def jobs(text: str, path: Path, clock: Clock) -> JobLog:
     Raises:
         UsageError: it is other JSON.
     """
-    try:
-        found = json.loads(text)["jobs"]
-        if not isinstance(found, list):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(
-            f"{path}: JSON without a list of jobs: {error}", hint="accepted: `flux jobs -a --json`"
-        ) from None
-    log = JobLog(path.name, "flux", "entry")
-    for entry, job in enumerate(found, 1):
-        log.lines += 1
-        try:
-            log.jobs.append(checked(_record(entry, job)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            log.malformed.append(Malformed(entry, f"no job of `flux jobs --json`: {error}"))
-    return log
+    return listed(text, path, "flux", "flux jobs -a --json", _record)
 
 
 def _record(entry: int, job: dict[str, Any]) -> JobRecord:

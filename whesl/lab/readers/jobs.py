@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import enum
 import io
+import json
 import math
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.swf import parse
@@ -16,6 +17,7 @@ from whesl.model.errors import UsageError
 from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _SHOWN = 5
@@ -144,6 +146,39 @@ def content(path: Path) -> str:
         WheslError: it cannot be read, or is damaged.
     """
     return unpacked(path).decode("utf-8", "replace")
+
+
+def listed(
+    text: str, path: Path, form: str, command: str, record: Callable[[int, dict[str, Any]], JobRecord]
+) -> JobLog:
+    """Read JSON whose ``jobs`` are objects, as Slurm and Flux print it.
+
+    Args:
+        text: the JSON.
+        path: of messages.
+        form: the log's format.
+        command: what prints it.
+        record: returns a job of an entry's number and object; raises what a wrong one leads to.
+
+    Raises:
+        UsageError: it is other JSON.
+    """
+    try:
+        found = json.loads(text)["jobs"]
+        if not isinstance(found, list):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"{path}: JSON without a list of jobs: {error}", hint=f"accepted: `{command}`"
+        ) from None
+    log = JobLog(path.name, form, "entry")
+    for entry, job in enumerate(found, 1):
+        log.lines += 1
+        try:
+            log.jobs.append(checked(record(entry, job)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            log.malformed.append(Malformed(entry, f"no job of `{command}`: {error}"))
+    return log
 
 
 def finish(malformed: list[Malformed], lines: int, path: Path, unit: str, *, strict: bool) -> None:

@@ -6,14 +6,13 @@ objects with ``set``, ``infinite`` and ``number``.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whesl.lab.readers.failures import Malformed
-from whesl.lab.readers.jobs import Clock, JobLog, JobRecord, State, checked, finish, whole
+from whesl.lab.readers.jobs import Clock, JobLog, JobRecord, State, checked, finish, listed, whole
 from whesl.lab.readers.outages import Found, Outage
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.hostlist import expand
@@ -118,22 +117,7 @@ def sacct_json(text: str, path: Path, clock: Clock) -> JobLog:
     Raises:
         UsageError: it is other JSON.
     """
-    try:
-        jobs = json.loads(text)["jobs"]
-        if not isinstance(jobs, list):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(
-            f"{path}: JSON without a list of jobs: {error}", hint="accepted: `sacct -aD --json -S START`"
-        ) from None
-    log = JobLog(path.name, "sacct-json", "entry")
-    for entry, job in enumerate(jobs, 1):
-        log.lines += 1
-        try:
-            log.jobs.append(checked(_of_object(entry, job)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            log.malformed.append(Malformed(entry, f"no job of `sacct --json`: {error}"))
-    return log
+    return listed(text, path, "sacct-json", "sacct -aD --json -S START", _of_object)
 
 
 def _of_object(entry: int, job: dict[str, Any]) -> JobRecord:
