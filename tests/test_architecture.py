@@ -55,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     "local": {"locking", "model", "rjms", "scheduling"},
     "locking": {"model"},
     "model": set(),
-    "operations": {"detect", "esl", "model"},
+    "operations": {"detect", "esl", "model", "records"},
     "placement": {"model", "predict"},
     "predict": {"detect", "esl", "model"},
     "records": {"esl", "model"},

@@ -147,7 +147,7 @@ def test_the_node_on_which_a_hung_attempt_cannot_run_is_swapped(world: Make) -> 
     made.feed(EvidenceCollected(attempt=1, detail="stacks", stuck=(stuck,)))
     made.restart()
     assert made.state.recovery is not None
-    assert [item["suspect"] for item in made.state.recovery.steps] == ["n2"]
+    assert [item.suspect for item in made.state.recovery.steps] == ["n2"]
     assert made.state.recovery.raised.evidence[-1] == stuck
 
 

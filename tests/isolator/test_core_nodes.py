@@ -52,7 +52,7 @@ def replaces(world: World) -> None:
     def run(command: RunStep) -> StepDone:
         recovery = world.state.recovery
         assert recovery is not None
-        suspect = recovery.steps[command.index]["suspect"]
+        suspect = recovery.steps[command.index].suspect
         nodes = world.state.nodes.replace(suspect) if suspect else None
         return StepDone(
             ordinal=command.ordinal, index=command.index, outcome=StepOutcome.CONTINUE, nodes=nodes

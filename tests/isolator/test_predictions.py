@@ -72,7 +72,7 @@ def swaps(world: World) -> World:
 
     def result(run: RunStep) -> StepDone:
         assert world.state.recovery is not None
-        suspect = world.state.recovery.steps[run.index]["suspect"]
+        suspect = world.state.recovery.steps[run.index].suspect
         nodes = world.state.nodes.replace(suspect) if suspect else None
         return StepDone(ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE, nodes=nodes)
 

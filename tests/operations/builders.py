@@ -19,7 +19,8 @@ from whesl.esl.spec import (
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task
-from whesl.operations.plan import Context, PlanStep, make_plan
+from whesl.operations.plan import Context, make_plan
+from whesl.records.plan_step import PlanStep
 
 SPAN = Span(line=3, column=1, end_line=3, end_column=2)
 NOW = 1_700_000_000.0

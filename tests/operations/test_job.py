@@ -14,7 +14,8 @@ from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.operations.execution import HostPorts, execute
-from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.records.plan_step import PlanStep
 
 
 def run(name: str, arguments: dict[str, Any], *items: Evidence, given: Context | None = None) -> StepResult:

@@ -12,7 +12,6 @@ from whesl.esl.spec import Entity
 from whesl.model.configuration import Configuration
 from whesl.operations.plan import (
     Plan,
-    PlanStep,
     RecoveryError,
     StepResult,
     advance,
@@ -20,6 +19,7 @@ from whesl.operations.plan import (
     make_plan,
     substitute,
 )
+from whesl.records.plan_step import PlanStep
 
 
 def test_a_plan_survives_its_journal() -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.operations.builders import TASK, context, step
 from whesl.operations.execution import HostPorts, execute
-from whesl.operations.plan import Context, PlanStep, StepResult
+from whesl.operations.plan import Context, StepResult
+from whesl.records.plan_step import PlanStep
 
 # Every call by which the file work changes something.
 CHANGING = (

@@ -9,6 +9,7 @@ import msgspec
 from tests.journals import happening
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task, Workflow
+from whesl.records.plan_step import PlanStep
 from whesl.report.collection import Gathered, Happening
 from whesl.report.records import Report
 from whesl.report.summary import summarise
@@ -60,7 +61,10 @@ def _exception(task: Task, begin: float, line: str, kind: int) -> list[tuple[flo
         exception="DISKFULL", task=task.id, attempt=1, ordinal=1, time=begin + 20, evidence=(seen,)
     )
     bad = {"node": "n07", "reason": line, "task": task.id, "time": begin + 21, "expires": begin + 9e4}
-    steps = [{"resource": "NODE", "operation": "REPLACE", "suspect": "n07", "because": line}]
+    step = PlanStep(
+        id="1.0", resource="NODE", operation="REPLACE", suspect="n07", because=line, raised=raised
+    )
+    steps = [msgspec.to_builtins(step)]
     records: list[tuple[float, str, dict[str, Any]]] = [
         (20, "exited", {"attempt": 1, "code": 1, "last": {"stdout": ["cycle 7"], "stderr": [line]}}),
         (20, "raised", {"raised": msgspec.to_builtins(raised)}),

@@ -23,6 +23,7 @@ from whesl.journal.store import Journal
 from whesl.model.evidence import Evidence, Raised, explain
 from whesl.model.workflow import Task, Workflow
 from whesl.records.isolator import Finished
+from whesl.records.plan_step import PlanStep
 from whesl.report import progress, render
 from whesl.report.collection import Gathered, gather
 from whesl.report.exceptions import intended, noted
@@ -65,7 +66,15 @@ def raised(ordinal: int = 1, exception: str = "CRASH", **fields: Any) -> dict[st
     return {"raised": msgspec.to_builtins(record)}
 
 
-STEP = {"resource": "NODE", "operation": "REPLACE", "suspect": "n03", "because": "rank 5 ran there"}
+PLANNED = PlanStep(
+    id="1.0",
+    resource="NODE",
+    operation="REPLACE",
+    suspect="n03",
+    because="rank 5 ran there",
+    raised=msgspec.convert(raised()["raised"], Raised),
+)
+STEP = msgspec.to_builtins(PLANNED)
 RECOVERED: Records = [
     ("begun", 9.0, {"claim": "17.0", "job_id": "17"}),
     ("attempt", 9.5, {"attempt": 1, "nodes": ["n01", "n02", "n03", "n04"]}),
@@ -386,7 +395,7 @@ def test_a_pipe_gets_whole_names() -> None:
 
 def test_a_reason_that_is_told_again_is_told_once() -> None:
     because = "on n02: stopped (state T): bash (182)"
-    step = intended({"resource": "NODE", "operation": "REPLACE", "suspect": "n02", "because": because})
+    step = intended(msgspec.structs.replace(PLANNED, suspect="n02", because=because))
     assert step == f"NODE.REPLACE of n02 ({because})"
     note = f"failed: n02 is to be replaced ({because}), but no usable spare is left"
     assert noted(step, note) == f"NODE.REPLACE of n02: {note}"

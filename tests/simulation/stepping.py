@@ -19,7 +19,8 @@ from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.operations.execution import execute
 from whesl.operations.job import CommandResult
-from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.records.plan_step import PlanStep
 
 
 class _Ports:
@@ -49,7 +50,7 @@ def carry_out(state: State, index: int, chance: random.Random, failing: float) -
     """
     recovery = state.recovery
     assert recovery is not None
-    step = msgspec.convert(recovery.steps[index], PlanStep)
+    step = recovery.steps[index]
     if failing and chance.random() < failing:
         outcome = chance.choice(("fail", "escalate", "pause", "fail"))
         return StepDone(

@@ -20,7 +20,7 @@ from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
 from whesl.operations.files.task_paths import named_paths
-from whesl.operations.plan import Context, PlanStep, RecoveryError
+from whesl.operations.plan import Context, RecoveryError
 
 LOG = logging.getLogger(__name__)
 _PLACEMENT = "WHESL_PLACEMENT"  # where the table of nodes' risks is, in the environment of a task
@@ -60,7 +60,7 @@ class Steps:
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         log = retry.retried(lambda: os.open(self._directory.log, append, 0o600))
         try:
-            step = msgspec.convert(recovery.steps[index], PlanStep)
+            step = recovery.steps[index]
             result = execute(step, self._context(state), HostPorts(self._directory.path, log))
         except RecoveryError as error:
             LOG.warning("%s", error)

@@ -21,7 +21,8 @@ from whesl.operations.bounded_process import run_limited
 from whesl.operations.files.carry_over import said
 from whesl.operations.handlers import run_handler
 from whesl.operations.job import CommandResult
-from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.records.plan_step import PlanStep
 
 _KEPT_OUTPUT = 4096
 

@@ -25,8 +25,9 @@ from whesl.operations.files.free_space import UnsuitableError, check_room
 from whesl.operations.files.mirror import Policy, Rel
 from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.files.task_paths import named_paths
-from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, RecoveryError, StepResult
 from whesl.operations.step_progress import Progress, ProgressFile, token
+from whesl.records.plan_step import PlanStep
 
 FILESYSTEMS = "WHESL_FILESYSTEMS"
 

@@ -20,7 +20,8 @@ from whesl.model.pathmap import PathMap
 from whesl.model.workflow import BadNode
 from whesl.operations.arguments import HANDLER_TIMEOUT, absolute
 from whesl.operations.bounded_process import run_limited
-from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.records.plan_step import PlanStep
 
 GROUP = "whesl.handlers"
 PROTOCOL = 1

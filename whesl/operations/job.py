@@ -11,7 +11,8 @@ from whesl.model.allocation import NodeSet
 from whesl.model.outcomes import StepOutcome
 from whesl.operations.arguments import JobAdd, JobRemove, JobReplace
 from whesl.operations.node import SPARES_EXHAUSTED, in_order, silent
-from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult, capture_values
+from whesl.operations.plan import Context, RecoveryError, StepResult, capture_values
+from whesl.records.plan_step import PlanStep
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):

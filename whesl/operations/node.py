@@ -18,7 +18,8 @@ from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations.arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.operations.node_suspicion import grade_of, match_node
-from whesl.operations.plan import Context, PlanStep, RecoveryError, StepResult
+from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.records.plan_step import PlanStep
 
 SPARES_EXHAUSTED = "spares-exhausted"
 _UNKNOWN = {"restart": StepOutcome.CONTINUE, "fail": StepOutcome.FAIL, "pause": StepOutcome.PAUSE}

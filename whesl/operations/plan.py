@@ -24,6 +24,7 @@ from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode, Task
 from whesl.operations.arguments import checked, split_command
 from whesl.operations.node_suspicion import find_suspect
+from whesl.records.plan_step import PlanStep
 
 
 class RecoveryError(WheslError):
@@ -69,30 +70,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     attempt_ended: float = 0.0
     open_files: tuple[bytes, ...] = ()
     set_ahead: float = 0.0
-
-
-class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``id`` is the same however often it is carried out.
-
-    ``handler`` is the custom handler that carries it out (an executable's path or an entry point's name).
-    ``suspect``, ``because`` and ``level`` (``suspect.Suspect``) are filled in for NODE steps. ``raised`` is
-    the exception's own record.
-    """
-
-    id: str
-    resource: str
-    operation: str
-    arguments: dict[str, Any] = {}
-    handler: str | None = None
-    suspect: str = ""
-    because: str = ""
-    level: int = 0
-    raised: Raised
-
-    @property
-    def name(self) -> str:
-        """The operation as the specification spells it."""
-        return f"{self.resource}.{self.operation}"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,9 +18,7 @@ from whesl.model.record import Damage
 from whesl.model.record import Record as Base
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode
-
-# A step of a plan as JSON (``whesl.operations.plan.PlanStep``), with what its exception's evidence says.
-Step = dict[str, Any]
+from whesl.records.plan_step import PlanStep
 
 
 class Record(Base, frozen=True, kw_only=True):
@@ -119,7 +117,7 @@ class Decided(Record, frozen=True, kw_only=True, tag="decided"):
     action: Action
     reason: str
     level: str
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     backoff: float
     request: bool
 
@@ -131,7 +129,7 @@ class Observed(Record, frozen=True, kw_only=True, tag="observed"):
     ordinal: int
     action: Action
     reason: str
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
 
 class Otherwise(Record, frozen=True, kw_only=True, tag="otherwise"):
@@ -164,7 +162,7 @@ class EvidenceTaken(Record, frozen=True, kw_only=True, tag="evidence"):
     attempt: int
     detail: str
     stuck: tuple[Evidence, ...]
-    steps: tuple[Step, ...] | None
+    steps: tuple[PlanStep, ...] | None
 
 
 class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
@@ -178,7 +176,7 @@ class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
     unasked: tuple[str, ...] = ()
     lingering: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    steps: tuple[Step, ...] | None = None
+    steps: tuple[PlanStep, ...] | None = None
 
 
 class Unfenced(Record, frozen=True, kw_only=True, tag="unfenced"):
@@ -201,7 +199,7 @@ class Granted(Record, frozen=True, kw_only=True, tag="granted"):
     configuration: Configuration
     coordinator_version: int
     raised: evidence.Raised | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
 
 
 class StepBegun(Record, frozen=True, kw_only=True, tag="step-begun"):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from whesl.model.evidence import Evidence, LastLines, explain
+from whesl.records.plan_step import PlanStep
 
 # Outcomes after which something is still to come.
 UNDECIDED = frozenset({"open", "paused", "escalated"})
@@ -52,13 +51,10 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
     node_hours: float | None = None
 
 
-def intended(step: dict[str, Any]) -> str:
+def intended(step: PlanStep) -> str:
     """Return a planned step in words: ``NODE.REPLACE of n03 (no heartbeat)``."""
-    name = f"{step.get('resource', '')}.{step.get('operation', '')}"
-    if step.get("suspect"):
-        name += f" of {step['suspect']}"
-    because = step.get("because")
-    return f"{name} ({because})" if because else name
+    name = f"{step.name} of {step.suspect}" if step.suspect else step.name
+    return f"{name} ({step.because})" if step.because else name
 
 
 def noted(step: str, note: str) -> str:

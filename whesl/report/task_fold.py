@@ -10,6 +10,7 @@ from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task
 from whesl.records import coordinator, isolator
+from whesl.records.plan_step import PlanStep
 from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
 from whesl.report.records import Run, RunAgain, TaskRow
 
@@ -250,10 +251,10 @@ class TaskFold:
             self._plan(row, record.steps)
         self._state(TaskState.RECOVERING)
 
-    def _plan(self, row: ExceptionRow, steps: Iterable[isolator.Step]) -> None:
+    def _plan(self, row: ExceptionRow, steps: Iterable[PlanStep]) -> None:
         self._planned[row.ordinal] = [intended(step) for step in steps]
         # Who was found to be the cause says more than where the line was read.
-        row.node = next((str(step["suspect"]) for step in steps if step.get("suspect")), row.node)
+        row.node = next((step.suspect for step in steps if step.suspect), row.node)
 
     def _on_observed(self, record: isolator.Observed) -> None:
         row = self._exception(record)

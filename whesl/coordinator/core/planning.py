@@ -11,8 +11,9 @@ from whesl.model.evidence import Raised
 from whesl.model.workflow import Task
 from whesl.operations.arguments import checked, split_command
 from whesl.operations.node_suspicion import find_suspect
-from whesl.operations.plan import Context, PlanStep, RecoveryError, capture_values, substitute
+from whesl.operations.plan import Context, RecoveryError, capture_values, substitute
 from whesl.records.coordinator import OwnStep
+from whesl.records.plan_step import PlanStep
 
 # What each entity can be asked for, beside custom handlers. WMS: what its manager can do.
 _OFFERED = {

@@ -20,6 +20,7 @@ from whesl.model.evidence import Detected, PredictedFailure, Raised
 from whesl.model.outcomes import Action
 from whesl.operations.arguments import JobCheckpoint
 from whesl.records import isolator as records
+from whesl.records.plan_step import PlanStep
 
 GRACE = 10.0  # seconds after its timeout in which the shell has to say what came of a checkpoint
 _NAME = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)
@@ -61,7 +62,7 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
             transition.say(f"{raised.exception}: no checkpoint is asked for: {decision.reason}")
             return True
     transition.record(records.Raised(raised=raised, history=became.history, goes_on=True))
-    steps = [step["arguments"] for step in planned.steps if (step["resource"], step["operation"]) == _NAME]
+    steps = [step.arguments for step in planned.steps if (step.resource, step.operation) == _NAME]
     arguments: dict[str, Any] = steps[0] if steps else {}
     until = transition.now + float(arguments.get("timeout") or JobCheckpoint().timeout) + GRACE
     transition.record(
@@ -116,12 +117,10 @@ def predicted(raised: Raised) -> PredictedFailure | None:
     return PredictedFailure(node=item.node, time=item.time, lead=lead, confidence=confidence, evidence=why)
 
 
-def after(steps: tuple[records.Step, ...]) -> tuple[records.Step, ...]:
+def after(steps: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
     """Return the steps that are done once the program has been ended: all but its checkpoint."""
     return tuple(
-        step
-        for step in steps
-        if step.get("handler") is not None or (step["resource"], step["operation"]) != _NAME
+        step for step in steps if step.handler is not None or (step.resource, step.operation) != _NAME
     )
 
 

@@ -36,6 +36,7 @@ from whesl.model.evidence import Detected, Evidence, Raised
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.records import isolator as records
+from whesl.records.plan_step import PlanStep
 from whesl.wire.messages import RecoveryGrant, RecoveryRequest
 
 LAST_WORDS = 1.0
@@ -209,7 +210,7 @@ def fence(transition: Transition) -> None:
 def kill_command(state: State) -> KillAttempt:
     """Return the command that ends the present attempt."""
     steps = state.recovery.steps if state.recovery else ()
-    arguments = [step.get("arguments", {}) for step in steps if step.get("resource") == "FILESYSTEM"]
+    arguments = [step.arguments for step in steps if step.resource == "FILESYSTEM"]
     below = tuple(value for item in arguments if isinstance(value := item.get("defaultpath"), str))
     return KillAttempt(attempt=state.attempt, nodes=state.nodes.active, open_below=below)
 
@@ -258,7 +259,7 @@ def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
         transition.say(f"on {item.node}: {item.detail}")
 
 
-def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tuple[records.Step, ...] | None:
+def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tuple[PlanStep, ...] | None:
     """Return the steps again when fencing has shown which node is the suspect; None when nothing is new."""
     recovery = transition.state.recovery
     if not evidence or recovery is None or recovery.done:

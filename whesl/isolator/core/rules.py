@@ -13,16 +13,16 @@ from whesl.model.recovery_rule import Reach
 from whesl.model.workflow import job_matches
 from whesl.operations.budget import Allowed
 from whesl.operations.plan import Context, RecoveryError, make_plan
-from whesl.records.isolator import Step
+from whesl.records.plan_step import PlanStep
 
 _LINE = 160
 _ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "external", "predicted"})
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """A recovery's steps as JSON, or why there are none."""
+    """A recovery's steps, or why there are none."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     error: str = ""
 
 
@@ -31,7 +31,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     action: Action
     reason: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     backoff: float = 0.0
 
 
@@ -84,7 +84,7 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
         plan = make_plan(spec, raised, context(state, silent=silent))
     except RecoveryError as error:
         return Planned(error=error.message)
-    return Planned(steps=tuple(msgspec.to_builtins(step) for step in plan.steps))
+    return Planned(steps=plan.steps)
 
 
 def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:

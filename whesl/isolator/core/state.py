@@ -22,7 +22,8 @@ from whesl.model.recovery_rule import Reach
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.operations.budget import Budget
-from whesl.records.isolator import Finished, Step
+from whesl.records.isolator import Finished
+from whesl.records.plan_step import PlanStep
 
 
 class Phase(str, Enum):
@@ -42,14 +43,14 @@ class Phase(str, Enum):
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """The recovery under way. ``steps`` are the plan's, as JSON; ``done`` of them are done."""
+    """The recovery under way. ``steps`` are the plan's; ``done`` of them are done."""
 
     raised: Raised
     action: Action
     reason: str = ""
     became: str = ""  # by the coordinator's count; its own budget was spent
     level: str = "JOB_LEVEL"
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     done: int = 0
     backoff: float = 0.0
     decided: float = 0.0
