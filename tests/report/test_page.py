@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.report.records import home
 from tests.report.story import HOSTILE, told
-from tests.report.test_summary import home
 from whesl.cli.inspect.report import report as command
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible

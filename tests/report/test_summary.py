@@ -3,113 +3,35 @@
 from __future__ import annotations
 
 import io
-import json
-import os
 import re
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from tests.journals import happening, of_daemon, of_task
+from tests.journals import happening
+from tests.report.records import (
+    PLANNED,
+    RECOVERED,
+    STEP,
+    TASK,
+    Records,
+    of,
+    raised,
+    told,
+)
 from tests.report.story import told as told_story
-from whesl.cli.inspect.report import report as command
-from whesl.journal.store import Journal
-from whesl.model.evidence import Evidence, Raised, explain
+from whesl.model.evidence import Evidence, explain
 from whesl.model.workflow import Task, Workflow
-from whesl.records.isolator import Finished
-from whesl.records.plan_step import PlanStep
 from whesl.report import progress, render
-from whesl.report.collection import Gathered, gather
+from whesl.report.collection import Gathered
 from whesl.report.exceptions import intended, noted
-from whesl.report.live_records import Feed
 from whesl.report.page import html
 from whesl.report.records import Report
 from whesl.report.summary import summarise
-
-Records = list[tuple[str, float, dict[str, Any]]]  # kind, time, data
-
-TASK = "w/run_N.1"
-WORKFLOW = Workflow(
-    id="w",
-    name="w",
-    wms="maestro",
-    root="/r",
-    tasks=(Task(id=TASK, step="run", instance="N.1", nodes=4), Task(id="w/end", step="end", parents=(TASK,))),
-)
-LINE = Evidence(
-    kind="log",
-    time=20.0,
-    node="n01",
-    pattern="MPI",
-    line="An error in MPI_Send [red]x[/red]\n",
-    file="run.out",
-    offset=17,
-)
-
-
-def raised(ordinal: int = 1, exception: str = "CRASH", **fields: Any) -> dict[str, Any]:
-    record = Raised(
-        exception=exception,
-        task=TASK,
-        attempt=fields.pop("attempt", 1),
-        ordinal=ordinal,
-        time=fields.pop("time", 20.0),
-        evidence=fields.pop("evidence", (LINE,)),
-        **fields,
-    )
-    return {"raised": msgspec.to_builtins(record)}
-
-
-PLANNED = PlanStep(
-    id="1.0",
-    resource="NODE",
-    operation="REPLACE",
-    suspect="n03",
-    because="rank 5 ran there",
-    raised=msgspec.convert(raised()["raised"], Raised),
-)
-STEP = msgspec.to_builtins(PLANNED)
-RECOVERED: Records = [
-    ("begun", 9.0, {"claim": "17.0", "job_id": "17"}),
-    ("attempt", 9.5, {"attempt": 1, "nodes": ["n01", "n02", "n03", "n04"]}),
-    ("launched", 10.0, {"attempt": 1}),
-    ("raised", 20.0, raised()),
-    ("decided", 20.0, {"exception": "CRASH", "ordinal": 1, "action": "recover", "steps": [STEP]}),
-    ("fenced", 20.5, {"attempt": 1}),
-    ("step-begun", 20.5, {"ordinal": 1, "index": 0}),
-    (
-        "step-done",
-        20.6,
-        {
-            "ordinal": 1,
-            "index": 0,
-            "note": "n05 takes its place",
-            "bad_nodes": [{"node": "n03", "reason": "CRASH", "task": TASK, "time": 20.6, "expires": 99.0}],
-        },
-    ),
-    ("relaunched", 20.7, {"ordinal": 1, "attempt": 2}),
-    ("attempt", 20.7, {"attempt": 2, "nodes": ["n01", "n02", "n05", "n04"]}),
-    ("launched", 22.0, {"attempt": 2}),
-    ("confirmed", 22.0, {"ordinals": [1], "attempt": 2, "seconds": 2.0}),
-    ("recovered", 50.0, {"ordinals": [1], "exceptions": ["CRASH"], "because": "the task completed"}),
-    ("finished", 50.0, {"code": 0, "state": "completed", "reason": ""}),
-]
-
-
-def told(records: Records) -> Gathered:
-    return Gathered(
-        workflow=WORKFLOW,
-        happenings=tuple(
-            happening(task=TASK, kind=kind, time=time, data=data) for kind, time, data in records
-        ),
-        submitted={"17": 3.0},
-    )
 
 
 def test_a_recovery_and_what_it_was_worth() -> None:
@@ -165,10 +87,6 @@ DOUBT: Records = [
         {"task": TASK, "job_id": "17", "because": "its batch host n01 is lost"},
     ),
 ]
-
-
-def of(report: Report) -> list[tuple[str, str]]:
-    return [(again.job, again.reason) for again in report.tasks[0].run_again]
 
 
 def test_a_lost_batch_host_and_the_same_job_again() -> None:
@@ -412,22 +330,6 @@ def test_observed_is_not_recovered() -> None:
     assert row.steps == ["NODE.REPLACE of n03 (rank 5 ran there) (not done)"]
 
 
-def test_a_record_that_is_not_understood_is_named_and_the_others_tell_their_story(tmp_path: Path) -> None:
-    made = home(tmp_path, coordinator=False)
-    path = made / "tasks" / "w" / "run_N.1" / "journal.db"
-    path.unlink()
-    with Journal(path) as journal:
-        journal.append("attempt", {"kind": "attempt", "attempt": "first"}, 1.0)
-        journal.append("finished", {"kind": "finished", "state": "gompleted"}, 2.0)
-        journal.append("finished", of_task("finished", {"state": "completed"}), 3.0)
-    report = summarise(gather(made, "w"))
-    assert report.tasks[0].state == "completed"
-    assert [line.partition(" (")[0] for line in report.damaged] == [
-        f"{path}: record 1, of kind attempt, is not understood",
-        f"{path}: record 2, of kind finished, is not understood",
-    ]
-
-
 def test_an_exception_raised_in_the_place_of_another() -> None:
     second = raised(2, "HIGHER", time=21.0, transformed_from=("CRASH",))
     result = summarise(
@@ -457,73 +359,6 @@ def test_any_order_of_records_gives_a_report(
 
 
 # On disk ------------------------------------------------------------------------------------------------
-
-
-def home(tmp_path: Path, *, coordinator: bool) -> Path:
-    tmp_path.chmod(0o700)
-    flow = tmp_path / "workflows" / "w"
-    (flow / "submissions").mkdir(parents=True)
-    (flow / "workflow.json").write_bytes(msgspec.json.encode(WORKFLOW))
-    (flow / "submissions" / "x.json").write_text('{"number": 1, "job": "17", "submitted": {"17": 3.0}}')
-    directory = tmp_path / "tasks" / "w" / "run_N.1"
-    directory.mkdir(parents=True)
-    (directory / "job.json").write_bytes(
-        msgspec.json.encode({"setup": {"task": WORKFLOW.tasks[0], "workflow": "w"}})
-    )
-    if coordinator:
-        (tmp_path / "coordinator").mkdir()
-    path = (tmp_path / "coordinator" if coordinator else directory) / "journal.db"
-    with Journal(path) as journal:
-        for kind, time, data in RECOVERED:
-            if coordinator:
-                relayed = of_daemon("report", {"task": TASK, "kind": kind, "time": time, "data": data})
-                journal.append("report", relayed, time + 0.01)
-                other = of_daemon("report", {"task": "other/x", "kind": kind, "time": time})
-                journal.append("report", other, time)
-            else:
-                journal.append(kind, of_task(kind, data), time)
-    return tmp_path
-
-
-@pytest.mark.parametrize("coordinator", [True, False])
-def test_the_same_from_either_journal(tmp_path: Path, coordinator: bool) -> None:
-    result = summarise(gather(home(tmp_path, coordinator=coordinator), "w"))
-    assert result == summarise(told(RECOVERED))
-
-
-def test_records_that_were_moved_out_of_the_journal_are_told_too(tmp_path: Path) -> None:
-    """And when they are damaged, what came after them is told, and the report says so."""
-    made = home(tmp_path, coordinator=True)
-    with Journal(made / "coordinator" / "journal.db") as journal:
-        journal.put_away(journal.last - 4)
-        assert journal.forget(1000)
-    assert summarise(gather(made, "w")) == summarise(told(RECOVERED))
-    (old,) = (made / "coordinator").glob("history-*")
-    old.write_bytes(old.read_bytes()[:-12])
-    found = gather(made, "w")
-    assert len(found.damaged) == 1 and str(old) in found.damaged[0]
-    assert {item.record.kind for item in found.happenings} >= {kind for kind, _, _ in RECOVERED[-2:]}
-
-
-def test_what_a_coordinator_missed_is_read_from_the_isolator(tmp_path: Path) -> None:
-    made = home(tmp_path, coordinator=False)
-    (made / "coordinator").mkdir()
-    with Journal(made / "coordinator" / "journal.db") as journal:
-        for kind, time, data in RECOVERED[:3]:
-            relayed = of_daemon("report", {"task": TASK, "kind": kind, "time": time, "data": data})
-            journal.append("report", relayed, time)
-    assert summarise(gather(made, "w")) == summarise(told(RECOVERED))
-
-
-def test_the_command(tmp_path: Path) -> None:
-    environment = {**os.environ, "WHESL_HOME": str(home(tmp_path, coordinator=True))}
-    run = CliRunner().invoke(command, ["--json"], env=environment, catch_exceptions=False)
-    assert json.loads(run.output)["exceptions"][0]["line"].startswith("An error in MPI_Send")
-    run = CliRunner().invoke(command, ["w", "--markdown", "-"], env=environment, catch_exceptions=False)
-    assert "1 of 2 tasks completed" in run.output
-    assert "n05 takes its place" in run.output
-    run = CliRunner().invoke(command, ["w"], env=environment, catch_exceptions=False)
-    assert "[red]x[/red]" in run.output, "a log line is data, never markup"
 
 
 def test_a_hang_is_explained_by_the_time_and_not_by_its_last_good_line() -> None:
@@ -575,74 +410,6 @@ def test_a_running_workflow_fits_the_terminal(width: int, height: int) -> None:
     assert len(lines) < height
     assert lines[-1].startswith("22:00:00 solve_CASE.8")
     assert any(line.startswith("... and ") for line in lines)
-
-
-def test_lines_of_a_running_workflow(tmp_path: Path) -> None:
-    feed = Feed(tmp_path, WORKFLOW)
-    assert list(feed.lines()) == [], "no coordinator yet"
-    home(tmp_path, coordinator=True)
-    lines = [text.split(" ", 1)[1] for text in feed.lines()]
-    assert lines == [
-        "run_N.1: runs",
-        "run_N.1: raised CRASH: An error in MPI_Send [red]x[/red]",
-        "run_N.1: step 1 done: n05 takes its place",
-        "run_N.1: runs again (attempt 2)",
-        "run_N.1: restarted in 2.00 s",
-        "run_N.1: recovered from CRASH: the task completed",
-        "run_N.1: completed",
-    ]
-    assert list(feed.lines()) == []
-    assert feed.settled()
-    feed.close()
-
-
-@pytest.mark.parametrize("skew", [-4000.0, 4000.0])
-def test_a_task_on_a_host_with_a_wrong_clock_stands_where_the_coordinator_saw_it(
-    tmp_path: Path, skew: float
-) -> None:
-    made = home(tmp_path, coordinator=False)
-    directory = made / "tasks" / "w" / "run_N.1"
-    (directory / "journal.db").unlink()
-    claim = ""
-    with Journal(directory / "journal.db") as journal:
-        for kind, time, data in RECOVERED:
-            claim = claim or str(data.get("claim", ""))
-            journal.append(kind, of_task(kind, data), time + skew)
-    (made / "coordinator").mkdir()
-    with Journal(made / "coordinator" / "journal.db") as journal:
-        clock = of_daemon("clock", {"task": TASK, "claim": claim, "behind": -skew})
-        journal.append("clock", clock, RECOVERED[1][1])
-    right, found = summarise(told(RECOVERED)), summarise(gather(made, "w"))
-    assert found.tasks == right.tasks
-    assert [row.time for row in found.exceptions] == [row.time for row in right.exceptions]
-
-
-def test_a_run_that_was_put_aside_comes_before_the_one_that_replaced_it(tmp_path: Path) -> None:
-    """Its last word is not the task's."""
-    made = home(tmp_path, coordinator=False)
-    present = made / "tasks" / "w" / "run_N.1"
-    for number in (1, 2, 10):
-        aside = present.with_name(f"run_N.1.{number}")
-        aside.mkdir()
-        (aside / "job.json").write_bytes((present / "job.json").read_bytes())
-        with Journal(aside / "journal.db") as journal:
-            cancelled = of_task("finished", code=143, state="cancelled", reason=f"run {number}")
-            journal.append("finished", cancelled, 0.1 * number)
-    found = gather(made, "w")
-    ends = [item.record.reason for item in found.happenings if isinstance(item.record, Finished)]
-    assert ends[:3] == ["run 1", "run 2", "run 10"]
-    (task,) = [task for task in summarise(found).tasks if task.task == TASK]
-    assert task.state == summarise(told(RECOVERED)).tasks[0].state != "cancelled"
-
-
-def test_a_clock_that_was_set_back_does_not_change_the_order_of_what_a_daemon_wrote(tmp_path: Path) -> None:
-    made = home(tmp_path, coordinator=False)
-    directory = made / "tasks" / "w" / "run_N.1"
-    (directory / "journal.db").unlink()
-    with Journal(directory / "journal.db") as journal:
-        for number, (kind, time, data) in enumerate(RECOVERED):
-            journal.append(kind, of_task(kind, data), time if number < 4 else time - 5000.0)
-    assert [item.record.kind for item in gather(made, "w").happenings] == [kind for kind, _, _ in RECOVERED]
 
 
 def test_an_agent_that_killed_because_of_its_lease_is_told() -> None:
