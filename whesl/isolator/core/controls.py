@@ -60,7 +60,7 @@ def on_control(transition: Transition, control: Control) -> None:
     ):
         transition.record(records.Paused(ordinal=0, reason="paused by a person"))
         if transition.state.alive or phase is Phase.LAUNCHING:
-            transition.do(recovery.kill_command(transition.state))
+            transition.end_attempt()
     elif control.action in (ControlAction.PAUSE, ControlAction.RESUME):
         transition.say(
             f"{control.action} has no meaning while the task is {transition.state.task_state.value}"
@@ -82,7 +82,7 @@ def stop(transition: Transition, code: int, reason: str) -> None:
         transition.finish(code, TaskState.CANCELLED, reason)
     else:
         transition.volatile(killed=True)
-        transition.do(recovery.kill_command(state))
+        transition.end_attempt()
 
 
 def on_signal(transition: Transition, event: Signalled) -> None:

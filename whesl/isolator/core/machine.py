@@ -142,7 +142,7 @@ def _on_started(transition: Transition, event: Started) -> None:
             checkpoints.again(transition)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         transition.volatile(killed=True)
-        transition.do(recovery.kill_command(state))
+        transition.end_attempt()
     elif phase is Phase.FENCING:
         if state.recovery is not None and state.recovery.request and not state.recovery.granted:
             recovery.request_grant(transition)
@@ -425,7 +425,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
         else:
             transition.wake(state.welcome_deadline)
     elif state.unconfirmed:
-        transition.do(recovery.kill_command(state))
+        transition.end_attempt()
     elif state.phase is Phase.RUNNING:
         recovered.judge(transition)
         if (late := checkpoints.overdue(transition)) is not None:
@@ -442,7 +442,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
         deadline = state.since + state.setup.term_grace
         if transition.now >= deadline:
             transition.volatile(killed=True)
-            transition.do(recovery.kill_command(state))
+            transition.end_attempt()
         else:
             transition.wake(deadline)
 

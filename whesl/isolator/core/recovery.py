@@ -24,13 +24,12 @@ from whesl.isolator.core.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.events import (
     CollectEvidence,
     EvidenceCollected,
-    KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
     RunStep,
     StartAttempt,
 )
-from whesl.isolator.core.state import Phase, Recovery, State
+from whesl.isolator.core.state import Phase, Recovery
 from whesl.isolator.core.transition import Transition, merged
 from whesl.model.evidence import Detected, Evidence, Raised
 from whesl.model.outcomes import Action, RecoveryOutcome
@@ -204,15 +203,7 @@ def fence(transition: Transition) -> None:
     elif state.attempt == 0 or (recovery is not None and recovery.fenced):
         proceed(transition)
     else:
-        transition.do(kill_command(state))
-
-
-def kill_command(state: State) -> KillAttempt:
-    """Return the command that ends the present attempt."""
-    steps = state.recovery.steps if state.recovery else ()
-    arguments = [step.arguments for step in steps if step.resource == "FILESYSTEM"]
-    below = tuple(value for item in arguments if isinstance(value := item.get("defaultpath"), str))
-    return KillAttempt(attempt=state.attempt, nodes=state.nodes.active, open_below=below)
+        transition.end_attempt()
 
 
 def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:

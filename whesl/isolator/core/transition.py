@@ -8,7 +8,7 @@ import msgspec
 
 from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.core.changes import apply
-from whesl.isolator.core.events import Command, Finish, Journal, Say, Schedule, Send
+from whesl.isolator.core.events import Command, Finish, Journal, KillAttempt, Say, Schedule, Send
 from whesl.isolator.core.state import Phase, Recovery, State
 from whesl.model.configuration import Configuration
 from whesl.model.outcomes import RecoveryOutcome
@@ -56,6 +56,14 @@ class Transition:
         """Send to the coordinator, where there is one."""
         if self.state.setup.coordinator:
             self.commands.append(Send(message=message))
+
+    def end_attempt(self) -> None:
+        """Have all processes of the present attempt killed and seen gone."""
+        state = self.state
+        steps = state.recovery.steps if state.recovery else ()
+        roots = [step.arguments.get("defaultpath") for step in steps if step.resource == "FILESYSTEM"]
+        below = tuple(root for root in roots if isinstance(root, str))
+        self.do(KillAttempt(attempt=state.attempt, nodes=state.nodes.active, open_below=below))
 
     def wake(self, time: float) -> None:
         """Ask for a tick no later than ``time``."""
