@@ -121,6 +121,7 @@ def turn(environment: dict[str, str], module: tuple[str, ...], jobs: int) -> tup
     if before:
         flux("module", "remove", before)
     flux("module", "load", *module)
+    flux("module", "stats", Path(module[0]).stem)  # it answers when it has begun
     flux("queue", "stop", "--all")
     simulated = "--setattr=exec.test.run_duration=1ms"
     flux("submit", f"--cc=1-{jobs}", "--quiet", "-N1", "-x", "-t", "1h", simulated, "true")

@@ -20,6 +20,7 @@ ranks that Flux gives them anyway. Why a job has its ranks::
     flux jobs -a -o '{id.f58} {ranks} {annotations.sched.placement}'
 """
 
+import gc
 import importlib.util
 import json
 import math
@@ -191,6 +192,11 @@ class Guide:
                 horizon=self._options["horizon"],
                 refresh=self._options["refresh"],
             )
+            # Each choice makes a tuple for each node; Python would look for garbage among all nodes again and
+            # again, which takes longer than the choice.
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
             if self._source.problem:
                 self.log.warning(f"placement: {self._source.problem}: Flux's own order")
             elif self.advice.unknown:
