@@ -29,7 +29,7 @@ import psutil
 
 from whesl.site.publish import lookup, table
 from whesl.site.publish.machine import Node
-from whesl.site.publish.table import HORIZONS, Outlook, Table
+from whesl.site.publish.table import HORIZONS, NodeRisk, Table
 from whesl.testing.slurmbed import SlurmBed
 
 COUNT = 10_000
@@ -57,7 +57,9 @@ def published(*, active: bool) -> tuple[Table, list[Node]]:
     for name in names:
         first = rng.randrange(len(HORIZONS)) if name in bad else len(HORIZONS)
         rows.append(
-            Outlook(node=name, probability=tuple(0.9 if at >= first else 0.01 for at in range(len(HORIZONS))))
+            NodeRisk(
+                node=name, probability=tuple(0.9 if at >= first else 0.01 for at in range(len(HORIZONS)))
+            )
         )
     now = time.time()
     made = Table(

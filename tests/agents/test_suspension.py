@@ -8,8 +8,8 @@ import pytest
 
 from tests.detect.test_core import A, Bench, hang
 from whesl.agents.liveness import Silence
-from whesl.agents.suspension import ANSWER_LIMIT, Suspension, Unjudged
-from whesl.isolator.observe.doubted_hangs import LAUNCHING, RESUMING, Doubted
+from whesl.agents.suspension import ANSWER_LIMIT, HeldSilence, Suspension
+from whesl.isolator.observe.held_hangs import LAUNCHING, RESUMING, HeldHangs
 from whesl.model.evidence import Detected
 from whesl.rjms.port import Suspended
 
@@ -48,11 +48,11 @@ class Run:
         self.bench = Bench(hang(TIMEOUT))
         self.asked = Asked(delay)
         self.raised: list[Detected] = []
-        outlook: Any = self
-        self.doubted = Doubted(self.asked, outlook)
+        observer: Any = self
+        self.held = HeldHangs(self.asked, observer)
 
     def suspended(self, seconds: float, found: list[Detected], launching: float) -> None:
-        """Play the outlook."""
+        """Play the observer."""
         exceptions = {item.exception for item in found}
         self.bench.detectors.suspended(seconds, exceptions, self.bench.now, launching)
 
@@ -62,12 +62,12 @@ class Run:
             now = self.bench.now
             self.asked.poll(now)
             found = list(self.bench.detectors.tick(now))
-            self.raised += self.doubted.judge(found, ended=False, now=now)
+            self.raised += self.held.judge(found, ended=False, now=now)
 
     def stops(self, seconds: float) -> None:
         """The isolator does not run."""
         self.bench.now += seconds
-        self.doubted.stopped(seconds, self.bench.now)
+        self.held.stopped(seconds, self.bench.now)
 
 
 def test_a_hang_that_is_found_after_the_job_was_resumed_does_not_count_its_suspension() -> None:
@@ -175,7 +175,7 @@ def test_a_silent_node_is_lost_when_the_job_is_known_to_run(
     silence.heard("n2", 100.0)
     asked = Asked(delay)
     asked.truth = truth
-    unjudged = Unjudged(asked, LIMIT)
+    unjudged = HeldSilence(asked, LIMIT)
     lost = None
     for step in range(1, 1000):
         now = 100.0 + step / 100

@@ -317,7 +317,7 @@ def test_nothing_is_decided_while_the_journal_cannot_be_written(
 
     def turn() -> None:
         a.turn()
-        daemon._turn(set())
+        daemon._iterate(set())
 
     def full(records: list[Any], time: float) -> list[int]:
         attempts.append(records)

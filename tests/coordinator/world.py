@@ -29,7 +29,7 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State, TaskEntry
 from whesl.coordinator.effects import recovery_steps
 from whesl.esl.spec import (
@@ -241,7 +241,7 @@ class World:
         self.unwritten: deque[Event] = deque()  # what workers found out meanwhile
         self.work: deque[Any] = deque()
         self.sent: list[tuple[str, AnyMessage]] = []
-        self.untold = Untold()
+        self.waiting_peers = WaitingPeers()
         self.state = State(settings=self.settings)
         self.numbers: dict[str, int] = {}
         self.crashes = 0
@@ -275,10 +275,10 @@ class World:
         self.state = state
         for command in commands:
             if isinstance(command, Send):
-                earlier = self.untold.before(state, command.peer)
+                earlier = self.waiting_peers.before(state, command.peer)
                 self.sent += [(send.peer, send.message) for send in (earlier, command) if send is not None]
             elif isinstance(command, Tell):
-                self.untold.add(state, command)
+                self.waiting_peers.add(state, command)
             elif not isinstance(command, Journal):
                 self.work.append(command)
 
@@ -286,12 +286,12 @@ class World:
         """Do the work that the core asked for, until there is none."""
         while self.unwritten and not self.full:
             self.feed(self.unwritten.popleft())
-        while self.work or self.untold:
+        while self.work or self.waiting_peers:
             if self.work:
                 event = self.perform(self.work.popleft())
                 if event is not None:
                     self.feed(event)
-            self.sent += [(send.peer, send.message) for send in self.untold.take(self.state, 1)]
+            self.sent += [(send.peer, send.message) for send in self.waiting_peers.take(self.state, 1)]
 
     def perform(self, command: Any) -> Event | None:
         ports, null = self.ports, subprocess.DEVNULL
@@ -318,7 +318,7 @@ class World:
         while True:
             self.crashes += 1
             self.work.clear()
-            self.untold = Untold()
+            self.waiting_peers = WaitingPeers()
             self.state = rebuild(self.journal, self.settings)
             try:
                 self.feed(Started())

@@ -95,7 +95,7 @@ def flux(data: bytes) -> None:
     allocation = FluxAllocation.__new__(FluxAllocation)
     FluxAllocation.__init__(allocation, {"FLUX_URI": "local:///none"})
     allocation._bridge = _Told(said)  # type: ignore[assignment]  # a bridge that only tells
-    for ask in (allocation.describe, allocation.node_states, allocation.news):
+    for ask in (allocation.describe, allocation.node_states, allocation.events):
         with contextlib.suppress(WheslError):
             ask()
 

@@ -43,7 +43,7 @@ from whesl.isolator.core.events import (
 )
 from whesl.isolator.core.setup import token_prefix
 from whesl.isolator.observe import manager_events
-from whesl.isolator.observe.manager_events import News
+from whesl.isolator.observe.manager_events import ManagerEvents
 from whesl.model.allocation import NodeSet
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.evidence import Detected, Evidence, Raised
@@ -313,7 +313,7 @@ class Giver:
             raise CouldNotObserveError("no bridge")
         return self.read
 
-    def news(self) -> list[NodeEvent | JobException]:
+    def events(self) -> list[NodeEvent | JobException]:
         if self.broken:
             raise CouldNotObserveError("it ended")
         os.read(self.read, 4096)
@@ -333,13 +333,13 @@ class Giver:
 
 
 class Shell:
-    """News with a thread, and what came of them."""
+    """ManagerEvents with a thread, and what came of them."""
 
     def __init__(self, giver: object) -> None:
         self.worker = Worker()
         self.events: list[Event] = []
         self.heard: list[NodeEvent] = []
-        self.news = News(giver, self.worker, self.events.append, self.heard.append)  # type: ignore[arg-type]  # a stand-in
+        self.manager_events = ManagerEvents(giver, self.worker, self.events.append, self.heard.append)  # type: ignore[arg-type]  # a stand-in
 
     def until(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 60
@@ -350,7 +350,7 @@ class Shell:
             waiting.poll(20)
             for call in self.worker.results():
                 call()
-            self.news.poll(time.monotonic())
+            self.manager_events.poll(time.monotonic())
 
 
 @pytest.fixture
@@ -366,7 +366,7 @@ def giver() -> Iterator[Giver]:
 
 def listening(giver: object) -> Shell:
     shell = Shell(giver)
-    shell.until(lambda: shell.news.fileno() is not None)
+    shell.until(lambda: shell.manager_events.fileno() is not None)
     return shell
 
 
@@ -378,7 +378,7 @@ def test_listening_is_for_those_to_whom_news_matter(giver: Giver) -> None:
     assert manager_events.matter(make_setup(nodes=("n1", "n2")))
     worker = Worker()
     events: list[Event] = []
-    quiet = News(giver, worker, events.append, print, listen=False)  # type: ignore[arg-type]  # a stand-in
+    quiet = ManagerEvents(giver, worker, events.append, print, listen=False)  # type: ignore[arg-type]  # a stand-in
     assert quiet.fileno() is None
     quiet.raise_on_job(command())
     quiet.finish()
@@ -404,9 +404,9 @@ def test_news_that_break_off_are_taken_up_again(giver: Giver, monkeypatch: pytes
     shell = listening(giver)
     giver.broken = True
     giver.tell()
-    shell.until(lambda: shell.news.fileno() is None)
+    shell.until(lambda: shell.manager_events.fileno() is None)
     giver.broken = False
-    shell.until(lambda: shell.news.fileno() is not None)
+    shell.until(lambda: shell.manager_events.fileno() is not None)
 
 
 def test_listening_is_given_up_in_the_end(giver: Giver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,26 +414,26 @@ def test_listening_is_given_up_in_the_end(giver: Giver, monkeypatch: pytest.Monk
     giver.refuse_watch = 1000
     shell = Shell(giver)
     shell.until(lambda: 1000 - giver.refuse_watch == manager_events.MOST_TRIES)
-    shell.until(lambda: shell.news.next_deadline(0.0) is None)
+    shell.until(lambda: shell.manager_events.next_deadline(0.0) is None)
     for _ in range(5):
-        shell.news.poll(time.monotonic())
+        shell.manager_events.poll(time.monotonic())
     assert 1000 - giver.refuse_watch == manager_events.MOST_TRIES
 
 
 def test_a_descriptor_that_stays_readable_for_nothing_is_left_alone(giver: Giver) -> None:
     shell = listening(giver)
     os.close(giver.write)  # its end is readable for ever
-    shell.until(lambda: shell.news.fileno() is None)
+    shell.until(lambda: shell.manager_events.fileno() is None)
     assert shell.events == []
 
 
 def test_a_failure_waits_shortly_for_its_explanation(giver: Giver) -> None:
     shell = listening(giver)
-    assert shell.news.may_tell_more(1, 100.0)
-    assert shell.news.next_deadline(100.0) == 100.0 + manager_events.EXPLANATION
-    assert not shell.news.may_tell_more(1, 100.0 + manager_events.EXPLANATION)
-    assert shell.news.next_deadline(101.0) is None
-    assert shell.news.may_tell_more(2, 101.0)
+    assert shell.manager_events.may_tell_more(1, 100.0)
+    assert shell.manager_events.next_deadline(100.0) == 100.0 + manager_events.EXPLANATION
+    assert not shell.manager_events.may_tell_more(1, 100.0 + manager_events.EXPLANATION)
+    assert shell.manager_events.next_deadline(101.0) is None
+    assert shell.manager_events.may_tell_more(2, 101.0)
 
 
 def command() -> RaiseJobException:
@@ -443,7 +443,7 @@ def command() -> RaiseJobException:
 def test_raising_does_not_block(giver: Giver) -> None:
     shell = listening(giver)
     giver.gate = threading.Event()
-    shell.news.raise_on_job(command())
+    shell.manager_events.raise_on_job(command())
     assert shell.events == []
     giver.gate.set()
     shell.until(lambda: bool(shell.events))
@@ -454,7 +454,7 @@ def test_raising_does_not_block(giver: Giver) -> None:
 def test_without_a_job_there_is_nothing_to_raise_it_on(giver: Giver) -> None:
     shell = listening(giver)
     giver.answer = False
-    shell.news.raise_on_job(command())
+    shell.manager_events.raise_on_job(command())
     shell.until(lambda: bool(shell.events))
     (event,) = shell.events
     assert isinstance(event, JobExceptionRaised)
@@ -463,20 +463,20 @@ def test_without_a_job_there_is_nothing_to_raise_it_on(giver: Giver) -> None:
 
 def test_other_resource_managers_say_so() -> None:
     shell = Shell(object())
-    shell.news.raise_on_job(command())
+    shell.manager_events.raise_on_job(command())
     (event,) = shell.events
     assert isinstance(event, JobExceptionRaised)
     assert (event.outcome, event.reason) == ("none", "this resource manager has no exceptions on jobs")
-    assert shell.news.fileno() is None
-    assert not shell.news.may_tell_more(1, 0.0)
+    assert shell.manager_events.fileno() is None
+    assert not shell.manager_events.may_tell_more(1, 0.0)
 
 
 def test_the_end_waits_for_what_is_being_raised(giver: Giver) -> None:
     shell = listening(giver)
     giver.gate = threading.Event()
-    shell.news.raise_on_job(command())
+    shell.manager_events.raise_on_job(command())
     threading.Timer(0.05, giver.gate.set).start()
-    shell.news.finish()
+    shell.manager_events.finish()
     assert giver.raised == [("lost", 3, "n")]
 
 
@@ -484,7 +484,7 @@ def test_the_end_does_not_wait_for_ever(giver: Giver, monkeypatch: pytest.Monkey
     monkeypatch.setattr(manager_events, "LAST_RAISES", 0.05)
     shell = listening(giver)
     giver.gate = threading.Event()
-    shell.news.raise_on_job(command())
-    shell.news.finish()
+    shell.manager_events.raise_on_job(command())
+    shell.manager_events.finish()
     assert giver.raised == []
     giver.gate.set()

@@ -17,7 +17,7 @@ LONG = 60.0  # seconds: a test that waits for so long has failed
 
 
 class Output:
-    """A task's output as its outlook shows it: each look takes one byte of a pipe."""
+    """A task's output as its observer shows it: each look takes one byte of a pipe."""
 
     def __init__(self, meaningless: int, then: Callable[[], None]) -> None:
         self.looks = 0
@@ -94,7 +94,7 @@ def test_a_message_of_zeromq_ends_it(output: Callable[..., Output]) -> None:
 def test_the_time_at_which_something_is_due_ends_it(output: Callable[..., Output]) -> None:
     log = output(10**9)
     until = time.monotonic() + 20 * REST
-    Skimming(log).run((log.fileno(),), until)  # type: ignore[arg-type]  # what it needs of an outlook
+    Skimming(log).run((log.fileno(),), until)  # type: ignore[arg-type]  # what it needs of an observer
     assert time.monotonic() >= until
     assert log.looks < 100  # it rests between two looks, however much is written
 

@@ -12,7 +12,7 @@ from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules, step, write
 from tests.scenarios.test_nodes import NODE_LOST, rank_nodes
 from whesl.site.publish import table
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 SOLVER = "$(LAUNCHER) $(PYTHON) $(PROGRAMS)/solver.py --cycles 80 --checkpoint 10 --pace 0.03"
 
@@ -24,7 +24,7 @@ def publish(path: Path, bad: set[str]) -> Path:
         for prefix, width in (("n", "02"), ("node", "1"))
         for number in range(1, 9)
     ]
-    rows = tuple(Outlook(node=name, probability=(0.9 if name in bad else 0.01,)) for name in names)
+    rows = tuple(NodeRisk(node=name, probability=(0.9 if name in bad else 0.01,)) for name in names)
     now = time.time()
     made = Table(written=now, valid_until=now + 3600, horizons=(3600.0,), nodes=rows, source="a test's word")
     table.write_bytes(path, table.encode(made))

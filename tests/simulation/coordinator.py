@@ -35,7 +35,7 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.effects import recovery_steps
 from whesl.esl.spec import RecoveryStep
@@ -163,7 +163,7 @@ class Coordinator:
         self.state: State = replayed(kept, count, records, place.settings)
         self._waiting: deque[Event] = deque([Started()])
         self._heard: list[Delivery] = []
-        self._untold = Untold()
+        self._waiting_peers = WaitingPeers()
         self._told: dict[str, int] = {}  # the newest configuration that was sent to a peer
         self._lacking: dict[tuple[str, str, int], float] = {}  # since when a peer has not been sent its own
         self._chance = self.world.chance(f"coordinator {number}")
@@ -196,7 +196,7 @@ class Coordinator:
             self._line()
             self._collect()
             self._take([(Tick(), ())])
-            self._hold_to_telling()
+            self._hold_to_fan_out()
             self.place.shelf.look(self)
             self.world.after(TICK, self._beat)
 
@@ -323,15 +323,15 @@ class Coordinator:
 
     def _perform(self, command: Command) -> None:
         if isinstance(command, Send):
-            earlier = self._untold.before(self.state, command.peer)
+            earlier = self._waiting_peers.before(self.state, command.peer)
             if earlier is not None:
                 self._say(earlier)
             self._say(command)
             return
         if isinstance(command, Tell):
-            if not self._untold:
+            if not self._waiting_peers:
                 self.world.after(0.0, self._tell_some)
-            self._untold.add(self.state, command)
+            self._waiting_peers.add(self.state, command)
             return
         call = _CALLS.get(type(command))
         if call is not None:
@@ -346,7 +346,7 @@ class Coordinator:
             self._told[send.peer] = max(self._told.get(send.peer, 0), new.version)
         self.server.send(send.peer, send.message)
 
-    def _hold_to_telling(self) -> None:
+    def _hold_to_fan_out(self) -> None:
         """Every running task is told its newest configuration, however many others are."""
         lacking = {}
         for task in self.state.live:
@@ -368,11 +368,11 @@ class Coordinator:
         self.place.turns += 1
         crash = struck(self.place.crashes, self.place.turns, {"told"})
         if crash is None or crash.place > 1:
-            for send in self._untold.take(self.state, 1):
+            for send in self._waiting_peers.take(self.state, 1):
                 self._say(send)
         if crash is not None:
             self._crash(crash.back)
-        elif self._untold:
+        elif self._waiting_peers:
             # The pace is slow, that much may happen meanwhile: messages, an end, another run, a kill.
             self.world.after(2.0 * self._chance.random() ** 4, self._tell_some)
 

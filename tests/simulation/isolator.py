@@ -51,7 +51,7 @@ from whesl.isolator.core.state import Phase, State
 from whesl.journal import Clock
 from whesl.model.evidence import Evidence, LastLines
 from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
-from whesl.wire.spool import news
+from whesl.wire.spool import worth_leaving
 
 if TYPE_CHECKING:
     from tests.simulation.scenario import Crash
@@ -391,7 +391,7 @@ class Isolator:
 
     def _leave(self) -> None:
         """Put what was not acknowledged where the coordinator looks when it is back."""
-        waiting = news(self.client.outbox.waiting())
+        waiting = worth_leaving(self.client.outbox.waiting())
         full = self.world.out("disk") or self.world.out(f"disk {self.site.name}")
         if waiting and not full:
             self.world.note(self.site.name, f"leaves {len(waiting)} messages")

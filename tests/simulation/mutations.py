@@ -19,7 +19,7 @@ from whesl.coordinator.core import admission, competing_claims, configuration, e
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core import recovery as coordinator_recovery
 from whesl.coordinator.core.changes import tasks as coordinator_changes
-from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.effects import recovery_steps
@@ -330,7 +330,7 @@ def drained_for_alive() -> Any:
 
 def configurations_not_told() -> Any:
     """Those who wait to be told a new configuration are forgotten."""
-    return patch.object(Untold, "take", lambda self, _state, _most: self._waiting.clear() or [])
+    return patch.object(WaitingPeers, "take", lambda self, _state, _most: self._waiting.clear() or [])
 
 
 def snapshot_without_the_bad_nodes() -> Any:

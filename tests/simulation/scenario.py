@@ -112,7 +112,7 @@ class Outage(msgspec.Struct, frozen=True):
     length: float
 
 
-class Word(msgspec.Struct, frozen=True):
+class PersonsCommand(msgspec.Struct, frozen=True):
     """A person says pause, cancel or resume at a time."""
 
     task: str
@@ -177,7 +177,7 @@ class Scenario(msgspec.Struct, frozen=True):
     crashes: tuple[Crash, ...] = ()
     nodes: tuple[NodeFault, ...] = ()
     outages: tuple[Outage, ...] = ()
-    words: tuple[Word, ...] = ()
+    words: tuple[PersonsCommand, ...] = ()
     raises: tuple[Raise, ...] = ()
     predictions: tuple[Prediction, ...] = ()
     unanswered: float = 0.0
@@ -231,7 +231,7 @@ def draw(seed: int) -> Scenario:
         for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))
     )
     said = tuple(
-        Word(
+        PersonsCommand(
             task=rng.choice(names),
             action=rng.choice(("pause", "cancel", "pause", "resume")),
             at=late * some(),

@@ -23,7 +23,7 @@ from whesl.site.publish.core import (
 )
 from whesl.site.publish.machine import Node
 from whesl.site.publish.records import What, Would
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 NAMES = tuple(f"n{at:02d}" for at in range(1, 11))
 ACTIVE = Settings(active=True, share=0.2, settle=100.0, drain_within=1000.0, within=1000.0)
@@ -48,7 +48,7 @@ class World:
         return {name for name, node in self.nodes.items() if node.drained}
 
     def table(self) -> Table | None:
-        rows = tuple(Outlook(node=name, probability=(self.risk.get(name, 0.0),)) for name in NAMES)
+        rows = tuple(NodeRisk(node=name, probability=(self.risk.get(name, 0.0),)) for name in NAMES)
         if not self.known:
             return None
         until = self.now + 60.0

@@ -16,7 +16,7 @@ import pytest
 from tests.site.slurmsite import Site
 from whesl.site.publish import lookup, table
 from whesl.site.publish.machine import Node
-from whesl.site.publish.table import Outlook
+from whesl.site.publish.table import NodeRisk
 from whesl.site.slurm.service import LOOKUP, TABLE
 from whesl.testing.slurmbed import SlurmBed
 
@@ -199,7 +199,7 @@ def test_a_node_that_slurm_does_not_know_refuses_no_job(site: Site) -> None:
     unknown = [
         Node(name=f"n{at:02d}", flags=frozenset({"idle"}), partitions=("main",)) for at in range(1, 13)
     ]
-    rows = tuple(Outlook(node=node.name, probability=(0.1 * int(node.name[1:]) % 1,)) for node in unknown)
+    rows = tuple(NodeRisk(node=node.name, probability=(0.1 * int(node.name[1:]) % 1,)) for node in unknown)
     now = time.time()
     made = table.Table(
         written=now, valid_until=now + 60, horizons=(3600.0,), nodes=rows, source="x", active=True

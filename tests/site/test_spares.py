@@ -18,7 +18,7 @@ from whesl.operations import node
 from whesl.operations.plan import Context
 from whesl.site import spares
 from whesl.site.flux.published import Published
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 
 @settings(max_examples=80, deadline=None)
@@ -30,12 +30,10 @@ from whesl.site.publish.table import Outlook, Table
 def test_it_is_the_answer_of_the_predictor_that_the_table_makes(
     row: list[float], later: float, left: float
 ) -> None:
-    outlook = Outlook(node="n1", probability=tuple(row))
-    table = Table(
-        written=1e9, valid_until=2e9, horizons=(600.0, 3600.0, 7200.0), nodes=(outlook,), source="x"
-    )
+    risk = NodeRisk(node="n1", probability=tuple(row))
+    table = Table(written=1e9, valid_until=2e9, horizons=(600.0, 3600.0, 7200.0), nodes=(risk,), source="x")
     said = Published(table).probability(np.array([0]), np.array([1e9 + later]), np.array([left]))
-    assert spares.chance(table, outlook, 1e9 + later, left) == pytest.approx(float(said[0]), abs=1e-6)
+    assert spares.chance(table, risk, 1e9 + later, left) == pytest.approx(float(said[0]), abs=1e-6)
 
 
 def test_nodes_are_known_by_short_names_too_and_a_stranger_counts_as_the_median(tmp_path: Path) -> None:

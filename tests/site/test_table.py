@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.predict.accuracy import Given
 from whesl.site.publish import table
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 NAMES = ("n01", "n02", "n03")
 NOW = 1_700_000_000.0
@@ -81,12 +81,12 @@ def test_what_is_no_plain_file_is_not_read(tmp_path: Path) -> None:
         {"horizons": (2.0, 1.0)},
         {"horizons": ()},
         {"threshold": 2.0},
-        {"nodes": (Outlook(node="n1; rm", probability=(0.0,)),), "horizons": (1.0,)},
-        {"nodes": (Outlook(node="n1", probability=(1.5,)),), "horizons": (1.0,)},
-        {"nodes": (Outlook(node="n1", probability=(0.1, 0.2)),), "horizons": (1.0,)},
-        {"nodes": (Outlook(node="n1", probability=(0.1,), expected=-1.0),), "horizons": (1.0,)},
-        {"nodes": (Outlook(node="n1", probability=(0.1,), reason="a\x1b[2J"),), "horizons": (1.0,)},
-        {"nodes": (Outlook(node="n1", probability=(0.1,)),) * 2, "horizons": (1.0,)},
+        {"nodes": (NodeRisk(node="n1; rm", probability=(0.0,)),), "horizons": (1.0,)},
+        {"nodes": (NodeRisk(node="n1", probability=(1.5,)),), "horizons": (1.0,)},
+        {"nodes": (NodeRisk(node="n1", probability=(0.1, 0.2)),), "horizons": (1.0,)},
+        {"nodes": (NodeRisk(node="n1", probability=(0.1,), expected=-1.0),), "horizons": (1.0,)},
+        {"nodes": (NodeRisk(node="n1", probability=(0.1,), reason="a\x1b[2J"),), "horizons": (1.0,)},
+        {"nodes": (NodeRisk(node="n1", probability=(0.1,)),) * 2, "horizons": (1.0,)},
     ],
 )
 def test_a_table_with_a_flaw_is_refused(wrong: dict[str, object]) -> None:

@@ -36,7 +36,7 @@ from whesl.agents.link import (
 )
 from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
 from whesl.agents.responder_process import Leases, listen
-from whesl.agents.suspension import Suspension, Unjudged
+from whesl.agents.suspension import HeldSilence, Suspension
 from whesl.agents.worker import Worker
 from whesl.model import decoding, retry
 from whesl.model.errors import UsageError, WheslError
@@ -102,7 +102,7 @@ class Agents:
         self._nodes = nodes
         self.silence = Silence(nodes, limit)
         self._suspension = suspension or Suspension(allocation)
-        self._unjudged = Unjudged(self._suspension, limit)
+        self._held_silence = HeldSilence(self._suspension, limit)
         self._steps: list[Step] = []
         self._revived: dict[str, list[Step]] = {}
         self._began = now
@@ -238,7 +238,7 @@ class Agents:
             self._witnessed(*self._seen.pop(), now)
         running = [step for step in self._steps if step.poll() is None]
         over = len(running) < len(self._steps)
-        listened = -math.inf if self._unjudged.now(now) else self._listened
+        listened = -math.inf if self._held_silence.now(now) else self._listened
         for fact in self.silence.lost(now, step_over=over, listened=listened):
             facts.append(fact)
             if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):
@@ -277,7 +277,7 @@ class Agents:
                 facts.append(NodeUp(node))
         if self._suspension.present:
             self.silence.began(now)
-        self._unjudged.note(self.silence.doubted(min(now, self._listened)), now)
+        self._held_silence.note(self.silence.doubted(min(now, self._listened)), now)
         # A connection that closes while the one to the responder stays is no sign of anything. What a dead
         # node has sent before may still be answered, so this is looked at as long as it is closed.
         for node in self._closing:

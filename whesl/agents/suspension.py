@@ -88,7 +88,7 @@ class Suspension:
             self.present, self.seconds, self.asked = found.present, found.seconds, asked
 
 
-class Unjudged:
+class HeldSilence:
     """Silence of nodes that is not judged before it is known that the job is not suspended; bounded.
 
     Args:

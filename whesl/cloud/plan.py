@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from whesl.cloud import prices as price_files
-from whesl.cloud.core import menu, outlook, profile
+from whesl.cloud.core import menu, profile
+from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.pace import cluster_nodes, paces
 from whesl.cloud.core.records import HOUR, FreeForecast, Profile
 from whesl.cloud.tables import read_text
@@ -181,7 +182,7 @@ def case(
         notes.append(f"free nodes: {forecast.source or 'a forecast'}")
         if abs(now - forecast.start) > 2 * HOUR:
             notes.append(f"the forecast begins {abs(now - forecast.start) / HOUR:.1f} h from now")
-        forecast = outlook.from_hour(forecast, now)
+        forecast = uncertainty.from_hour(forecast, now)
     return menu.Case(
         workflow=flow,
         profile=whole,

@@ -38,7 +38,7 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.events import Journal as WriteDown
-from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.effects.calls import CALLS, Calls
@@ -146,8 +146,8 @@ class Daemon:
         self._metrics = self._serve(metrics) if metrics is not None else None
         self._workers = Workers()
         self._calls = Calls(self._workers, ports, log)
-        self._untold = Untold()
-        self._next_telling = 0.0
+        self._waiting_peers = WaitingPeers()
+        self._next_sending = 0.0
         self._events: deque[Event] = deque([Started()])
         self._stopping = False
         self._journal_failed = False
@@ -184,7 +184,7 @@ class Daemon:
         while not self._stopping:
             if self._many and self._new < _FEW:
                 aside.poll(_GATHERING)
-            self._turn({which for which, _ in poller.poll(max(1, int(self._wait() * 1000)))})
+            self._iterate({which for which, _ in poller.poll(max(1, int(self._wait() * 1000)))})
         self._close(poller)
 
     def stop(self) -> None:
@@ -193,7 +193,7 @@ class Daemon:
 
     # The loop, step by step -----------------------------------------------------------------------------
 
-    def _turn(self, readable: set[Any]) -> None:
+    def _iterate(self, readable: set[Any]) -> None:
         if self._signals.fileno() in readable:
             self._hear_signals()
         if self._workers.fileno() in readable:
@@ -217,8 +217,8 @@ class Daemon:
     def _wait(self) -> float:
         if self._events:
             return _JOURNAL_RETRY if self._journal_failed else 0.0
-        next_turn = min(self._next_tick, self._next_telling) if self._untold else self._next_tick
-        wait = next_turn - time.monotonic()
+        next_deadline = min(self._next_tick, self._next_sending) if self._waiting_peers else self._next_tick
+        wait = next_deadline - time.monotonic()
         retry = self._server.next_deadline()
         if retry is not None:
             wait = min(wait, retry - time.monotonic())
@@ -347,20 +347,20 @@ class Daemon:
     # Commands -------------------------------------------------------------------------------------------
 
     def _send(self, command: Send) -> None:
-        earlier = self._untold.before(self._state, command.peer)
+        earlier = self._waiting_peers.before(self._state, command.peer)
         if earlier is not None:
             self._server.send(earlier.peer, earlier.message)
         self._server.send(command.peer, command.message)
 
     def _tell(self, command: Tell) -> None:
-        self._untold.add(self._state, command)
+        self._waiting_peers.add(self._state, command)
 
     def _tell_some(self) -> None:
         """Tell the next of those whose configuration has changed; first came what somebody waits for."""
-        if self._untold and time.monotonic() >= self._next_telling:
-            for send in self._untold.take(self._state, _SLICE):
+        if self._waiting_peers and time.monotonic() >= self._next_sending:
+            for send in self._waiting_peers.take(self._state, _SLICE):
                 self._server.send(send.peer, send.message)
-            self._next_telling = time.monotonic() + _PACE
+            self._next_sending = time.monotonic() + _PACE
 
     def _call(self, command: Command) -> None:
         self._calls.make(command, self._state)
@@ -437,7 +437,7 @@ class Daemon:
     def _close(self, poller: zmq.Poller) -> None:
         """Say goodbye: replies on their way are delivered, the endpoint file goes, the journal is closed."""
         deadline = time.monotonic() + _FAREWELL
-        for send in self._untold.take(self._state, len(self._untold)):
+        for send in self._waiting_peers.take(self._state, len(self._waiting_peers)):
             self._server.send(send.peer, send.message)
         while not self._server.idle() and time.monotonic() < deadline:
             poller.poll(20)

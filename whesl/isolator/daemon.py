@@ -59,10 +59,10 @@ from whesl.isolator.core.state import Phase
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.isolator.launch.starter import Starter
 from whesl.isolator.nodes.task_nodes import Nodes
-from whesl.isolator.observe.doubted_hangs import Doubted
 from whesl.isolator.observe.fast_loop import Skimming
-from whesl.isolator.observe.manager_events import News, matter
-from whesl.isolator.observe.observer import Outlook
+from whesl.isolator.observe.held_hangs import HeldHangs
+from whesl.isolator.observe.manager_events import ManagerEvents, matter
+from whesl.isolator.observe.observer import Observer
 from whesl.isolator.recovery_steps import Steps
 from whesl.isolator.task import disk_reserve, job_ownership, lock_guard, output_links, paused
 from whesl.isolator.task.job_release import Release
@@ -134,15 +134,17 @@ class Daemon:
         self._asker = Worker()
         self._starter = Starter(directory, job, allocation)
         self._steps = Steps(directory, job, os.environ, self._clock)
-        self._outlook = Outlook(directory, job, self._worker, self._clock)
-        self._skimming = Skimming(self._outlook)
+        self._observer = Observer(directory, job, self._worker, self._clock)
+        self._skimming = Skimming(self._observer)
         recovery = self._state.recovery
         half_ended = self._state.attempt if recovery is not None and not recovery.fenced else 0
         self._nodes = Nodes(
             directory, job, allocation, self._worker, self._asker, self._feed_nodes, half_ended
         )
         listen = matter(job.setup)
-        self._news = News(allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen)
+        self._manager_events = ManagerEvents(
+            allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen
+        )
         self._attempt: Attempt | None = None
         self._attempt_began = 0.0
         self._exit_seen = False
@@ -155,7 +157,7 @@ class Daemon:
         self._left = Left(directory)
         self._checkpoints = Checkpoints(job.setup.task.id, self._asker.tell, self._feed, self._signal)
         self._stoppage = Stoppage(time.monotonic())
-        self._doubted = Doubted(self._nodes.suspension, self._outlook)
+        self._held_hangs = HeldHangs(self._nodes.suspension, self._observer)
         self._descriptors = Descriptors()
 
     def run(self) -> Finish:
@@ -168,7 +170,7 @@ class Daemon:
         self._take_up()
         self._stoppage.waits(time.monotonic())
         while self._finish is None:
-            self._turn()
+            self._iterate()
             self._notice_stop()
             self._wait()
             self._notice_stop()
@@ -192,19 +194,19 @@ class Daemon:
         wall = self._clock()
         times = [now + LONGEST_WAIT]
         attempt = self._followed()
-        looks = None if attempt is None else self._outlook.next_deadline(wall)
+        looks = None if attempt is None else self._observer.next_deadline(wall)
         times += [time - wall + now for time in (self._alarm, looks) if time]
-        deadlines = (self._nodes.next_deadline(now), self._news.next_deadline(now))
+        deadlines = (self._nodes.next_deadline(now), self._manager_events.next_deadline(now))
         times += [time for time in deadlines if time is not None]
         if self._client is not None:
             times.append(self._client.next_deadline())
         else:
             times.append(self._left.next_deadline(now, paused=self._state.phase is Phase.PAUSED))
-        if self._outlook.changed:
+        if self._observer.changed:
             times.append(self._snapshot_due)
-        times += [time for time in (self._doubted.deadline,) if time is not None]
-        present = () if attempt is None else (self._outlook.fileno(), attempt.pidfd)
-        self._descriptors.follow((self._news.fileno(), *present))
+        times += [time for time in (self._held_hangs.deadline,) if time is not None]
+        present = () if attempt is None else (self._observer.fileno(), attempt.pidfd)
+        self._descriptors.follow((self._manager_events.fileno(), *present))
         if self._unexplained or (attempt is not None and attempt.pidfd is None):
             times.append(now + LOOK_AGAIN)
         self._stoppage.waits(max(min(times), now))
@@ -212,7 +214,7 @@ class Daemon:
         if self._pending or self._finish is not None:
             return
         ready = self._descriptors.ready(int(timeout * 1000) + 1 if timeout else 0)
-        if ready and all(found == self._outlook.fileno() for found in ready):
+        if ready and all(found == self._observer.fileno() for found in ready):
             self._skimming.run(self._descriptors.all(), min(times))
 
     def _notice_stop(self) -> None:
@@ -220,14 +222,14 @@ class Daemon:
         now = time.monotonic()
         if gap := self._stoppage.found(now):
             self._nodes.stopped(now)
-            self._doubted.stopped(gap, now)
+            self._held_hangs.stopped(gap, now)
             self._feed(Stopped(seconds=gap))
 
     def _followed(self) -> Attempt | None:
         """Return the attempt whose output is read as it comes; nobody reads an ended one's remains."""
         return None if self._exit_seen or self._unexplained else self._attempt
 
-    def _turn(self) -> None:
+    def _iterate(self) -> None:
         if self._lock is not None and self._lock.lost:
             lock_guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         for call in (*self._worker.results(), *self._asker.results()):
@@ -236,14 +238,14 @@ class Daemon:
             self._feed(Signalled(signum=signum))
         self._hear_coordinator()
         self._nodes.poll(time.monotonic())
-        self._news.poll(time.monotonic())
+        self._manager_events.poll(time.monotonic())
         self._look()
         now = self._clock()
         if self._alarm is not None and now >= self._alarm:
             self._alarm = None
             self._feed(Tick())
-        if self._outlook.changed and time.monotonic() >= self._snapshot_due:
-            self._outlook.save()
+        if self._observer.changed and time.monotonic() >= self._snapshot_due:
+            self._observer.save()
             self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
         while self._pending and self._finish is None:
             self._feed(self._pending.popleft())
@@ -276,14 +278,14 @@ class Daemon:
         self._unexplained = bool(code) and (self._may_be_explained(number) or self._may_be_signalled(code))
         if self._unexplained:
             return
-        found = self._outlook.drain() if ended else self._outlook.poll()
-        found = self._doubted.judge(found, ended=ended, now=time.monotonic())
+        found = self._observer.drain() if ended else self._observer.poll()
+        found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
         if ended:
             self._exit_seen = True
-            last = self._outlook.last_lines() if code else LastLines()
+            last = self._observer.last_lines() if code else LastLines()
             if code and not found:
-                found = self._outlook.lost_words()
-            found += self._outlook.exited(code, last)
+                found = self._observer.lost_lines()
+            found += self._observer.exited(code, last)
             signum = code - 128 if 128 < code <= 192 else 0
             self._feed(AttemptExited(attempt=number, code=code, signal=signum, found=tuple(found), last=last))
         elif found:
@@ -292,7 +294,7 @@ class Daemon:
     def _may_be_explained(self, number: int) -> bool:
         """Whether an attempt's failure waits for the resource manager's word on what caused it; bounded."""
         now = time.monotonic()
-        explained = self._outlook.hears_job_exceptions and self._news.may_tell_more(number, now)
+        explained = self._observer.hears_job_exceptions and self._manager_events.may_tell_more(number, now)
         return self._nodes.may_tell_more(number, now) or explained
 
     def _may_be_signalled(self, code: int) -> bool:
@@ -302,7 +304,7 @@ class Daemon:
 
     def _feed_nodes(self, event: Event) -> None:
         """Take the resource manager's word; what detectors make of it is added here."""
-        self._feed(self._outlook.with_detections(event))
+        self._feed(self._observer.with_detections(event))
 
     # What is done -----------------------------------------------------------------------------------
 
@@ -310,7 +312,7 @@ class Daemon:
         if self._finish is not None:
             return
         if isinstance(event, _AFTER_REACHED) and self._state.phase is Phase.RUNNING:
-            self._step_core(Reached(reach=self._outlook.reached()))
+            self._step_core(Reached(reach=self._observer.reached()))
         self._step_core(event)
 
     def _step_core(self, event: Event) -> None:
@@ -350,7 +352,7 @@ class Daemon:
 
         try:
             self._starter.choose_outputs(command)
-            self._outlook.prepare(command.attempt, command.configuration)
+            self._observer.prepare(command.attempt, command.configuration)
         except (WheslError, OSError) as error:
             self._pending.append(AttemptNotStarted(attempt=command.attempt, reason=str(error)))
             return
@@ -361,7 +363,7 @@ class Daemon:
 
     def _watch_attempt(self, command: StartAttempt) -> None:
         try:
-            self._outlook.watch(command.configuration)
+            self._observer.watch(command.configuration)
         except WheslError as error:
             LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
 
@@ -378,7 +380,7 @@ class Daemon:
             return
         self._exit_seen = False
         try:
-            self._outlook.take_up(command.attempt, self._state.configuration)
+            self._observer.take_up(command.attempt, self._state.configuration)
         except WheslError as error:
             LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
         if self._state.phase.value == "launching":
@@ -428,7 +430,7 @@ class Daemon:
         self._starter.write_reconfigure(command.configuration)
 
     def _raise_on_job(self, command: RaiseJobException) -> None:
-        self._news.raise_on_job(command)
+        self._manager_events.raise_on_job(command)
 
     def _forbid_requeue(self, _command: ForbidRequeue) -> None:
         job_ownership.take_over(self._allocation)
@@ -454,13 +456,13 @@ class Daemon:
         if self._records.waiting:
             self._write([], self._clock())
         # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
-        letting_go = threading.Thread(target=self._outlook.close, name="letting-go", daemon=True)
+        letting_go = threading.Thread(target=self._observer.close, name="letting-go", daemon=True)
         letting_go.start()
         told = partial(resume.understood, self._journal)
         notes = output_links.leave(self._job, self._state, told, os.environ, self._clock)
         remark = shutdown.summarise(self._directory, self._job, self._allocation, self._state, told, notes)
         self._journal.close()
-        self._news.finish()
+        self._manager_events.finish()
         self._nodes.close()
         gives = shutdown.may_give_back(finish, observe=self._job.setup.observe)
         task = self._job.setup.task.id

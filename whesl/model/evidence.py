@@ -87,7 +87,7 @@ class LastLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stderr: tuple[str, ...] = ()
 
     @property
-    def telling(self) -> str:
+    def clearest(self) -> str:
         """The one line that tells most: the last one of the errors, else of the output."""
         return next((lines[-1] for lines in (self.stderr, self.stdout) if lines), "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Word(str, Enum):
+class TextEnum(str, Enum):
     """Base: in text, a member is its value."""
 
     def __str__(self) -> str:
@@ -15,7 +15,7 @@ class Word(str, Enum):
         return format(str(self.value), spec)
 
 
-class Action(Word):
+class Action(TextEnum):
     """What is done about an exception."""
 
     RECOVER = "recover"
@@ -24,7 +24,7 @@ class Action(Word):
     ESCALATE = "escalate"
 
 
-class StepOutcome(Word):
+class StepOutcome(TextEnum):
     """How a recovery goes on after one of the isolator's steps."""
 
     CONTINUE = "continue"
@@ -34,7 +34,7 @@ class StepOutcome(Word):
     ESCALATE = "escalate"
 
 
-class RecoveryOutcome(Word):
+class RecoveryOutcome(TextEnum):
     """How a recovery ended. ``RECOVERED``: the restarted program has gone on past what had failed."""
 
     RELAUNCHED = "relaunched"
@@ -45,7 +45,7 @@ class RecoveryOutcome(Word):
     RECOVERED = "recovered"
 
 
-class JobRaiseOutcome(Word):
+class JobRaiseOutcome(TextEnum):
     """What came of raising an exception on a job. ``NONE``: there is nothing to raise it on."""
 
     OPEN = ""
@@ -54,7 +54,7 @@ class JobRaiseOutcome(Word):
     FAILED = "failed"
 
 
-class ControlAction(Word):
+class ControlAction(TextEnum):
     """What a person asks of a task."""
 
     RESUME = "resume"
@@ -64,7 +64,7 @@ class ControlAction(Word):
     PREDICT = "predict"
 
 
-class Origin(Word):
+class Origin(TextEnum):
     """Why the coordinator recovers: who waits for it.
 
     An isolator waits for a grant (``REQUEST``) or a decision (``ESCALATION``); exceptions of several tasks
@@ -76,7 +76,7 @@ class Origin(Word):
     COUNTED = "counted"
 
 
-class OwnStepOutcome(Word):
+class OwnStepOutcome(TextEnum):
     """How one of the coordinator's steps ended. ``LATER``: to be tried again after a while."""
 
     CONTINUE = "continue"
@@ -85,7 +85,7 @@ class OwnStepOutcome(Word):
     LATER = "later"
 
 
-class Verdict(Word):
+class Verdict(TextEnum):
     """What becomes of an escalated task."""
 
     REQUEUE = "requeue"
@@ -93,7 +93,7 @@ class Verdict(Word):
     PAUSE = "pause"
 
 
-class OrderStatus(Word):
+class OrderStatus(TextEnum):
     """How far an order to a scheduler has come. ``LATER``: it could not be asked."""
 
     DECIDED = "decided"
@@ -103,7 +103,7 @@ class OrderStatus(Word):
     LATER = "later"
 
 
-class ToldBy(Word):
+class ToldBy(TextEnum):
     """Who told how a task ended."""
 
     NOBODY = ""

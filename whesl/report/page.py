@@ -239,7 +239,7 @@ def _printed_last(row: TaskRow) -> Element | None:
 
 def _printed(last: LastLines) -> Element | None:
     """Return the last lines of a failed attempt, None when there are none."""
-    if not last.telling:
+    if not last.clearest:
         return None
     code = el("code", "\n".join(render.last_lines(last)))
     return el("pre", code, tabindex="0", aria_label="what was printed last")

@@ -282,7 +282,7 @@ class StepHolder(Protocol):
 
 
 @runtime_checkable
-class Newsgiver(Protocol):
+class TellsEvents(Protocol):
     """What an allocation also offers when its resource manager tells what happens, unasked."""
 
     def watch(self) -> int:
@@ -292,7 +292,7 @@ class Newsgiver(Protocol):
         """
         ...
 
-    def news(self) -> list[NodeEvent | JobException]:
+    def events(self) -> list[NodeEvent | JobException]:
         """Return what has come since the last call, in order; never waits."""
         ...
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from whesl.site.publish import table
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 _CERTAIN = 1e-9  # the survival that a probability of 1 stands for, as in whesl.site.flux.published
 
@@ -45,7 +45,7 @@ def risks(path: Path, nodes: Iterable[str], now: float, seconds: float) -> dict[
     return {node: known.get(node, usual) for node in wanted}
 
 
-def chance(published: Table, row: Outlook, now: float, seconds: float) -> float:
+def chance(published: Table, row: NodeRisk, now: float, seconds: float) -> float:
     """Return the probability that a node which lives fails in [now, now + seconds).
 
     The cumulative hazard is linear between the table's horizons, and goes on with the last slope.
@@ -55,7 +55,7 @@ def chance(published: Table, row: Outlook, now: float, seconds: float) -> float:
     return -math.expm1(-more)
 
 
-def _hazard(published: Table, row: Outlook, age: float) -> float:
+def _hazard(published: Table, row: NodeRisk, age: float) -> float:
     points, highest = [(0.0, 0.0)], 0.0
     for horizon, probability in zip(published.horizons, row.probability, strict=True):
         highest = max(highest, probability)

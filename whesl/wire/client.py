@@ -22,7 +22,7 @@ from whesl.wire.endpoint import Endpoint, read_endpoint
 from whesl.wire.keys import user_keys
 from whesl.wire.messages import Ack, AnyMessage, Heartbeat, Reply, Report, decode, encode
 from whesl.wire.sockets import ClientSocket
-from whesl.wire.spool import leave, news
+from whesl.wire.spool import leave, worth_leaving
 
 # How long an address may stay silent before the next one is tried (one that refuses, or that no way leads to,
 # is left at the next look); longer each time that all were tried, and not the same for all: with thousands at
@@ -155,7 +155,7 @@ class CoordinatorClient:
 
         Returns how many messages were left. Raises OSError or HomeError when they could not be written.
         """
-        envelopes = news(self._outbox.waiting())
+        envelopes = worth_leaving(self._outbox.waiting())
         if envelopes:
             leave(self._home, self._outbox.incarnation, envelopes)
         return len(envelopes)

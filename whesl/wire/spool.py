@@ -51,7 +51,7 @@ def spool(home: Path) -> Path:
     return places.spool(home)
 
 
-def news(envelopes: Iterable[Envelope]) -> list[Envelope]:
+def worth_leaving(envelopes: Iterable[Envelope]) -> list[Envelope]:
     """Return what is worth leaving: not questions, to whose answers nobody would listen any more."""
     return [
         envelope for envelope in envelopes if not isinstance(envelope.message, RecoveryRequest | Escalate)

@@ -42,9 +42,7 @@ def test_a_model_is_learned_and_scored(site: Path, tmp_path: Path) -> None:
     assert "below the base rate's" in shown.output
     assert "16 nodes, 39.9 days, 48 failures" in shown.output
     read = model.load(out)
-    rows = sorted(
-        read.outlook(read.names, read.about.finish, (86400.0,)), key=lambda row: -row.probability[0]
-    )
+    rows = sorted(read.risks(read.names, read.about.finish, (86400.0,)), key=lambda row: -row.probability[0])
     assert {row.node for row in rows[:2]} == {"n01", "n02"}
     page = tmp_path / "page"
     scored = whesl("score", *records, *QUICK, "--weeks", 3, "--out", page)

@@ -11,8 +11,8 @@ from tests.cloud.samples import CLUSTER, PRICES, complete, stage, workflow
 from whesl.cloud.core import pace, scaler, schedule
 from whesl.cloud.core.courses import follow
 from whesl.cloud.core.events import ScalerState
-from whesl.cloud.core.outlook import Draws, last_task
 from whesl.cloud.core.records import Cost, Plan, Settings, Workflow
+from whesl.cloud.core.uncertainty import Draws, last_task
 
 LENGTH = 3300.0
 

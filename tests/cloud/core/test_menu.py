@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
-from whesl.cloud.core import courses, menu, outlook, pace
+from whesl.cloud.core import courses, menu, pace
+from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.records import HOUR, FreeForecast, Measurement, Profile, Settings, Workflow
 from whesl.model.errors import UsageError
 
@@ -33,14 +34,14 @@ def case(flow: Workflow, forecast: FreeForecast = FREE, profile: Profile | None 
 def test_ranks_are_those_of_the_normal_distribution() -> None:
     value = np.array([-3.0, -1.0, 0.0, 0.5, 2.0])
     exact = [0.5 * (1 + math.erf(one / math.sqrt(2))) for one in value]
-    assert outlook._normal_rank(value) == pytest.approx(exact, abs=1e-7)
+    assert uncertainty._normal_rank(value) == pytest.approx(exact, abs=1e-7)
 
 
 def test_free_nodes_follow_the_quantiles_and_stay_within_the_cluster() -> None:
-    assert outlook.at_quantile(FREE, 0.5, 3) == (30, 20, 20)
-    assert outlook.at_quantile(FREE, 0.9, 1) == (60,)
+    assert uncertainty.at_quantile(FREE, 0.5, 3) == (30, 20, 20)
+    assert uncertainty.at_quantile(FREE, 0.9, 1) == (60,)
     ranks = np.linspace(0, 1, 101)[:, None]
-    found = outlook.free_nodes(FREE, ranks)[:, 0]
+    found = uncertainty.free_nodes(FREE, ranks)[:, 0]
     assert (np.diff(found) >= 0).all()
     assert found[0] == 0
     assert found[-1] == 90
@@ -48,9 +49,9 @@ def test_free_nodes_follow_the_quantiles_and_stay_within_the_cluster() -> None:
 
 def test_hours_that_follow_each_other_are_alike_and_seeds_repeat() -> None:
     paces = case(oai(100)).paces
-    drawn = outlook.draws(paces, complete(oai(100)), 12, 2000, 3)
+    drawn = uncertainty.draws(paces, complete(oai(100)), 12, 2000, 3)
     assert np.corrcoef(drawn.ranks[:, 0], drawn.ranks[:, 1])[0, 1] > 0.6
-    again = outlook.draws(paces, complete(oai(100)), 12, 2000, 3)
+    again = uncertainty.draws(paces, complete(oai(100)), 12, 2000, 3)
     assert all(np.array_equal(one, other) for one, other in zip(drawn, again, strict=True))
 
 
@@ -59,23 +60,23 @@ def test_run_times_that_were_measured_are_less_uncertain() -> None:
     entry = Measurement(stage="c", platform="cluster", seconds=60, deviation=6, count=9)
     known = complete(flow)
     known = msgspec.structs.replace(known, measurements=(*known.measurements, entry))
-    drawn = outlook.draws(case(flow).paces, known, 1, 4000, 0)
+    drawn = uncertainty.draws(case(flow).paces, known, 1, 4000, 0)
     spread = np.log(drawn.factors).std(axis=0)
     assert spread[:, 0] == pytest.approx([0.30, 0.10, math.hypot(0.02, 0.1 / 3)], rel=0.1)
     logs = np.log(drawn.factors)
     assert np.array_equal(logs[:, :2, 0], logs[:, :2, 1]), "what follows from one time errs with it"
     assert np.corrcoef(logs[:, 2, 0], logs[:, 2, 1])[0, 1] == pytest.approx(1)
-    assert logs[:, 2, 1].std() == pytest.approx(math.hypot(0.02, 0.1 / 3, outlook.ELSEWHERE), rel=0.1)
+    assert logs[:, 2, 1].std() == pytest.approx(math.hypot(0.02, 0.1 / 3, uncertainty.ELSEWHERE), rel=0.1)
     other = Measurement(stage="c", platform="c5a.4xlarge", seconds=60, deviation=6, count=9)
     known = msgspec.structs.replace(known, measurements=(other, *known.measurements))
-    drawn = outlook.draws(case(flow, profile=known).paces, known, 1, 4000, 0)
+    drawn = uncertainty.draws(case(flow, profile=known).paces, known, 1, 4000, 0)
     both = np.log(drawn.factors[:, 2])
     assert abs(np.corrcoef(both[:, 0], both[:, 1])[0, 1]) < 0.1, "two measurements err each for itself"
 
 
 def test_an_earlier_end_is_likelier_to_meet_the_deadline() -> None:
     one = case(oai(3000))
-    drawn = outlook.draws(one.paces, one.profile, 8, 100, 0)
+    drawn = uncertainty.draws(one.paces, one.profile, 8, 100, 0)
     found = [
         menu.judged(one, 8 * HOUR, 0.5, reserve, Settings(backup=0.0), drawn).probability or 0
         for reserve in (0.0, 300.0, 1200.0, 3600.0)
@@ -96,7 +97,7 @@ def test_each_deadline_has_the_cheapest_plan_that_is_likely_enough() -> None:
         assert offer.cloud_only is not None
         assert offer.plan.expected_cost < offer.cloud_only
     assert offers[1].plan.expected_cost < offers[0].plan.expected_cost
-    drawn = outlook.draws(one.paces, one.profile, 12, 60, 0)
+    drawn = uncertainty.draws(one.paces, one.profile, 12, 60, 0)
     for quantile in menu.QUANTILES:
         for backup in menu.BACKUPS:
             other = menu.judged(one, 12 * HOUR, quantile, HOUR, Settings(backup=backup), drawn)
@@ -106,7 +107,7 @@ def test_each_deadline_has_the_cheapest_plan_that_is_likely_enough() -> None:
 
 def test_instances_that_are_taken_away_make_a_plan_later_and_nothing_else_does() -> None:
     one = case(oai(3000), menu.constant([0.0], 0.0))
-    drawn = outlook.draws(one.paces, one.profile, 8, 100, 0)
+    drawn = uncertainty.draws(one.paces, one.profile, 8, 100, 0)
     found = []
     for revoked in (0.0, 0.05, 0.5):
         paces = tuple(

@@ -25,7 +25,7 @@ from whesl.cloud.runner.events import (
     Start,
     Tick,
 )
-from whesl.cloud.runner.messages import Said
+from whesl.cloud.runner.messages import ExecutorReport
 from whesl.cloud.runner.records import ExecutorState, Made
 from whesl.cloud.runner.state import RunState
 from whesl.cloud.transfer.port import Digest
@@ -86,12 +86,16 @@ class World:
         self.seen(known_as, ExecutorState.WAITING)
         domain = self.core.state.executors[known_as].domain
         self.tell(
-            Heard(domain=domain, began=self.now, said=(Said(executor=known_as, number=0, time=self.now),))
+            Heard(
+                domain=domain,
+                began=self.now,
+                said=(ExecutorReport(executor=known_as, number=0, time=self.now),),
+            )
         )
 
     def said(self, send: Send, status: int | None = 0) -> None:
         assignment = send.assignment
-        said = Said(
+        said = ExecutorReport(
             executor=send.executor,
             number=assignment.number,
             time=self.now,

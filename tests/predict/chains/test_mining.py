@@ -10,7 +10,7 @@ from tests.predict.chains.loghub import templates
 from whesl.model.errors import UsageError
 from whesl.predict.chains import mining, reading, synthetic, trial
 from whesl.predict.chains.drain import Drain
-from whesl.predict.chains.evaluation import Said, scores
+from whesl.predict.chains.evaluation import JudgedPrediction, scores
 from whesl.predict.chains.mining import Settings
 from whesl.predict.chains.stream import Compiled
 
@@ -92,7 +92,11 @@ def test_repetitions_and_earlier_failures_are_left_out_of_a_sequence() -> None:
 
 
 def test_scores_count_each_failure_once_by_its_first_prediction() -> None:
-    said = [Said("n1", 0.0, 100.0, "a"), Said("n1", 50.0, 100.0, "b"), Said("n2", 0.0, 10.0, "a")]
+    said = [
+        JudgedPrediction("n1", 0.0, 100.0, "a"),
+        JudgedPrediction("n1", 50.0, 100.0, "b"),
+        JudgedPrediction("n2", 0.0, 10.0, "a"),
+    ]
     one = scores(said, [("n1", 90.0), ("n2", 50.0), ("n3", 1.0)])
     assert (one.predictions, one.right, one.failures, one.predicted, one.lead) == (3, 2, 3, 1, (90.0,))
     assert one.precision == pytest.approx(2 / 3)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import need_flux
 from whesl.rjms.flux import FluxAllocation, FluxScheduler
-from whesl.rjms.port import Allocation, Newsgiver
+from whesl.rjms.port import Allocation, TellsEvents
 from whesl.rjms.shims.flux_rewriting import constraint, ranks_of, rewrite_flux
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract
@@ -70,7 +70,7 @@ class InsideContract(AllocationContract):
         )
 
     def test_it_tells_news(self, allocation: Allocation) -> None:
-        assert isinstance(allocation, Newsgiver)
+        assert isinstance(allocation, TellsEvents)
 
 
 class TestBatchJob(InsideContract):

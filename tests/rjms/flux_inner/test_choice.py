@@ -17,7 +17,7 @@ from whesl.model.states import NodeState
 from whesl.rjms.flux import inner
 from whesl.rjms.flux.inner import InnerFlux, wanted
 from whesl.rjms.flux.instance import Instance
-from whesl.rjms.port import AllocationInfo, JobException, JobHolder, Newsgiver, NodeEvent, Step, StepRequest
+from whesl.rjms.port import AllocationInfo, JobException, JobHolder, NodeEvent, Step, StepRequest, TellsEvents
 from whesl.workflows import wrap
 
 NODES = ("n01", "n02", "n03")
@@ -76,7 +76,7 @@ class Seen:
     def watch(self) -> int:
         return self.end
 
-    def news(self) -> list[NodeEvent | JobException]:
+    def events(self) -> list[NodeEvent | JobException]:
         told, self.told = self.told, []
         return told
 
@@ -201,7 +201,7 @@ def test_a_node_is_down_when_either_says_so(made: Made) -> None:
 
 def test_news_come_through_one_descriptor(made: Made) -> None:
     allocation, _, instance, seen = made
-    assert isinstance(allocation, Newsgiver) and isinstance(allocation, JobHolder)
+    assert isinstance(allocation, TellsEvents) and isinstance(allocation, JobHolder)
     readable = select.poll()
     readable.register(allocation.watch(), select.POLLIN)
     assert not readable.poll(0)
@@ -209,7 +209,7 @@ def test_news_come_through_one_descriptor(made: Made) -> None:
     seen.told = [NodeEvent(node="n02", state=NodeState.DOWN, reason="offline", time=1.0)]
     os.write(seen.begin, b"x")
     assert readable.poll(5000)
-    (event,) = allocation.news()
+    (event,) = allocation.events()
     assert isinstance(event, NodeEvent) and event.node == "n02"
     os.read(seen.end, 1)
     assert not readable.poll(0)
@@ -224,10 +224,10 @@ def test_the_instances_end_is_news_and_leaves_the_outers_steps(
     readable.register(allocation.watch(), select.POLLIN)
     instance.over = True
     assert readable.poll(5000)
-    (told,) = allocation.news()
+    (told,) = allocation.events()
     assert isinstance(told, JobException)
     assert (told.type, told.severity, told.job_id) == ("instance", 0, "7")
-    assert allocation.news() == []
+    assert allocation.events() == []
     assert allocation.launch_environment(("n01",), {}) == {"SLURM_NNODES": "2"}
     assert sum("steps are slurm's own" in record.message for record in caplog.records) == 1
 
@@ -238,7 +238,7 @@ def test_an_instance_that_does_not_start_is_said_once(made: Made, caplog: pytest
     until(lambda: instance.failed)
     until(lambda: caplog.records)
     assert allocation.launch_environment(("n01",), {}) == {"SLURM_NNODES": "2"}
-    assert allocation.news() == []
+    assert allocation.events() == []
     allocation.end_jobs()
     assert [r.message for r in caplog.records] == [
         "no Flux inside this job: it did not start; steps are slurm's own"

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from whesl.site.publish import table
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 
 def publish(path: Path, chances: Mapping[str, float], *, valid_for: float = 3600.0) -> Path:
     """Write a table in which each node fails within the next hour with a probability, and return its path."""
     rows = tuple(
-        Outlook(node=node, probability=(chance,), reason=f"{node}: fans" if chance > 0.5 else "")
+        NodeRisk(node=node, probability=(chance,), reason=f"{node}: fans" if chance > 0.5 else "")
         for node, chance in chances.items()
     )
     now = time.time()

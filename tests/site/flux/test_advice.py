@@ -16,7 +16,7 @@ from whesl.predict.accuracy import Given
 from whesl.site.flux.advice import Advice
 from whesl.site.flux.published import Published
 from whesl.site.flux.source import Source, read
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 HOSTS = {0: "n01", 1: "n02", 2: "n03", 3: "n04"}
 
@@ -46,7 +46,7 @@ def test_whole_arrays_give_the_policy_s_own_choice(chances: list[float], size: i
 def test_a_table_answers_what_it_says_and_from_later_what_is_left_of_it(
     rows: list[list[float]], later: float
 ) -> None:
-    nodes = tuple(Outlook(node=f"n{i}", probability=tuple(row)) for i, row in enumerate(rows))
+    nodes = tuple(NodeRisk(node=f"n{i}", probability=tuple(row)) for i, row in enumerate(rows))
     table = Table(written=1e9, valid_until=2e9, horizons=(600.0, 3600.0, 7200.0), nodes=nodes, source="x")
     predictor = Published(table)
     every = np.arange(len(rows))

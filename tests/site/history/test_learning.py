@@ -43,7 +43,7 @@ def test_nodes_that_fail_again_and_again_are_learned() -> None:
     assert choice.prior == ""
     assert choice.name in ("frailty", "prior")
     assert made.about.beats_base
-    rows = made.outlook(made.names, history.finish, (DAY,))
+    rows = made.risks(made.names, history.finish, (DAY,))
     rows.sort(key=lambda row: -row.probability[0])
     assert {row.node for row in rows[:3]} == {"n0", "n1", "n2"}
 

@@ -36,16 +36,16 @@ def test_a_model_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     )
 
 
-def test_the_outlook_agrees_with_the_predictor_and_explains_what_is_likely() -> None:
+def test_the_risk_agrees_with_the_predictor_and_explains_what_is_likely() -> None:
     one = site()
     now = one.about.finish + DAY
-    rows = one.outlook(one.names, now, (3600.0, DAY, 7 * DAY), explained=0.0)
+    rows = one.risks(one.names, now, (3600.0, DAY, 7 * DAY), explained=0.0)
     for number, row in enumerate(rows):
         assert row.node == one.names[number]
         assert list(row.probability) == sorted(row.probability)
         assert row.node in row.evidence
         assert row.expected > 0
-    assert one.outlook(one.names, now, (DAY,))[0].evidence == ""
+    assert one.risks(one.names, now, (DAY,))[0].evidence == ""
 
 
 def test_a_node_that_is_not_known_is_taken_for_a_usual_one() -> None:
@@ -53,7 +53,7 @@ def test_a_node_that_is_not_known_is_taken_for_a_usual_one() -> None:
     now = one.about.finish
     values = one.probability([*one.names, "new1"], now, DAY)
     assert values[-1] == pytest.approx(float(np.median(values[:-1])))
-    assert "not known" in one.outlook(["new1"], now, (DAY,), explained=0.0)[0].evidence
+    assert "not known" in one.risks(["new1"], now, (DAY,), explained=0.0)[0].evidence
 
 
 def test_a_predictor_without_names_is_refused(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_slurms_accounting(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -
     assert about["sources"]["sacct"] == "1 jobs, 1 lost to nodes"
     found = model.load(out)
     assert found.names == ("n01", "n02", "n03")
-    rows = found.outlook(found.names, found.about.finish, (86400.0,), explained=0.0)
+    rows = found.risks(found.names, found.about.finish, (86400.0,), explained=0.0)
     assert max(rows, key=lambda row: row.probability).node == "n02"
     assert "n02 has been up for" in rows[1].evidence
 

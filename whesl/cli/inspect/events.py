@@ -118,7 +118,7 @@ def _brief(data: dict[str, Any]) -> str:
             continue
         if key == "last":
             with contextlib.suppress(msgspec.ValidationError):
-                words.append(f"last={msgspec.convert(value, LastLines).telling[:120]}")
+                words.append(f"last={msgspec.convert(value, LastLines).clearest[:120]}")
             continue
         text = kept(str(value)) if key == "detail" else ""
         text = text or _plain(value)

@@ -42,7 +42,7 @@ from whesl.workflows.embedded import local_cluster
 from whesl.workflows.port import Running, WorkflowManager
 
 _REPLY = 30.0  # seconds for the coordinator to write a workflow down
-_TURN = 0.25  # seconds between two looks
+_LOOK = 0.25  # seconds between two looks
 _SETTLE = 5.0  # seconds after the manager's end for the last words of isolators
 _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard of
 
@@ -200,7 +200,7 @@ def run(
     else:
         render.show(result, console)
     if status != 0:
-        _plain(notices, f"whesl: {manager.name} ended with status {status}; its own words: {ready.plan.log}")
+        _plain(notices, f"whesl: {manager.name} ended with status {status}; its log: {ready.plan.log}")
     display.settle()
     return status
 
@@ -319,10 +319,10 @@ def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -
                 )
                 live.update(picture, refresh=True)
             if status is None:
-                time.sleep(_TURN)
+                time.sleep(_LOOK)
     deadline = time.monotonic() + _SETTLE
     while time.monotonic() < deadline and not feed.settled():
-        time.sleep(_TURN / 2)
+        time.sleep(_LOOK / 2)
         _say(feed, console, said, quiet=False)
     feed.close()
     return status

@@ -68,7 +68,7 @@ def learn(
 def _told(made: Any, choice: Any) -> str:
     about = made.about
     now = about.finish
-    rows = made.outlook(made.names, now, (about.horizon,))
+    rows = made.risks(made.names, now, (about.horizon,))
     rows.sort(key=lambda row: -row.probability[0])
     worst = [f"  {row.node}  {row.probability[0]:.3f}" for row in rows[:5]]
     hours = about.horizon / 3600.0

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.cloud.core.outlook import last_task
 from whesl.cloud.core.records import PriceList
 from whesl.cloud.core.scaler import LATE
+from whesl.cloud.core.uncertainty import last_task
 from whesl.predict.jit import jit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.cloud.core.events import ScalerState
-    from whesl.cloud.core.outlook import Draws
     from whesl.cloud.core.pace import Pace
+    from whesl.cloud.core.uncertainty import Draws
 
 _STEP = 300.0
 _MANY = 30.0  # instances lost in a step, from which on their number is taken for its mean

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from whesl.cloud.core import cost, outlook, scaler, schedule
+from whesl.cloud.core import cost, scaler, schedule
+from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.courses import follow
 from whesl.cloud.core.pace import Pace, critical_path
 from whesl.cloud.core.records import (
@@ -31,7 +32,7 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from whesl.cloud.core.outlook import Draws
+    from whesl.cloud.core.uncertainty import Draws
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75)
 BACKUPS = (0.0, 0.5, 1.0)
@@ -103,7 +104,7 @@ def menu(
     """
     check(case, deadlines)
     hours = math.ceil((max(deadlines) - case.start) / HOUR)
-    drawn = outlook.draws(case.paces, case.profile, hours, courses, seed, case.cluster)
+    drawn = uncertainty.draws(case.paces, case.profile, hours, courses, seed, case.cluster)
     offers: dict[float, Offer] = {}
     for deadline in sorted(deadlines):
         offers[deadline] = cheapest(case, deadline, probability, drawn, offers)
@@ -160,7 +161,7 @@ def judged(
         settings=settings,
         spot=any(pace.platform.on_spot for pace in case.paces if pace.platform),
     )
-    free = outlook.free_nodes(case.forecast, drawn.ranks[:, :hours])
+    free = uncertainty.free_nodes(case.forecast, drawn.ranks[:, :hours])
     found = follow(scaler.begin(bare, case.paces), case.paces, case.prices, free, drawn)
     met = float(np.count_nonzero(found.finished <= deadline - case.start))
     return msgspec.structs.replace(
@@ -180,7 +181,7 @@ def _schedule(case: Case, deadline: float, quantile: float, reserve: float, *, s
     return schedule.build(
         case.paces,
         case.prices,
-        outlook.at_quantile(case.forecast, quantile, hours),
+        uncertainty.at_quantile(case.forecast, quantile, hours),
         case.start,
         deadline,
         cluster=case.cluster,

@@ -24,7 +24,7 @@ from whesl.cloud.runner.events import (
     Seen,
     Start,
 )
-from whesl.cloud.runner.messages import Said
+from whesl.cloud.runner.messages import ExecutorReport
 from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.scaling import Scaling
 from whesl.cloud.runner.state import Executor, RunState
@@ -141,7 +141,7 @@ class Core:
                 if executor.task:
                     self._lost(executor, executor.why or "its executor is gone", now)
 
-    def _ended(self, executor: Executor, said: Said, now: float) -> None:
+    def _ended(self, executor: Executor, said: ExecutorReport, now: float) -> None:
         progress = self.state.tasks.get(said.task)
         if progress is None or progress.done or progress.executor != executor.id:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.cloud.core.records import Domain, Platform
-from whesl.cloud.runner.messages import Assignment, Said
+from whesl.cloud.runner.messages import Assignment, ExecutorReport
 from whesl.cloud.runner.records import ExecutorAsked, ExecutorState
 from whesl.cloud.transfer.port import Digest
 
@@ -32,7 +32,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     domain: Domain
     began: float
-    said: tuple[Said, ...]
+    said: tuple[ExecutorReport, ...]
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):

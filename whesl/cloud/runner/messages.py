@@ -34,7 +34,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class ExecutorReport(msgspec.Struct, frozen=True, kw_only=True):
     """What an executor says: number 0 when it is up, else of the task of that number.
 
     ``status``: of the task's command, None for one that was broken off because the executor's time was over.

@@ -262,7 +262,7 @@ class Shell:
             said = []
             for content in found.values():
                 try:
-                    said.append(msgspec.json.decode(content, type=messages.Said))
+                    said.append(msgspec.json.decode(content, type=messages.ExecutorReport))
                 except UNDECODABLE:
                     continue  # not written whole yet
             self._works(domain, "listen")

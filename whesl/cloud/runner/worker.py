@@ -21,7 +21,7 @@ from typing import TypeVar
 import msgspec
 
 from whesl.cloud.runner import messages, workspaces
-from whesl.cloud.runner.messages import Assignment, Said
+from whesl.cloud.runner.messages import Assignment, ExecutorReport
 from whesl.cloud.runner.records import Made
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import DamagedError, Store, checked, digest_of
@@ -58,7 +58,9 @@ class Worker:
     def run(self) -> None:
         """Take tasks until the time is over."""
         signal.signal(signal.SIGTERM, self._told)
-        self._say(Said(executor=self._executor, number=0, time=time.time(), host=socket.gethostname()))
+        self._say(
+            ExecutorReport(executor=self._executor, number=0, time=time.time(), host=socket.gethostname())
+        )
         while not self._over and time.time() < self._ends:
             assignment = self._next()
             if assignment is None:
@@ -88,7 +90,7 @@ class Worker:
         except UNDECODABLE:
             return None  # not written whole yet
 
-    def _perform(self, assignment: Assignment) -> Said:
+    def _perform(self, assignment: Assignment) -> ExecutorReport:
         """Run a task, and return what is to be said of it."""
         status: int | None = 1
         why, began = "", time.time()
@@ -112,7 +114,7 @@ class Worker:
                 outputs = tuple(self._sent(name, data, mark) for name in assignment.outputs)
         except (WheslError, OSError) as error:
             status, seconds, why = 1, time.time() - began, str(error)
-        return Said(
+        return ExecutorReport(
             executor=self._executor,
             number=assignment.number,
             time=time.time(),
@@ -173,7 +175,7 @@ class Worker:
                 time.sleep(min(0.05, self._poll))
         return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
-    def _say(self, said: Said) -> None:
+    def _say(self, said: ExecutorReport) -> None:
         content = msgspec.json.encode(said)
         self._patiently(lambda: self._store.write(messages.reply(self._executor, said.number), content))
 

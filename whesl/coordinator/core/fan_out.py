@@ -14,7 +14,7 @@ from whesl.coordinator.core.state import State
 from whesl.wire.messages import Reconfigure
 
 
-class Untold:
+class WaitingPeers:
     """The peers that wait to be told, in the order in which they were named.
 
     Each is told the configuration that its task has *then*; one that has been replaced meanwhile, or whose

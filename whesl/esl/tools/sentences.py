@@ -51,7 +51,7 @@ _SUBJECTS = {
 }
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class Sentence(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence, and where in the specification it comes from (``file:line``)."""
 
     text: str
@@ -70,8 +70,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     level: Level
     place: str
     jobs: tuple[str, ...]
-    when: tuple[Said, ...]
-    then: tuple[Said, ...]
+    when: tuple[Sentence, ...]
+    then: tuple[Sentence, ...]
     budget: str
     otherwise: str
     told: str = ""
@@ -89,8 +89,8 @@ def _explained(spec: Spec, exception: ExceptionSpec) -> Explained:
         level=exception.level,
         place=spec.place(exception.span),
         jobs=exception.jobs,
-        when=tuple(Said(text=detected(d), place=spec.place(d.span)) for d in exception.detections),
-        then=tuple(Said(text=done(spec, s), place=spec.place(s.span)) for s in exception.steps),
+        when=tuple(Sentence(text=detected(d), place=spec.place(d.span)) for d in exception.detections),
+        then=tuple(Sentence(text=done(spec, s), place=spec.place(s.span)) for s in exception.steps),
         budget=_budget(exception),
         otherwise=_otherwise(exception),
         told=_told(exception),

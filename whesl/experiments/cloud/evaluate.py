@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 
 from whesl.cloud import prices as price_files
-from whesl.cloud.core import menu, outlook
+from whesl.cloud.core import menu
+from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.pace import paces
 from whesl.cloud.core.profile import complete
 from whesl.cloud.core.records import HOUR, Settings
@@ -218,7 +219,7 @@ def ours(one: World) -> Any:
         start=begin,
     )
     hours = int(np.ceil((deadline - begin) / HOUR))
-    drawn = outlook.draws(found, profile, hours, COURSES, one.case.seed)
+    drawn = uncertainty.draws(found, profile, hours, COURSES, one.case.seed)
     return menu.cheapest(case, deadline, ASKED, drawn).plan, found
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from whesl.cloud.core import baselines, outlook, scaler, schedule
+from whesl.cloud.core import baselines, scaler, schedule
 from whesl.cloud.core import cost as costs
+from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.events import (
     Command,
     EndInstances,
@@ -172,7 +173,7 @@ def world(case: Case, trace: Trace, prices: PriceList) -> World:
     whole = msgspec.structs.replace(known, measurements=(*entries, *missing))
     # Plans start after the benchmark; its time counts against the deadline.
     forecast = foresee.persistence(trace.free, case.hour, trace.nodes, begin, hours=25)
-    forecast = outlook.from_hour(forecast, begin + longest)
+    forecast = uncertainty.from_hour(forecast, begin + longest)
     return World(case, flow, trace, prices, begin, whole, forecast, factors)
 
 
@@ -181,7 +182,7 @@ def planned(one: World, settings: Settings, *, cloud_alone: bool = False) -> tup
     found = paces(one.flow, one.profile, one.prices, None if cloud_alone else workload.CLUSTER)
     deadline = one.start + one.case.deadline * HOUR
     begin = one.start + one.profile.seconds
-    free = outlook.at_quantile(one.forecast, 0.5, one.case.deadline)
+    free = uncertainty.at_quantile(one.forecast, 0.5, one.case.deadline)
     made = schedule.build(found, one.prices, [0.0] if cloud_alone else free, begin, deadline)
     estimate = costs.estimate(one.flow, made, one.prices, one.profile.cost)
     plan = Plan(

@@ -301,7 +301,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     judged = phase not in (Phase.RUNNING, Phase.LAUNCHING)
     if event.attempt != state.attempt or (judged and not state.alive):
         return
-    last = event.last if event.last.telling else None
+    last = event.last if event.last.clearest else None
     transition.record(records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=last))
     checkpoints.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
@@ -323,7 +323,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         else:
             seen = ", ".join(transition.state.observed)
             why = f"only observed: {seen}" if seen else "no exception of the specification covers this exit"
-            if line := event.last.telling:
+            if line := event.last.clearest:
                 why += f"; the last line: {line}"
             why = "; ".join((*transition.state.leases_ended, why))
             transition.finish(event.code, TaskState.FAILED, why)

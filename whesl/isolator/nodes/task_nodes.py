@@ -246,17 +246,17 @@ class Nodes:
         for node, state in states.items():
             # An answer may be older than what was told meanwhile.
             if node not in self._heard:
-                self._take_word(node, state, "resource manager")
+                self._take_state(node, state, "resource manager")
         self._check_fence(time.monotonic())
 
     def hear(self, event: NodeEvent) -> None:
         """Take what the resource manager told of a node without being asked."""
         if event.node in self._job.setup.nodes:
             self._heard.add(event.node)
-            self._take_word(event.node, event.state, event.reason or "resource manager")
+            self._take_state(event.node, event.state, event.reason or "resource manager")
             self._check_fence(time.monotonic())
 
-    def _take_word(self, node: str, state: NodeState, reason: str) -> None:
+    def _take_state(self, node: str, state: NodeState, reason: str) -> None:
         before = self._states.get(node, NodeState.UP)
         if state is NodeState.UNKNOWN or state is before:
             return

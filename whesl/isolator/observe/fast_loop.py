@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 import zmq
 
-from whesl.isolator.observe.observer import Outlook
+from whesl.isolator.observe.observer import Observer
 
 # In a log that is written again within the first, the next look waits for the second (seconds): what is
 # written line by line is not read line by line.
@@ -26,11 +26,11 @@ class Skimming:
     """Reads on while only the task's output has something new.
 
     Args:
-        outlook: whose output it is.
+        observer: whose output it is.
     """
 
-    def __init__(self, outlook: Outlook) -> None:
-        self._outlook = outlook
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
         self._others = select.poll()
         self._all = select.poll()
         self._followed: frozenset[int] = frozenset()
@@ -43,10 +43,10 @@ class Skimming:
                 just been found to have nothing, so that each readable descriptor of theirs is news.
             until: when the event loop has something to do.
         """
-        output = self._outlook.fileno()
+        output = self._observer.fileno()
         assert output is not None
         self._follow(frozenset(item if isinstance(item, int) else item.fileno() for item in sockets), output)
-        skim, poll, rest = self._outlook.skim, self._all.poll, self._others.poll
+        skim, poll, rest = self._observer.skim, self._all.poll, self._others.poll
         nothing_else = [(output, select.POLLIN)]
         seen = 0.0
         while skim():

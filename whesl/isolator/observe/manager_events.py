@@ -1,6 +1,6 @@
 """What the resource manager tells unasked, and what it is told: node events, exceptions on the job.
 
-Only an allocation that is a ``Newsgiver`` has any. Listening is begun in a thread, since it may take a
+Only an allocation that is a ``TellsEvents`` has any. Listening is begun in a thread, since it may take a
 moment, and begun anew when it breaks off; meanwhile the nodes' states are asked for as everywhere else.
 """
 
@@ -18,7 +18,7 @@ from whesl.isolator.core.setup import Setup
 from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
 from whesl.model.workflow import job_matches
-from whesl.rjms.port import Allocation, JobException, Newsgiver, NodeEvent
+from whesl.rjms.port import Allocation, JobException, NodeEvent, TellsEvents
 
 LOG = logging.getLogger(__name__)
 LISTEN_AGAIN = 30.0
@@ -32,7 +32,7 @@ EXPLANATION = 0.3
 LAST_RAISES = 2.0
 
 
-class News:
+class ManagerEvents:
     """Listens to the resource manager, and raises exceptions on the job.
 
     Args:
@@ -52,7 +52,7 @@ class News:
         *,
         listen: bool = True,
     ) -> None:
-        self._giver = allocation if isinstance(allocation, Newsgiver) else None
+        self._giver = allocation if isinstance(allocation, TellsEvents) else None
         self._asker = asker
         self._feed = feed
         self._hear = hear
@@ -86,7 +86,7 @@ class News:
         if self._giver is None or self._descriptor is None or not self._readable.poll(0):
             return
         try:
-            told = self._giver.news()
+            told = self._giver.events()
         except WheslError as error:
             self._break_off(now, str(error))
             return

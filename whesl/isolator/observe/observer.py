@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 DISK_EVERY = 5.0
 
 
-class Outlook:
+class Observer:
     """The task's detectors over its attempts; without rules it sees nothing.
 
     Args:
@@ -175,19 +175,19 @@ class Outlook:
 
     def exited(self, code: int, last: LastLines) -> list[Detected]:
         """Return what an exit status means; its evidence names the last line."""
-        return self._watch.exit(code, None, self._clock(), last.telling) if self._watch else []
+        return self._watch.exit(code, None, self._clock(), last.clearest) if self._watch else []
 
     def last_lines(self) -> LastLines:
         """Return what the ended attempt printed last."""
         outputs = output.present(self._directory, self._job, self._number)
         return output.last_lines(outputs, self._begun or {}, str(self._directory.path))
 
-    def lost_words(self) -> list[Detected]:
+    def lost_lines(self) -> list[Detected]:
         """Return what it means that a failed task's log could not be written."""
         if self._watch is None:
             return []
         outputs = output.present(self._directory, self._job, self._number)
-        return output.lost_words(self._job, outputs, self._clock())
+        return output.lost_lines(self._job, outputs, self._clock())
 
     def with_detections(self, event: Event) -> Event:
         """Return the resource manager's word with what detectors make of it; other events as they are."""

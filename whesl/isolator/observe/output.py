@@ -214,7 +214,7 @@ def _last(path: str, begin: int) -> tuple[str, ...]:
     return tuple(line for line in shown if line)[-_LAST_LINES:]
 
 
-def lost_words(job: Job, outputs: Outputs, now: float) -> list[Detected]:
+def lost_lines(job: Job, outputs: Outputs, now: float) -> list[Detected]:
     """Return what the rules say of the reason why a failed task's log could not be written.
 
     Args:

@@ -87,7 +87,7 @@ def _put_up(
     checkpoint: Checkpoint,
     report: Report,
 ) -> None:
-    name = token(f"signpost {task}")
+    name = token(f"output link {task}")
     works = find_work(source, rels)
     here = rels[0][:-1]
     policy = Policy(

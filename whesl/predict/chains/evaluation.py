@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Failure = tuple[str, float]  # a node and when it failed, in seconds since the epoch
 
 
-class Said(NamedTuple):
+class JudgedPrediction(NamedTuple):
     """A prediction as it is judged: a node, when it was said, how long it holds in seconds, and by what."""
 
     node: str
@@ -57,7 +57,7 @@ class Scores(NamedTuple):
         return self.lead[min(int(share * len(self.lead)), len(self.lead) - 1)] if self.lead else None
 
 
-def scores(predictions: Iterable[Said], failures: Iterable[Failure]) -> Scores:
+def scores(predictions: Iterable[JudgedPrediction], failures: Iterable[Failure]) -> Scores:
     """Return how predictions did.
 
     Args:
@@ -87,7 +87,7 @@ def by_node(failures: Iterable[Failure]) -> dict[str, list[float]]:
     return times
 
 
-def following(times: Mapping[str, list[float]], said: Said) -> float | None:
+def following(times: Mapping[str, list[float]], said: JudgedPrediction) -> float | None:
     """Return when the node failed next after a prediction, while it held; None where it did not.
 
     Args:

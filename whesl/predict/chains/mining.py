@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.predict.chains.document import Chain
-from whesl.predict.chains.evaluation import Said, by_node, following
+from whesl.predict.chains.evaluation import JudgedPrediction, by_node, following
 from whesl.predict.chains.machine import Machine, Steps
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _tried(
         if place is None:
             continue
         for complete in machine.feed(one.node, one.time, (place,)):
-            said = Said(one.node, complete.time, settings.window, "")
+            said = JudgedPrediction(one.node, complete.time, settings.window, "")
             failed = following(times, said)
             matches[complete.chain] += 1
             if failed is not None and failed - complete.time >= settings.least:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.model.errors import UsageError
 from whesl.predict.chains import evaluation, mining, reading
-from whesl.predict.chains.evaluation import Said, Scores
+from whesl.predict.chains.evaluation import JudgedPrediction, Scores
 from whesl.predict.chains.stream import SOURCE, Compiled
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def judged(found: Iterable[PredictedFailure], chains: Sequence[Chain], failures:
     said = []
     for one in found:
         name = one.source.removeprefix(f"{SOURCE}:")
-        said.append(Said(one.node, one.time, by_name[name].patience, name))
+        said.append(JudgedPrediction(one.node, one.time, by_name[name].patience, name))
     return evaluation.scores(said, failures)
 
 

@@ -207,7 +207,7 @@ class FluxAllocation:
         self.describe()
         return self._bridge.watch(sorted(self._names), self._task_of)
 
-    def news(self) -> list[NodeEvent | JobException]:
+    def events(self) -> list[NodeEvent | JobException]:
         """Return what has come since the last call."""
         found: list[NodeEvent | JobException] = []
         for event in self._bridge.events():

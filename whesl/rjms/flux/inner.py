@@ -67,7 +67,7 @@ class Witness(Protocol):
         """As in the port."""
         ...
 
-    def news(self) -> list[NodeEvent | JobException]:
+    def events(self) -> list[NodeEvent | JobException]:
         """As in the port."""
         ...
 
@@ -261,7 +261,7 @@ class InnerFlux:
         """Return a descriptor that is readable when there is news; see the port."""
         return self._readable.fileno()
 
-    def news(self) -> list[NodeEvent | JobException]:
+    def events(self) -> list[NodeEvent | JobException]:
         """Return what has come since the last call."""
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self._wake)
@@ -269,7 +269,7 @@ class InnerFlux:
         while self._said:
             found.append(self._said.popleft())
         witness = self._witness
-        return [*found, *(witness.news() if witness is not None else ())]
+        return [*found, *(witness.events() if witness is not None else ())]
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
         """Return False: the instance is no job of Flux."""

@@ -55,7 +55,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     scores: dict[str, float | None] = {}
 
 
-class Outlook(msgspec.Struct, frozen=True, kw_only=True):
+class NodeRisk(msgspec.Struct, frozen=True, kw_only=True):
     """What is expected of one node.
 
     Attributes:
@@ -103,9 +103,9 @@ class SiteModel:
         usual = float(np.median(known)) if len(known) else 0.0
         return np.array([known[self.index[name]] if name in self.index else usual for name in nodes])
 
-    def outlook(
+    def risks(
         self, nodes: Sequence[str], now: float, horizons: Sequence[float], *, explained: float = 2.0
-    ) -> list[Outlook]:
+    ) -> list[NodeRisk]:
         """Return what is expected of each node.
 
         Args:
@@ -126,7 +126,7 @@ class SiteModel:
                 if name in self.index:
                     evidence = self.predictor.explain(self.index[name], now, horizons[-1]).evidence
             rows.append(
-                Outlook(node=name, probability=chances, expected=float(expected[place]), evidence=evidence)
+                NodeRisk(node=name, probability=chances, expected=float(expected[place]), evidence=evidence)
             )
         return rows
 

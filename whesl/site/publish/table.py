@@ -36,7 +36,7 @@ _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _WORTH_A_REASON = 0.25
 
 
-class Outlook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NodeRisk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is expected of a node.
 
     ``probability``: that it fails within each horizon, from 0 to 1. ``expected``: seconds until its failure
@@ -60,7 +60,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     written: float
     valid_until: float
     horizons: tuple[float, ...]
-    nodes: tuple[Outlook, ...]
+    nodes: tuple[NodeRisk, ...]
     source: str
     threshold: float = 0.5
     active: bool = False
@@ -120,7 +120,7 @@ def make(
             said = predictor.explain(int(index[at]), now, float(horizons[worst])).evidence
             reason = short(said)
         rows.append(
-            Outlook(
+            NodeRisk(
                 node=name, probability=probability, expected=expected(probability, horizons), reason=reason
             )
         )

@@ -10,7 +10,7 @@ from whesl.model.errors import WheslError
 from whesl.predict.accuracy import none
 from whesl.site.history import model, predictions
 from whesl.site.publish import table
-from whesl.site.publish.table import Outlook, Table
+from whesl.site.publish.table import NodeRisk, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -128,7 +128,9 @@ def with_predictions(made: Table, said: Iterable[PredictedFailure], now: float) 
     return msgspec.structs.replace(made, nodes=tuple(rows))
 
 
-def _row(row: Outlook, said: Sequence[tuple[float, PredictedFailure]], horizons: Sequence[float]) -> Outlook:
+def _row(
+    row: NodeRisk, said: Sequence[tuple[float, PredictedFailure]], horizons: Sequence[float]
+) -> NodeRisk:
     for left, one in sorted(said, key=lambda pair: pair[1].confidence):
         chances = tuple(
             max(chance, one.confidence) if left <= horizon else chance
@@ -137,5 +139,5 @@ def _row(row: Outlook, said: Sequence[tuple[float, PredictedFailure]], horizons:
         if chances != row.probability:
             reason = table.short(f"{one.source or 'a prediction'}: {one.evidence or one.node}")
             mean = table.expected(chances, horizons)
-            row = Outlook(node=row.node, probability=chances, expected=mean, reason=reason)
+            row = NodeRisk(node=row.node, probability=chances, expected=mean, reason=reason)
     return row

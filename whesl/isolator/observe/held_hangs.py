@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from whesl.agents.suspension import ANSWER_LIMIT, Suspension
-from whesl.isolator.observe.observer import Outlook
+from whesl.isolator.observe.observer import Observer
 from whesl.model.evidence import Detected
 
 # Seconds, added to each suspension: nodes go on one after the other, and its length is known in whole ones.
@@ -15,17 +15,17 @@ LAUNCHING = 70.0
 _TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence: that nothing was printed
 
 
-class Doubted:
+class HeldHangs:
     """Hangs that are not raised before it is known that the program was not suspended meanwhile.
 
     Args:
         suspension: who is asked.
-        outlook: whose timers ran out.
+        observer: whose timers ran out.
     """
 
-    def __init__(self, suspension: Suspension, outlook: Outlook) -> None:
+    def __init__(self, suspension: Suspension, observer: Observer) -> None:
         self._suspension = suspension
-        self._outlook = outlook
+        self._observer = observer
         self._found: list[Detected] = []
         self._asked = 0.0  # since when an answer is needed
         self._known = 0.0  # seconds of suspension that the timers have been told of
@@ -68,7 +68,7 @@ class Doubted:
         if seconds is None:
             return found
         # Timers that have no time left all the same raise it again.
-        self._outlook.suspended(seconds, found, LAUNCHING)
+        self._observer.suspended(seconds, found, LAUNCHING)
         return []
 
     def _suspended(self) -> float | None:

@@ -46,7 +46,7 @@ def hear(
     while not enough(heard):
         assert time.monotonic() < deadline, heard
         if select.select([allocation.watch()], [], [], 1)[0]:
-            heard += allocation.news()
+            heard += allocation.events()
     return heard
 
 

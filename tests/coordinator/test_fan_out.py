@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.coordinator.world import World, done
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import Arrived, Journal, Send, Tell
-from whesl.coordinator.core.fan_out import Untold
+from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
@@ -51,16 +51,16 @@ def test_one_record_and_one_command_stand_for_all() -> None:
 
 def test_all_are_told_in_order_a_few_at_a_time() -> None:
     world, first, peers = wide()
-    untold = Untold()
+    waiting_peers = WaitingPeers()
     state, commands = machine.step(
         world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED, signal=10)), world.now
     )
     for command in commands:
         if isinstance(command, Tell):
-            untold.add(state, command)
+            waiting_peers.add(state, command)
     told: list[Send] = []
-    while untold:
-        some = untold.take(state, 7)
+    while waiting_peers:
+        some = waiting_peers.take(state, 7)
         assert 0 < len(some) <= 7
         told += some
     assert [send.peer for send in told] == peers
@@ -71,7 +71,7 @@ def test_all_are_told_in_order_a_few_at_a_time() -> None:
 
 def test_who_was_replaced_or_has_ended_is_passed_over_and_the_rest_hears_the_newest() -> None:
     world, first, peers = wide()
-    untold = Untold()
+    waiting_peers = WaitingPeers()
 
     def change(ordinal: int, signal: int, variable: str) -> None:
         dependents = Configuration(environment={variable: "1"})
@@ -79,15 +79,15 @@ def test_who_was_replaced_or_has_ended_is_passed_over_and_the_rest_hears_the_new
         world.state, commands = machine.step(world.state, Arrived(peer=first, message=message), world.now)
         for command in commands:
             if isinstance(command, Tell):
-                untold.add(world.state, command)
+                waiting_peers.add(world.state, command)
 
     change(1, 10, "ONE")
-    untold.take(world.state, 1)
+    waiting_peers.take(world.state, 1)
     world.tell(peers[1], Finished(task="w/n1", state=TaskState.COMPLETED, exit_code=0, attempts=1))
     world.register("n2", restarts=1)
     change(2, 0, "TWO")
     told: dict[str, Reconfigure] = {}
-    for send in untold.take(world.state, len(untold)):
+    for send in waiting_peers.take(world.state, len(waiting_peers)):
         assert isinstance(send.message, Reconfigure)
         told[send.peer] = send.message
     new = "w/n2#job-n2.1"
@@ -113,10 +113,10 @@ def test_one_who_waits_is_told_before_anything_newer() -> None:
     state, commands = machine.step(
         world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED)), world.now
     )
-    untold = Untold()
+    waiting_peers = WaitingPeers()
     for command in commands:
         if isinstance(command, Tell):
-            untold.add(state, command)
-    send = untold.before(state, peers[-1])
+            waiting_peers.add(state, command)
+    send = waiting_peers.before(state, peers[-1])
     assert send is not None and isinstance(send.message, Reconfigure)
-    assert untold.before(state, peers[-1]) is None and len(untold) == COUNT - 1
+    assert waiting_peers.before(state, peers[-1]) is None and len(waiting_peers) == COUNT - 1

@@ -10,14 +10,14 @@ import pytest
 
 from tests.isolator.conftest import exception, make_setup
 from whesl.agents.worker import Worker
-from whesl.isolator.observe.observer import Outlook
+from whesl.isolator.observe.observer import Observer
 from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.journal import Clock
 from whesl.model.configuration import Configuration
 
 
 class Watched:
-    """A task's log with a line of an earlier one in it, and outlooks on it."""
+    """A task's log with a line of an earlier one in it, and observers of it."""
 
     def __init__(self, path: Path) -> None:
         self.log = path / "out"
@@ -30,11 +30,11 @@ class Watched:
         stream = Stream(str(self.log))
         self.job = Job(setup=setup, workdir=str(path), stdout=stream, stderr=stream, joined=True)
         self.worker = Worker()
-        self.opened: list[Outlook] = []
+        self.opened: list[Observer] = []
 
-    def outlook(self) -> Outlook:
+    def observer(self) -> Observer:
         """Return a new isolator's."""
-        made = Outlook(self.directory, self.job, self.worker, Clock())
+        made = Observer(self.directory, self.job, self.worker, Clock())
         self.opened.append(made)
         return made
 
@@ -45,8 +45,8 @@ class Watched:
 
     def close(self) -> None:
         """Give everything back."""
-        for outlook in self.opened:
-            outlook.close()
+        for observer in self.opened:
+            observer.close()
         self.worker.close()
 
 
@@ -57,42 +57,42 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     made.close()
 
 
-def lines(outlook: Outlook) -> list[str]:
-    return [item.evidence[-1].line for item in outlook.drain()]
+def lines(observer: Observer) -> list[str]:
+    return [item.evidence[-1].line for item in observer.drain()]
 
 
 def test_what_is_printed_before_the_detectors_are_there_is_seen(watched: Watched) -> None:
-    outlook = watched.outlook()
-    outlook.prepare(1, Configuration())
+    observer = watched.observer()
+    observer.prepare(1, Configuration())
     watched.say("bad early")
-    assert outlook.fileno() is None
-    outlook.watch(Configuration())
-    assert lines(outlook) == ["bad early"]
+    assert observer.fileno() is None
+    observer.watch(Configuration())
+    assert lines(observer) == ["bad early"]
 
 
 def test_an_isolator_killed_before_that_loses_nothing(watched: Watched) -> None:
-    watched.outlook().prepare(1, Configuration())
+    watched.observer().prepare(1, Configuration())
     watched.say("bad early")
-    restarted = watched.outlook()
+    restarted = watched.observer()
     restarted.take_up(1, Configuration())
     assert lines(restarted) == ["bad early"]
 
 
 def test_a_start_that_was_done_for_it_is_not_measured_again(watched: Watched) -> None:
     watched.job = msgspec.structs.replace(watched.job, first=First(sizes={str(watched.log): 0}))
-    outlook = watched.outlook()
-    outlook.prepare(1, Configuration())
-    outlook.watch(Configuration())
-    assert lines(outlook) == ["bad before"]
+    observer = watched.observer()
+    observer.prepare(1, Configuration())
+    observer.watch(Configuration())
+    assert lines(observer) == ["bad before"]
 
 
 def test_later_attempts_are_watched_from_before_their_start(watched: Watched) -> None:
-    outlook = watched.outlook()
-    outlook.prepare(1, Configuration())
-    outlook.watch(Configuration())
+    observer = watched.observer()
+    observer.prepare(1, Configuration())
+    observer.watch(Configuration())
     watched.say("bad once")
-    assert lines(outlook) == ["bad once"]
-    outlook.prepare(2, Configuration())
+    assert lines(observer) == ["bad once"]
+    observer.prepare(2, Configuration())
     watched.say("bad again")
-    outlook.watch(Configuration())
-    assert lines(outlook) == ["bad again"]
+    observer.watch(Configuration())
+    assert lines(observer) == ["bad again"]
