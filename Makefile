@@ -65,11 +65,15 @@ check: style ## style, types, and the tests that need no cluster and are quick
 test: style ## style, types, and every test; installs and starts a real Slurm where it is root
 	@$(MAKE) --no-print-directory -j2 types tests-all
 
-.PHONY: tests-quick tests-all
-tests-quick: $(VENV)/.dev
+.PHONY: tests-quick tests-all bytecode
+# Once, beside the type checks: else each process would compile all tests.
+bytecode: $(VENV)/.dev
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true # what is wrong is told by the run itself
+
+tests-quick: bytecode
 	$(PYTEST) -m "not slurm and not flux and not slow" $(PYTEST_ARGS)
 
-tests-all: $(VENV)/.dev
+tests-all: bytecode
 	$(PYTEST) $(PYTEST_ARGS)
 
 test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flux command)

@@ -87,6 +87,7 @@ class TestCommandLine:
         locks.release(held)
         locks.release(start.lock(home))
 
+    @pytest.mark.slow
     def test_a_dead_host_s_coordinator_is_followed_by_one_that_a_person_asks_for(self, home: Path) -> None:
         """Where locks hold on one host alone, or a server keeps them, nobody else knows that it is dead."""
         private_directory(home / "coordinator")

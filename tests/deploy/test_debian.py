@@ -25,6 +25,7 @@ def run(*command: str, **more: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_debian_package_is_built_and_what_it_brings_runs(tmp_path: Path) -> None:
     """Without its libraries, which a wheelhouse brings: those of this environment stand for them."""
     if not (shutil.which("dpkg-deb") and PYTHON.exists()):

@@ -127,6 +127,7 @@ def test_a_killed_isolator_costs_the_task_nothing(bench: Bench) -> None:
     assert out.read_text() == "start\n"
 
 
+@pytest.mark.slow
 def test_an_isolator_that_keeps_dying_does_not_end_a_task_that_is_well(bench: Bench) -> None:
     command = bench.script("echo start; until [ -e go ]; do sleep 0.01; done; exit 6\n")
     out = bench.place / "out"

@@ -89,6 +89,7 @@ def begun(file: Path, out: Path, *options: str) -> Iterator[subprocess.Popen[byt
         process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_campaign_that_is_killed_goes_on_where_it_was(tmp_path: Path, jobs: str) -> None:
     """Killed with SIGKILL while a cell runs; what had finished is not run again; no process is left."""

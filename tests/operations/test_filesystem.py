@@ -178,6 +178,7 @@ def test_move_leaves_links_behind(bed: Bed) -> None:
     assert again.configuration == result.configuration
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["link", "move"])
 def test_killed_anywhere_nothing_is_lost_and_the_second_run_completes(tmp_path: Path, mode: str) -> None:
     number, kills = 0, 0

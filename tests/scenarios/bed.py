@@ -78,8 +78,8 @@ class Bed:
         process = subprocess.Popen(
             [
                 WHESL, "run", str(study), *more, "-e", str(rules), "--rjms", self.rjms,
-                "--out", str(self.root(study)), "-y", *(("--inner", self.inner) if self.inner else ()),
-                *options,
+                "--out", str(self.root(study)), "-y", "--poll", "1",
+                *(("--inner", self.inner) if self.inner else ()), *options,
             ],
             env=self.environment,
             stdout=subprocess.PIPE,

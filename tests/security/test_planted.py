@@ -190,6 +190,7 @@ def test_what_a_stranger_planted_where_the_workspace_goes_is_refused(
     assert kept == {b"finished": b"finished", b"unfinished": b"unfinished"}, "the originals"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["spare", "w"])
 def test_a_stranger_who_swaps_all_the_time_wins_no_race(scene: Scene, where: str) -> None:
     """Planted, removed and planted again, as fast as can be, while REPLACE runs again and again."""

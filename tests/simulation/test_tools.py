@@ -21,6 +21,7 @@ def test_many_seeds_end_with_how_many_held(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.splitlines()[-1].startswith("6 of 6 seeds held, ")
 
 
+@pytest.mark.slow
 def test_interrupted_twice_it_still_ends_in_order() -> None:
     words = (sys.executable, "-m", "tests.simulation", "--seeds", "1000000", "--processes", "1")
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as soak:

@@ -57,6 +57,7 @@ def home(tmp_path: Path, cluster: Cluster) -> Home:
     return Home(tmp_path, cluster)
 
 
+@pytest.mark.slow
 def test_measure_then_run(home: Home) -> None:
     """The profile of a sample goes into the run; its outputs are what they have to be."""
     shared = ("--site", str(home.site), "--data", str(home.data))
@@ -149,6 +150,7 @@ writes = ["all"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", [True, False])
 def test_a_study_and_a_table_are_measured_planned_and_run(
     tmp_path: Path, cluster: Cluster, study: bool

@@ -154,6 +154,7 @@ def test_the_cloud_refuses_and_loses_replies(tmp_path: Path, cluster: LocalClust
     assert any(isinstance(one, r.Trouble) and "capacity" in one.why for one in world.records())
 
 
+@pytest.mark.slow
 def test_an_instance_is_lost_and_a_spot_is_revoked(tmp_path: Path, cluster: LocalCluster) -> None:
     """With a task each: the tasks are given to others, and the instances are replaced."""
     world = World(tmp_path, cluster, nodes=0, instances=1, width=2, seconds=1.5, backup=False)

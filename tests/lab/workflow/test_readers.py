@@ -273,6 +273,7 @@ def test_other_names_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "none.stg")
 
 
+@pytest.mark.slow
 @needs_data
 def test_all_instances_of_wfcommons_load_and_run() -> None:
     """Edges as counted; each runs on four nodes, in no less time than its work needs there."""

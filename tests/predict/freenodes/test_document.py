@@ -41,6 +41,7 @@ def test_only_what_the_table_holds_is_taken(wrong: dict[str, object]) -> None:
         document.Choice(**wrong)  # type: ignore[arg-type]  # wrong on purpose
 
 
+@pytest.mark.slow
 def test_both_models_learn_the_made_cluster() -> None:
     """On weeks that they have not seen, trees and LSTM are nearer than always the median."""
     history = cluster()

@@ -40,6 +40,7 @@ def learned() -> Model:
     return model.fit(past.rows, past.truth)
 
 
+@pytest.mark.slow
 def test_it_is_nearer_than_the_best_of_what_is_simple() -> None:
     table = known()
     later = table.select(table.rows.time >= EPOCH + 62 * 86400)
@@ -135,6 +136,7 @@ def test_months_are_scored_and_taken_up_again(tmp_path: Path) -> None:
     assert rows[0].error["forecast"] < rows[0].error["median"]
 
 
+@pytest.mark.slow
 def test_the_documents_models_are_scored_beside(tmp_path: Path) -> None:
     history = cluster()
     table = known()
