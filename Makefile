@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 # Processes that run tests: more than there are cores, since most tests wait for a scheduler or a deadline.
-JOBS ?= 5
+JOBS ?= 6
 SEEDS ?= 100000
 FIRST ?= 0
 SECONDS ?= 60
