@@ -24,21 +24,26 @@ from whesl.detect.disk import Usage
 from whesl.detect.matcher import Match
 from whesl.detect.recurrence import Seen, Window
 from whesl.esl.spec import (
+    CountDetection,
+    Detection,
     DiskDetection,
     DiskMetric,
     ExitDetection,
+    ExternalDetection,
     HangDetection,
     JobExceptionDetection,
     LogDetection,
     NodeCondition,
     NodeDetection,
     Pattern,
+    PredictedDetection,
     ProgressDetection,
     SilenceDetection,
     Source,
     Spec,
 )
 from whesl.model.evidence import Detected, Evidence
+from whesl.model.record import assert_never
 from whesl.model.recovery_rule import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task, job_matches
@@ -93,23 +98,41 @@ class Detectors:
         """Start the first attempt at ``now`` (seconds since the epoch); ``node`` is where this runs."""
         self._node = node
         self._spec = [e for e in spec.exceptions if job_matches(e.jobs, task.step, task.name)]
-        pairs = [(e.name, index, d) for e in self._spec for index, d in enumerate(e.detections)]
-        self._windows = {_key(n, i): Window(n, d) for n, i, d in pairs if isinstance(d, LogDetection)}
-        self._timers = {
-            _key(n, i): _Timer(n, d)
-            for n, i, d in pairs
-            if isinstance(d, HangDetection | SilenceDetection | ProgressDetection)
-        }
-        self._exits = [(name, d) for name, _, d in pairs if isinstance(d, ExitDetection)]
-        self._nodes = {_key(n, i): (n, d) for n, i, d in pairs if isinstance(d, NodeDetection)}
-        self._job_exceptions = [(n, d) for n, _, d in pairs if isinstance(d, JobExceptionDetection)]
-        self._disks = {_key(n, i): (n, d) for n, i, d in pairs if isinstance(d, DiskDetection)}
+        self._windows: dict[str, Window] = {}
+        self._timers: dict[str, _Timer] = {}
+        self._exits: list[tuple[str, ExitDetection]] = []
+        self._nodes: dict[str, tuple[str, NodeDetection]] = {}
+        self._job_exceptions: list[tuple[str, JobExceptionDetection]] = []
+        self._disks: dict[str, tuple[str, DiskDetection]] = {}
+        for exception in self._spec:
+            for index, detection in enumerate(exception.detections):
+                self._add(exception.name, index, detection)
         self._raised: set[str] = set()  # conditions of nodes and disks that have not cleared since
         self._observed = 0.0
         self._last = now
         self._paused = False
         self._bytes = self._bytes_before = 0
         self.new_attempt(now)
+
+    def _add(self, name: str, index: int, detection: Detection) -> None:
+        key = _key(name, index)
+        match detection:
+            case LogDetection():
+                self._windows[key] = Window(name, detection)
+            case HangDetection() | SilenceDetection() | ProgressDetection():
+                self._timers[key] = _Timer(name, detection)
+            case ExitDetection():
+                self._exits.append((name, detection))
+            case NodeDetection():
+                self._nodes[key] = (name, detection)
+            case JobExceptionDetection():
+                self._job_exceptions.append((name, detection))
+            case DiskDetection():
+                self._disks[key] = (name, detection)
+            case ExternalDetection() | PredictedDetection() | CountDetection():
+                pass  # raised by whoever is told of it, and counted by ``transform``
+            case _:
+                assert_never(detection)
 
     def sources(self) -> dict[Source, tuple[Pattern, ...]]:
         """Return the patterns that have to be looked for, by source."""

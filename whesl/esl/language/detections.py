@@ -10,6 +10,7 @@ from whesl.esl.language.declarations import Declarations
 from whesl.esl.language.patterns import PatternCheck, Problem, captures, groups, with_named_group
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import PatternText, Word, unquote
+from whesl.model.record import assert_never
 
 MAX_EXIT_CODE = 255
 PROGRESS_GROUP = "progress"  # the name that an unnamed group of PROGRESS is given
@@ -28,28 +29,31 @@ class DetectionCheck:
         """Return a detection's record, or None when it is wrong."""
         span = self._source.span(statement.start, statement.end)
         form = statement.form
-        if isinstance(form, syntax.Log):
-            return self._log(form, span)
-        if isinstance(form, syntax.Hang):
-            return self._hang(form, span)
-        if isinstance(form, syntax.Silence):
-            timer = self._timer(form.timer)
-            return timer and spec.SilenceDetection(timeout=timer[0], warmup=timer[1], span=span)
-        if isinstance(form, syntax.Progress):
-            return self._progress(form, span)
-        if isinstance(form, syntax.Exit):
-            return self._exit(form, span)
-        if isinstance(form, syntax.Node):
-            return spec.NodeDetection(condition=form.condition, span=span)
-        if isinstance(form, syntax.JobException):
-            return self._job_exception(form, span)
-        if isinstance(form, syntax.External):
-            return spec.ExternalDetection(span=span)
-        if isinstance(form, syntax.Predicted):
-            return self._predicted(form, span)
-        if isinstance(form, syntax.Disk):
-            return self._disk(form, span)
-        return self._counted(form, span)
+        match form:
+            case syntax.Log():
+                return self._log(form, span)
+            case syntax.Hang():
+                return self._hang(form, span)
+            case syntax.Silence():
+                timer = self._timer(form.timer)
+                return timer and spec.SilenceDetection(timeout=timer[0], warmup=timer[1], span=span)
+            case syntax.Progress():
+                return self._progress(form, span)
+            case syntax.Exit():
+                return self._exit(form, span)
+            case syntax.Node():
+                return spec.NodeDetection(condition=form.condition, span=span)
+            case syntax.JobException():
+                return self._job_exception(form, span)
+            case syntax.External():
+                return spec.ExternalDetection(span=span)
+            case syntax.Predicted():
+                return self._predicted(form, span)
+            case syntax.Disk():
+                return self._disk(form, span)
+            case syntax.Counted():
+                return self._counted(form, span)
+        return assert_never(form)
 
     def _log(self, form: syntax.Log, span: spec.Span) -> spec.LogDetection | None:
         patterns = [self._pattern(pattern) for pattern in form.patterns]

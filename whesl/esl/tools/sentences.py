@@ -36,6 +36,7 @@ from whesl.esl.spec import (
     Spec,
     Stream,
 )
+from whesl.model.record import assert_never
 
 _LONGEST = 160  # characters of a pattern or an argument that are shown
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60
@@ -103,36 +104,37 @@ def _explained(spec: Spec, exception: ExceptionSpec) -> Explained:
 
 def detected(detection: Detection) -> str:
     """Return a way to raise an exception as a clause: what happens."""
-    if isinstance(detection, LogDetection):
-        return _log(detection)
-    if isinstance(detection, HangDetection):
-        timer = _timer(detection.timeout, detection.warmup)
-        return (
-            f"no line of {_source(detection.source)} that {_pattern(detection.pattern)} appears for {timer}"
-        )
-    if isinstance(detection, SilenceDetection):
-        return f"the job prints nothing for {_timer(detection.timeout, detection.warmup)}"
-    if isinstance(detection, ProgressDetection):
-        timer = _timer(detection.timeout, detection.warmup)
-        line = f"lines of {_source(detection.source)} that {_pattern(detection.pattern, many=True)}"
-        return f"the number {detection.capture!r} in {line} does not rise for {timer}"
-    if isinstance(detection, ExitDetection):
-        return _exit(detection)
-    if isinstance(detection, NodeDetection):
-        lost = detection.condition is NodeCondition.DOWN
-        return "a node of the job is lost" if lost else "a node of the job is being taken out of service"
-    if isinstance(detection, JobExceptionDetection):
-        worst = "" if detection.severity is None else f" of severity {detection.severity}"
-        worst += " or worse" if detection.severity else ""
-        kind = detection.exception_type
-        return f"the resource manager raises an exception of type {kind!r}{worst} on the job"
-    if isinstance(detection, ExternalDetection):
-        return "somebody raises it from outside (whesl raise)"
-    if isinstance(detection, PredictedDetection):
-        return _predicted(detection)
-    if isinstance(detection, DiskDetection):
-        return _disk(detection)
-    return _counted(detection)
+    match detection:
+        case LogDetection():
+            return _log(detection)
+        case HangDetection():
+            line = f"line of {_source(detection.source)} that {_pattern(detection.pattern)}"
+            return f"no {line} appears for {_timer(detection.timeout, detection.warmup)}"
+        case SilenceDetection():
+            return f"the job prints nothing for {_timer(detection.timeout, detection.warmup)}"
+        case ProgressDetection():
+            timer = _timer(detection.timeout, detection.warmup)
+            line = f"lines of {_source(detection.source)} that {_pattern(detection.pattern, many=True)}"
+            return f"the number {detection.capture!r} in {line} does not rise for {timer}"
+        case ExitDetection():
+            return _exit(detection)
+        case NodeDetection():
+            lost = detection.condition is NodeCondition.DOWN
+            return "a node of the job is lost" if lost else "a node of the job is being taken out of service"
+        case JobExceptionDetection():
+            worst = "" if detection.severity is None else f" of severity {detection.severity}"
+            worst += " or worse" if detection.severity else ""
+            kind = detection.exception_type
+            return f"the resource manager raises an exception of type {kind!r}{worst} on the job"
+        case ExternalDetection():
+            return "somebody raises it from outside (whesl raise)"
+        case PredictedDetection():
+            return _predicted(detection)
+        case DiskDetection():
+            return _disk(detection)
+        case CountDetection():
+            return _counted(detection)
+    return assert_never(detection)
 
 
 def _log(detection: LogDetection) -> str:
