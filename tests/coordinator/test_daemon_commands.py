@@ -12,7 +12,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -26,6 +25,7 @@ from whesl.locking import locks
 from whesl.locking.locks import Owner
 from whesl.model.states import TaskState
 from whesl.testing.faults import tmpfs
+from whesl.testing.ports import free_port
 from whesl.wire.endpoint import write_endpoint
 from whesl.wire.keys import private_directory
 from whesl.wire.messages import (
@@ -111,15 +111,13 @@ class TestCommandLine:
     def test_it_listens_where_it_may_or_says_why_not(
         self, home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-            free.listen()
-            monkeypatch.setenv("WHESL_PORTS", f"{port}-{port}")
-            told = whesl("coordinator", "start")
-            assert told.returncode != 0
-            assert f"cannot listen on 127.0.0.1 port {port} to {port}" in told.stderr
-        assert start.ensure_running(home).port == port
+        with free_port() as port:
+            with socket.create_server(("127.0.0.1", port)):
+                monkeypatch.setenv("WHESL_PORTS", f"{port}-{port}")
+                told = whesl("coordinator", "start")
+                assert told.returncode != 0
+                assert f"cannot listen on 127.0.0.1 port {port} to {port}" in told.stderr
+            assert start.ensure_running(home).port == port
         kill(home)
         monkeypatch.setenv("WHESL_PORTS", "ninety")
         told = whesl("coordinator", "start")

@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from whesl.coordinator.metrics import LatestSnapshot, families
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
+from whesl.testing.ports import free_port
 from whesl.wire.client import request
 from whesl.wire.messages import Heartbeat, Query, RecoveryDone, Welcome
 from whesl.wire.metrics import MetricsServer, address
@@ -186,11 +187,10 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+def port() -> Iterator[int]:
+    """A free port."""
+    with free_port() as found:
+        yield found
 
 
 def scrape(port: int) -> Figure:

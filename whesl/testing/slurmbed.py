@@ -26,6 +26,7 @@ from typing import Literal
 import psutil
 
 from whesl.testing.bed import Bed
+from whesl.testing.ports import free_ports
 from whesl.testing.slurminstall import PATH, SlurmBedError, missing
 from whesl.testing.slurmnet import NodeNetwork
 
@@ -86,7 +87,7 @@ class SlurmBed(Bed):
         self._socket = self.directory / "run" / "munge.socket"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._host = socket.gethostname().split(".")[0]
-        self._ports, self._claims = _free_ports(3 + nodes + len(self._more))
+        self._ports, self._claims = free_ports(3 + nodes + len(self._more))
         self.tag = secrets.token_hex(3)  # in the names of its network devices
         self._network = NodeNetwork(self.tag, self.nodes)
 
@@ -471,28 +472,3 @@ class SlurmBed(Bed):
 
 def _lines(**keys: str) -> str:
     return "".join(f"{key}={value}\n" for key, value in keys.items())
-
-
-def _free_ports(count: int) -> tuple[list[int], list[socket.socket]]:
-    """Return free TCP ports below the range from which the kernel gives ports by itself, and their claims.
-
-    A claim is a socket with the port's name: as long as it is open no other cluster takes that port, which is
-    free until its daemon starts, and again while its node is down.
-    """
-    ports: list[int] = []
-    claims: list[socket.socket] = []
-    for _ in range(1000):
-        candidate = 12000 + secrets.randbelow(18000)
-        claim = socket.socket(socket.AF_UNIX)
-        try:
-            claim.bind(f"\0whesl-port-{candidate}")
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", candidate))
-        except OSError:
-            claim.close()
-            continue
-        ports.append(candidate)
-        claims.append(claim)
-        if len(ports) == count:
-            return ports, claims
-    raise SlurmBedError("no free TCP ports")

@@ -6,7 +6,6 @@ import getpass
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from whesl.cloud.transfer.port import DamagedError, digest_of
 from whesl.cloud.transfer.ssh import SshStore
 from whesl.model.errors import CouldNotObserveError
 from whesl.testing.contract_store import StoreContract
+from whesl.testing.ports import free_ports
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 
@@ -31,9 +31,7 @@ class Sshd:
             command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / name)]
             subprocess.run(command, check=True)
         shutil.copy(directory / "user.pub", directory / "authorized")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        (self.port,), (self.claim,) = free_ports(1)
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         self.options = [
@@ -74,6 +72,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     made = Sshd(tmp_path_factory.mktemp("sshd"))
     yield made
     made.stop()
+    made.claim.close()
 
 
 @pytest.fixture
@@ -86,7 +85,7 @@ def store(sshd: Sshd, tmp_path: Path) -> Iterator[SshStore]:
         port=sshd.port,
         control=control,
         options=sshd.options,
-        timeout=5,
+        timeout=30,
     )
     yield made
     made.close()
