@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -146,3 +147,28 @@ def test_a_journal_is_made_in_one_piece(tmp_path: Path, wal: bool) -> None:
     assert list(tmp_path.iterdir()) == [path]
     with Journal(path, reserve=64 * 1024) as journal:
         assert journal.append("n", {}, NOW) == 1 and not journal.tight
+
+
+@pytest.mark.parametrize("call", ["copy2", "fsync", "replace"])
+def test_a_dead_host_s_journal_is_renewed_although_a_call_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """One stale handle ended a job that was to go on with its task: "the lock cannot be taken over"."""
+    place, name = {"copy2": (shutil, call), "fsync": (os, call), "replace": (Path, call)}[call]
+    real, failed = getattr(place, name), [True, True]
+
+    def fails(*arguments: object) -> object:
+        if failed and failed.pop():
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return real(*arguments)
+
+    path = tmp_path / "journal.db"
+    with Journal(path):
+        pass
+    before = path.read_bytes(), path.stat().st_ino
+    monkeypatch.setattr(files, "local", lambda _: False)
+    monkeypatch.setattr(place, name, fails)
+    files.renew(path)
+    assert not failed
+    assert path.read_bytes() == before[0] and path.stat().st_ino != before[1]
+    assert [found.name for found in tmp_path.glob(".*renewed")] == []

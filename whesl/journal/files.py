@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -216,15 +217,19 @@ def renew(path: Path) -> None:
         return
     for suffix in ("", "-journal"):
         old = path.with_name(path.name + suffix)
-        beside = path.with_name(f".{old.name}.{os.getpid()}.renewed")
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copy2(old, beside)
-            descriptor = os.open(beside, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                retry.close(descriptor)
-            beside.replace(old)
+        retry.retried(partial(_renew, old))
+
+
+def _renew(old: Path) -> None:
+    beside = old.with_name(f".{old.name}.{os.getpid()}.renewed")
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copy2(old, beside)
+        descriptor = os.open(beside, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            retry.close(descriptor)
+        beside.replace(old)
 
 
 def local(directory: Path) -> bool:
