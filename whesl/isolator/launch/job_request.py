@@ -114,7 +114,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     step = request.step or request.name or _step_name(request)
     name = f"{step}_{request.instance}" if request.instance else step
     coordinator = not request.no_coordinator and (
-        bool(request.workflow) or os.path.exists(f"{here}/coordinator/endpoint.json")  # noqa: PTH110
+        bool(request.workflow) or retry.exists(f"{here}/coordinator/endpoint.json")
     )
     return {
         "task": {
