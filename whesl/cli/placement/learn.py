@@ -12,8 +12,6 @@ from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, quiet_option, seed_option
 from whesl.cli.placement.records import gathered, record_options, show
 
-_MODEL = FILE
-
 
 @click.command()
 @record_options
@@ -22,7 +20,7 @@ _MODEL = FILE
     "--horizon", type=click.FloatRange(0, min_open=True), default=24.0, metavar="HOURS", help="[24]"
 )
 @seed_option()
-@click.option("--out", type=_MODEL, metavar="FILE", help="The model, for serve, Flux and the lab (.npz).")
+@click.option("--out", type=FILE, metavar="FILE", help="The model, for serve, Flux and the lab (.npz).")
 @click.option("--json", "in_json", is_flag=True, help="Print where the model comes from as JSON.")
 @quiet_option
 def learn(
