@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -89,6 +89,15 @@ class Running(Protocol):
 
     def kill(self) -> None:
         """End the manager's processes at once."""
+        ...
+
+
+@runtime_checkable
+class RemovesOlderRun(Protocol):
+    """What a manager also offers that removes the directory of an older run when it starts another."""
+
+    def removed(self, workflow: Workflow) -> Path | None:
+        """Return the directory that starting a workflow would remove; None where nothing is there."""
         ...
 
 

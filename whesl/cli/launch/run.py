@@ -39,7 +39,7 @@ from whesl.wire.client import request
 from whesl.wire.messages import RegisterWorkflow
 from whesl.workflows import prepare
 from whesl.workflows.embedded import local_cluster
-from whesl.workflows.port import Running, WorkflowManager
+from whesl.workflows.port import RemovesOlderRun, Running, WorkflowManager
 
 _REPLY = 30.0  # seconds for the coordinator to write a workflow down
 _LOOK = 0.25  # seconds between two looks
@@ -233,12 +233,13 @@ def _scheduler_answers(name: str) -> None:
 
 
 def _may_overwrite(workflow: Workflow, manager: WorkflowManager, yes: bool) -> None:
-    """Maestro removes a directory that exists; nobody should lose results by that unasked."""
-    if manager.name != "maestro" or not Path(workflow.root).exists() or yes:
+    """Nobody should lose results unasked."""
+    older = manager.removed(workflow) if isinstance(manager, RemovesOlderRun) else None
+    if older is None or yes:
         return
-    if not Path(workflow.root).is_dir() or not sys.stdin.isatty():
-        raise UsageError(f"{workflow.root} exists", hint="choose another --out, or -y to overwrite it")
-    click.confirm(f"{workflow.root} exists; overwrite it?", abort=True)
+    if not older.is_dir() or not sys.stdin.isatty():
+        raise UsageError(f"{older} exists", hint="choose another --out, or -y to overwrite it")
+    click.confirm(f"{older} exists; overwrite it?", abort=True)
 
 
 @contextmanager

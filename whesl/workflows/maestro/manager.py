@@ -26,6 +26,10 @@ class Maestro:
         """Whether a file is meant as a study."""
         return study.looks_like_study(text)
 
+    def removed(self, workflow: Workflow) -> Path | None:
+        """Return the directory of an older run that Maestro would remove; see the port."""
+        return Path(workflow.root) if Path(workflow.root).exists() else None
+
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
