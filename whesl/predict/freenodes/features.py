@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.freenodes.jobs import Floats, Ints
-    from whesl.predict.freenodes.rollforward import Index, State
+    from whesl.predict.freenodes.rollforward import Index, Rolled, State
     from whesl.predict.freenodes.supply import Supply
 
 _LAGS = (1, 2, 3, 6, 12, 24)  # hours back
@@ -41,6 +41,9 @@ AHEAD = (
     "rolled forward, half without a free node",
     "rolled forward, the hour before",
     "rolled forward, lowest until then",
+    *(f"smallest first, {level:.0%}" for level in LEVELS[1:4]),
+    "smallest first, mean",
+    "free of running jobs",
     "free now and what reaches its limit until then",
     "median at this hour of day",
     "a day before",
@@ -99,7 +102,10 @@ def table(
         pools = hours.pools[:, hour]
         at = state(known.jobs, now, pools, closed)
         generator = np.random.default_rng((seed, int(now)))
-        rolled = roll(known, at, capacity, pools, closed, draws, generator) / capacity
+        rolled = [
+            roll(known, one, capacity, pools, closed, draws, generator)
+            for one in (at, state(known.jobs, now, pools, closed, smallest_first=True))
+        ]
         values[place, :, : len(MOMENT)] = _moment(known, at, hours, recent, int(hour), closed)
         values[place, :, len(MOMENT) :] = _ahead(known, at, hours, recent, int(hour), rolled, closed)
         advance(1)
@@ -177,7 +183,7 @@ def _moment(known: Index, at: State, hours: Supply, recent: Recent, hour: int, c
 
 
 def _ahead(
-    known: Index, at: State, hours: Supply, recent: Recent, hour: int, rolled: Floats, closed: Floats
+    known: Index, at: State, hours: Supply, recent: Recent, hour: int, both: list[Rolled], closed: Floats
 ) -> Floats:
     history, now = known.jobs, at.now
     capacity = hours.capacity[hour]
@@ -186,6 +192,7 @@ def _ahead(
     order = np.argsort(planned)
     over = np.searchsorted(planned[order], HOUR * np.arange(HOURS), side="right")
     freed = np.append(0.0, np.cumsum(size[order]))[over]
+    rolled, smallest = (one.least / capacity for one in both)
     middle = np.median(rolled, axis=0)
     back = recent.share[max(0, hour - 24) : hour]
     day = np.append(np.full(24 - len(back), np.nan), back)
@@ -203,6 +210,9 @@ def _ahead(
         (rolled < 0.005).mean(axis=0),
         np.append(hours.free[hour] / capacity, middle[:-1]),
         np.minimum.accumulate(middle),
+        *np.quantile(smallest, LEVELS[1:4], axis=0),
+        smallest.mean(axis=0),
+        np.maximum(1.0 - both[0].still / capacity, 0.0),
         np.minimum(hours.free[hour] / capacity + freed, 1.0),
         recent.of_day(hour),
         day,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 SHORT = 3  # hours up to which changes are learned, beyond it levels
 LEVELS = (0.1, 0.5, 0.9)
 # What each model's trees are added to, below and beyond ``SHORT``.
-ANCHORS = (("now", "nothing"), ("last", "week"), ("rolled", "rolled"))
-SIMPLE = ("rolled", "last", "week", "month", "median", "of day")
+ANCHORS = (("now", "nothing"), ("last", "week"), ("rolled", "rolled"), ("smallest", "smallest"))
+SIMPLE = ("rolled", "smallest", "last", "week", "month", "median", "of day")
 MIXED = len(ANCHORS) + len(SIMPLE)
 _LEARNED = (
     0,
@@ -57,6 +57,7 @@ LEAST_DAYS = 28  # of moments to learn from
 _COLUMN = {
     "last": "least of 1 h back",
     "rolled": "rolled forward, 50%",
+    "smallest": "smallest first, 50%",
     "week": "median of the last 7 days",
     "month": "median of the last 28 days",
 }

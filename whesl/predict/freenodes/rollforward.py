@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ HOURS = 24
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _JUST = 300.0  # a job that has waited for less is not taken for held, in seconds
 _BACK = 112  # days from which arrivals are drawn
+_LATEST = 28  # days of which those of the same weekday make half of all draws
 _WEEKDAY = 4.0  # times that a day of the same weekday is likelier than another
 _RELEASED = 12 * HOUR  # after which a held job is let go, in the mean
 
@@ -42,6 +43,18 @@ class State:
     held: Ints
 
 
+class Rolled(NamedTuple):
+    """What comes out of a queue rolled forward.
+
+    Attributes:
+        least: least number of free nodes in each of the next hours, for each draw; shape (draws, hours).
+        still: nodes of running jobs that run on at the begin of each hour, in the mean; shape (hours,).
+    """
+
+    least: Floats
+    still: Floats
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Index:
     """A history with what is needed to look at its moments quickly.
@@ -60,7 +73,7 @@ def index(history: Jobs) -> Index:
     return Index(history, runtimes.past(history))
 
 
-def state(history: Jobs, now: float, pools: Floats, closed: Floats) -> State:
+def state(history: Jobs, now: float, pools: Floats, closed: Floats, *, smallest_first: bool = False) -> State:
     """Return what runs and what waits at a moment.
 
     Args:
@@ -68,12 +81,15 @@ def state(history: Jobs, now: float, pools: Floats, closed: Floats) -> State:
         now: in seconds.
         pools: nodes of each pool, shape (pools,).
         closed: announced maintenance, shape (windows, 2), in seconds.
+        smallest_first: whether the queue is ordered by size, not by submission.
     """
     until = int(np.searchsorted(history.submit, now, side="right"))
     start, end = history.start[:until], history.end[:until]
     present = end > now
     running = np.flatnonzero(present & (start <= now))
     waiting = np.flatnonzero(present & (start > now))
+    if smallest_first:
+        waiting = waiting[np.argsort(history.size[waiting], kind="stable")]
     which = np.zeros(len(waiting), dtype=np.bool_)
     for pool, capacity in enumerate(pools):
         run, wait = running[history.pool[running] == pool], history.pool[waiting] == pool
@@ -95,8 +111,8 @@ def roll(
     closed: Floats,
     draws: int,
     generator: np.random.Generator,
-) -> Floats:
-    """Return the least number of free nodes in each of the next hours, for each draw; shape (draws, hours).
+) -> Rolled:
+    """Return what the next day may be.
 
     Args:
         known: the history; see ``index``.
@@ -118,8 +134,9 @@ def roll(
     least = np.empty((draws, HOURS))
     windows = closed[(closed[:, 1] > now) & (closed[:, 0] < until + 7 * DAY)]
     mine = history.pool[run]
+    days = _days(history, now, draws, generator)
     for one in range(draws):
-        new, submit = _joined(_arrivals(history, now, generator), _released(at, generator))
+        new, submit = _joined(_arrivals(history, now, days[one]), _released(at, generator))
         later = runtimes.draw(
             known.past, new, history.limit[new], np.zeros(len(new)), now, generator.random((1, len(new)))
         )[0]
@@ -139,36 +156,60 @@ def roll(
                 submit[own], size[own], limit[own], runs[own], windows[:, 0], windows[:, 1],
             )  # fmt: skip
         least[one] = _least(now, capacity, history.size[run], ends, start, size, start + runs, HOURS)
-    return _closed(least, now, windows)
+    over = history.start[run] + lasting[:, : len(run)] - now
+    still = [float((history.size[run] * (over > hour * HOUR)).sum()) / draws for hour in range(HOURS)]
+    return Rolled(_closed(least, now, windows), np.array(still))
 
 
 def _levels(user: Ints, draws: int, generator: np.random.Generator) -> Floats:
-    """Return levels of quantiles: in each draw, half of the users have one level for all of their jobs."""
+    """Return levels of quantiles: in each draw, half of the users have one level for all of their jobs.
+
+    Each job has its levels spread over all draws (Latin hypercube sampling), so that fewer draws are needed.
+    """
     _, number = np.unique(user, return_inverse=True)
     number = number.reshape(-1)
     users = int(number.max()) + 1 if len(number) else 0
-    own = generator.random((draws, len(user)))
-    shared = generator.random((draws, users))
+    own = _spread(draws, len(user), generator)
+    shared = _spread(draws, users, generator)
     together = generator.random((draws, users)) < 0.5
     return np.asarray(np.where(together[:, number], shared[:, number], own))
 
 
-def _arrivals(history: Jobs, now: float, generator: np.random.Generator) -> tuple[Ints, Floats]:
-    """Return jobs of a day of the past in place of those to come, with their times from now on.
+def _spread(draws: int, count: int, generator: np.random.Generator) -> Floats:
+    """Return numbers from 0 to 1, of which each column has one in each of as many equal parts."""
+    place = np.argsort(generator.random((draws, count)), axis=0)
+    return np.asarray((place + generator.random((draws, count))) / draws)
 
-    Every second time it is the same weekday of one of the last four weeks, else any of the last days, of
-    which the same weekdays are likelier.
+
+def _days(history: Jobs, now: float, draws: int, generator: np.random.Generator) -> Floats:
+    """Return how many seconds ago the day was whose jobs each draw takes for those to come; NaN for none.
+
+    Half of them are the same weekday of the last four weeks, half any of the last days, of which the same
+    weekdays are likelier; each day as often as its share, one more or less.
     """
-    days = np.array([7, 14, 21, 28]) if generator.random() < 0.5 else np.arange(1, _BACK + 1)
+    days = np.arange(1, _BACK + 1)
     first = now - days * DAY
     inside = np.zeros(len(days), dtype=np.bool_)
     for begin, finish in history.covered:
         inside |= (first >= begin) & (first + DAY <= finish + HOUR)
     days = days[inside]
     if not len(days):
+        return np.full(draws, np.nan)
+    same = days % 7 == 0
+    likely = np.where(same, _WEEKDAY, 1.0)
+    likely /= likely.sum()
+    latest = same & (days <= _LATEST)
+    if latest.any():
+        likely = (likely + latest / latest.sum()) / 2
+    level = (generator.permutation(draws) + generator.random()) / draws
+    place = np.searchsorted(np.cumsum(likely), level)
+    return np.asarray(DAY * days[np.minimum(place, len(days) - 1)])
+
+
+def _arrivals(history: Jobs, now: float, shift: float) -> tuple[Ints, Floats]:
+    """Return the jobs of a day of the past in place of those to come, with their times from now on."""
+    if np.isnan(shift):
         return np.zeros(0, dtype=np.int64), np.zeros(0)
-    likely = np.where(days % 7 == 0, _WEEKDAY, 1.0)
-    shift = DAY * float(generator.choice(days, p=likely / likely.sum()))
     low, high = np.searchsorted(history.submit, [now - shift, now - shift + HOURS * HOUR], side="right")
     new = np.arange(low, high)
     return new, history.submit[new] + shift

@@ -123,7 +123,8 @@ def _draw(
                 at -= 1
             if count >= 3:
                 break
-        pool[:count].sort()
+        if draws > 1:  # one level is as good in any order
+            pool[:count].sort()
         for one in range(draws):
             if count == 0:
                 left = max(limit[place] - elapsed[place], 60.0)

@@ -71,28 +71,37 @@ def simulate(
             at -= 1
         planned[at], end[at], nodes[at] = busy_planned[one], busy_end[one], busy[one]
         running += 1
+    soonest = busy_end.min() if len(busy) else np.inf  # of all ends
+    smallest = np.inf  # of waiting jobs
     queued = 0
     coming = 0
     time = now
     while time <= until:
-        kept = 0
-        for one in range(running):
-            if end[one] <= time:
-                free += nodes[one]
-            else:
-                planned[kept], end[kept], nodes[kept] = planned[one], end[one], nodes[one]
-                kept += 1
-        running = kept
+        if soonest <= time:
+            kept = 0
+            soonest = np.inf
+            for one in range(running):
+                if end[one] <= time:
+                    free += nodes[one]
+                else:
+                    planned[kept], end[kept], nodes[kept] = planned[one], end[one], nodes[one]
+                    soonest = min(soonest, end[one])
+                    kept += 1
+            running = kept
         while coming < count and submit[coming] <= time:
             if size[coming] <= capacity:
                 waiting[queued] = coming
                 queued += 1
+                smallest = min(smallest, size[coming])
             coming += 1
         kept = 0
         shadow = np.inf
         extra = 0.0
         headed = False
-        for place in range(queued):
+        looked = queued if smallest <= free else 0
+        if looked:
+            smallest = np.inf
+        for place in range(looked):
             job = waiting[place]
             opened = time
             for window in range(len(closed_from)):
@@ -126,14 +135,15 @@ def simulate(
                     planned[at], end[at], nodes[at] = planned[at - 1], end[at - 1], nodes[at - 1]
                     at -= 1
                 planned[at], end[at], nodes[at] = done, time + run[job], size[job]
+                soonest = min(soonest, end[at])
                 running += 1
             else:
                 waiting[kept] = job
+                smallest = min(smallest, size[job])
                 kept += 1
-        queued = kept
-        later = np.inf
-        for one in range(running):
-            later = min(later, end[one])
+        if looked:
+            queued = kept
+        later = soonest
         if coming < count:
             later = min(later, submit[coming])
         if queued > 0:
