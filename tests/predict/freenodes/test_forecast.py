@@ -76,7 +76,17 @@ def test_announced_maintenance_leaves_no_node_free() -> None:
     half = features.COLUMNS.index("rolled forward, 50%")
     assert not rows.values[0, 5:8, half].any()
     assert rows.values[0, 4, half] > 0
+    assert not rows.values[0, 5:8, features.COLUMNS.index("smallest first, 50%")].any()
     assert rows.values[0, :, features.COLUMNS.index("maintenance")].tolist() == [0] * 5 + [1] * 3 + [0] * 16
+
+
+def test_running_jobs_leave_more_free_hour_by_hour() -> None:
+    """What is free now, more each hour, and all when no running job can last."""
+    rows = known().rows
+    free = rows.values[:, :, features.COLUMNS.index("free of running jobs")]
+    assert free[:, 0] == pytest.approx(rows.free / rows.capacity, abs=1e-6)
+    assert (np.diff(free, axis=1) >= 0).all()
+    assert (free[:, -1] == 1).all()
 
 
 def test_a_saved_model_is_the_same(tmp_path: Path) -> None:

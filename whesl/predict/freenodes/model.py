@@ -1,8 +1,8 @@
 """The learned forecast: boosted trees on changes and levels, mixed with what is simple, with intervals.
 
-Trees say the difference from something near: below three hours from the free nodes of now, from the least of
-the last hour and from the queue rolled forward; beyond, the level itself and the differences from the median
-of the last week and from the queue rolled forward. Forecasts of the past, made by models that had not seen
+Trees say the difference from something near: up to three hours from the free nodes of now, from the least of
+the last hour and from the queue rolled forward in either order; beyond, the level itself and the differences
+from the median of the last week and from both rolled queues. Forecasts of the past, made by models that had not seen
 it, give the weights with which these and the simple forecasts are mixed for each hour, and how wide the
 intervals have to be.
 """

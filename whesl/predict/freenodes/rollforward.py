@@ -1,4 +1,10 @@
-"""The scheduler rolled forward from the known queue, many times, with run times and arrivals drawn."""
+"""The scheduler rolled forward from the known queue, many times, with run times and arrivals drawn.
+
+The queue is in the order of submission, or by size: no log says what the priorities of a site are.
+Source of the even spread of draws: M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of three methods
+    for selecting values of input variables in the analysis of output from a computer code", Technometrics 21,
+    1979.
+"""
 
 from __future__ import annotations
 
