@@ -2,9 +2,9 @@
 
 Trees say the difference from something near: up to three hours from the free nodes of now, from the least of
 the last hour and from the queue rolled forward in either order; beyond, the level itself and the differences
-from the median of the last week and from both rolled queues. Forecasts of the past, made by models that had not seen
-it, give the weights with which these and the simple forecasts are mixed for each hour, and how wide the
-intervals have to be.
+from the median of the last week and from both rolled queues. Forecasts of the past, made by models that had
+not seen it, give the weights with which these and the simple forecasts are mixed for each hour, and how wide
+the intervals have to be.
 """
 
 from __future__ import annotations
