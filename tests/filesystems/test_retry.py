@@ -17,6 +17,7 @@ from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Result, TaskDir
 from whesl.model import decoding, retry
 from whesl.model.states import TaskState
+from whesl.rjms import clusters
 from whesl.wire.home import HomeError, make_private
 from whesl.wire.keys import user_keys, write_private
 
@@ -105,6 +106,27 @@ def test_what_could_not_be_seen_is_not_gone(tmp_path: Path) -> None:
         for asked in (retry.exists, retry.names, retry.size, retry.content):
             with pytest.raises(OSError, match="not now"):
                 asked(tmp_path / "file")
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE, errno.EACCES])
+def test_a_file_that_could_not_be_seen_is_not_taken_for_a_deleted_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """An embedded cluster ended itself as a deleted one, and Slurm was asked by another configuration."""
+    file = tmp_path / "slurm.conf"
+    assert retry.gone(file) and retry.gone(file / "below")
+    assert "SLURM_CONF" not in clusters.asking({}, {"SLURM_CONF": str(file)})
+    file.touch()
+    assert not retry.gone(file) and retry.gone(file / "below")
+
+    def fails(path: object, *_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code), str(path))
+
+    with monkeypatch.context() as patch:
+        for name in ("stat", "lstat"):
+            patch.setattr(os, name, fails)
+        assert not retry.gone(file)
+        assert clusters.asking({}, {"SLURM_CONF": str(file)})["SLURM_CONF"] == str(file)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["not done", "done and failed"])

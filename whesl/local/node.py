@@ -106,7 +106,7 @@ class NodeDaemon:
         try:
             channel = self._cluster.sockets.connect(SERVER)
         except (OSError, ChannelClosedError):
-            if not os.path.exists(self._cluster.join("settings.json")):  # noqa: PTH110  # as below
+            if retry.gone(self._cluster.join("settings.json")):
                 # The whole cluster was deleted: nobody will ever stop this node.
                 raise SystemExit(0) from None
             return

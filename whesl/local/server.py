@@ -8,7 +8,6 @@ nodes and running steps do not need it meanwhile.
 from __future__ import annotations
 
 import contextlib
-import os
 import selectors
 import signal
 import sys
@@ -20,6 +19,7 @@ from whesl.local.service import Service
 from whesl.local.store import Store
 from whesl.locking import locks
 from whesl.locking.locks import HeldError
+from whesl.model import retry
 from whesl.model.errors import RefusedError, WheslError
 from whesl.scheduling.core import Ranking
 
@@ -66,7 +66,7 @@ class Server:
                     self._accept()
                 elif isinstance(key.data, Channel):
                     self._receive(key.data, now)
-            if not os.path.exists(self._sockets.path):  # noqa: PTH110  # as everywhere in this room
+            if retry.gone(self._sockets.path):
                 return  # the whole cluster was deleted
             # Sockets first: signs of life that waited while this process did not run count.
             wake = min(self._service.core.advance(now), self._service.check_owners(now))

@@ -124,6 +124,17 @@ def exists(path: str | os.PathLike[str], limit: float = LIMIT) -> bool:
     return True
 
 
+def gone(path: str | os.PathLike[str]) -> bool:
+    """Whether a path surely leads nowhere, seen at one look; False where that could not be seen."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def size(path: str | os.PathLike[str]) -> int:
     """Return a file's size in bytes, 0 when there is none. Raises OSError when it could not be seen."""
     try:

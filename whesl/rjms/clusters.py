@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from whesl.model import retry
 from whesl.rjms.managers import BUILT_IN, manager
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -58,7 +59,7 @@ def asking(environ: Mapping[str, str], cluster: Mapping[str, str]) -> dict[str, 
     known = {}
     for name, value in cluster.items():
         before = _FILES.get(name)
-        if before is not None and value.startswith(before) and not os.path.exists(value[len(before) :]):  # noqa: PTH110
+        if before is not None and value.startswith(before) and retry.gone(value[len(before) :]):
             continue
         known[name] = value
     return {**outside(environ), **known}

@@ -187,7 +187,7 @@ class Keeper:
         assert self._runner is not None
         with contextlib.suppress(ChildProcessError):
             end = os.waitid(os.P_PIDFD, self._runner, os.WEXITED)
-            if end is not None and end.si_code == os.CLD_EXITED and not _there(self._directory):
+            if end is not None and end.si_code == os.CLD_EXITED and retry.gone(self._directory):
                 self._bereft = end.si_status  # no attempt can follow
         os.close(self._runner)
         self._runner = None
@@ -205,7 +205,7 @@ class Keeper:
         number, status = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, and no task runs"
         hint = f"see {self._directory}/log"
-        if not _there(self._directory):
+        if retry.gone(self._directory):
             said, status = f"whesl: {self._directory} was removed while its task ran", self._bereft
             hint = "something cleans WHESL_HOME; `whesl clean` removes what is over"
         if status is not None:
@@ -333,17 +333,6 @@ def _runner(directory: str) -> int | None:
         except (OSError, ValueError):
             continue  # no process, or gone
     return None
-
-
-def _there(directory: str) -> bool:
-    """Whether a directory is there, or that could not be observed."""
-    try:
-        os.stat(directory)  # noqa: PTH116
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def start_isolator(
