@@ -71,7 +71,7 @@ bytecode: $(VENV)/.dev
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true # what is wrong is told by the run itself
 
 tests-quick: bytecode
-	$(PYTEST) -m "not slurm and not flux and not slow" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slurm and not flux and not cluster and not slow" $(PYTEST_ARGS)
 
 tests-all: bytecode
 	$(PYTEST) $(PYTEST_ARGS)

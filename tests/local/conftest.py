@@ -107,6 +107,15 @@ class Bed:
 MakeBed = Callable[..., Bed]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts an embedded cluster; this hook is called with the tests of all folders."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and "make_bed" in getattr(
+            item, "fixturenames", ()
+        ):
+            item.add_marker(pytest.mark.cluster)
+
+
 @pytest.fixture(scope="module")
 def make_bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeBed]:
     """Return a maker of clusters; they are stopped after the module's tests."""

@@ -223,7 +223,7 @@ def news_not_repeated() -> Any:
 
 def last_words_not_left() -> Any:
     """An isolator that ends out of the coordinator's reach leaves nothing."""
-    return patch.object(sim_isolator, "news", lambda _envelopes: [])
+    return patch.object(sim_isolator, "worth_leaving", lambda _envelopes: [])
 
 
 def files_not_asked() -> Any:
