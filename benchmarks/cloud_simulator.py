@@ -3,7 +3,8 @@
 A workflow of two stages and one that gathers is really run by ``whesl cloud run``'s own runner on an embedded
 cluster and on instances that are processes. The same plan is then simulated, with the mean time that a task
 of each stage took on each side and with the time that instances took to start, as the source's Figure 3.5a
-does with traced times. An hour of the plan is some minutes of the real run.
+does with traced times, and goes on until its last task is done, as a run does. An hour of the plan is some
+minutes of the real run.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from whesl.cloud.runner.events import Limits
 from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import LEAST_BILLED
 from whesl.experiments.cloud import cluster as machine
-from whesl.experiments.cloud import executors, simulate
+from whesl.experiments.cloud import simulate
 from whesl.experiments.cloud.traces import Trace
 from whesl.journal import Journal
 
@@ -68,13 +69,24 @@ writes = ["all"]
 KIND = "c5a.4xlarge"
 
 
+def limited(case: menu.Case, most: int) -> menu.Case:
+    """Return a case whose plans know how many instances there are."""
+    paces = tuple(
+        pace
+        if pace.platform is None
+        else msgspec.structs.replace(pace, platform=msgspec.structs.replace(pace.platform, limit=most))
+        for pace in case.paces
+    )
+    return msgspec.structs.replace(case, paces=paces)
+
+
 def real(place: Path, cluster: Path, given: argparse.Namespace, seconds: float) -> dict[str, Any]:
     """Run the workflow; return its plan, what was measured, its end and its cost."""
     place.mkdir(parents=True)
     flow = place / "flow.toml"
     flow.write_text(TABLE.format(tasks=given.tasks, seconds=seconds, work=given.work))
     now = time.time()
-    case = planning.case(flow, now, forecast=menu.constant([given.nodes], now))
+    case = limited(planning.case(flow, now, forecast=menu.constant([given.nodes], now)), given.instances)
     deadline = now + max(given.share * (2 * given.tasks + 1) * seconds, 6 * seconds + 20)
     chosen = choose(case, deadline, hour=given.hour)
     site = Site(
@@ -88,8 +100,8 @@ def real(place: Path, cluster: Path, given: argparse.Namespace, seconds: float) 
     assert state.ended is not None and state.ended.complete, state.ended
     taken: dict[tuple[str, Domain], list[float]] = {}
     given_at: dict[str, tuple[float, str]] = {}
-    asked: dict[str, float] = {}
-    starts: list[float] = []
+    asked: dict[str, tuple[Domain, float]] = {}
+    starts: dict[Domain, list[float]] = {side: [] for side in Domain}
     last = 0.0
     stage_of = {task.name: task.stage for task in case.workflow.tasks}
     with Journal(place / "run" / "journal.db", read_only=True) as journal:
@@ -98,11 +110,12 @@ def real(place: Path, cluster: Path, given: argparse.Namespace, seconds: float) 
             if kind is None:
                 continue
             record = msgspec.json.decode(bytes(entry.content), type=kind)
-            if isinstance(record, r.ExecutorAsked) and record.domain is Domain.CLOUD:
-                asked[record.id] = entry.time
+            if isinstance(record, r.ExecutorAsked):
+                asked[record.id] = record.domain, entry.time
             elif isinstance(record, r.ExecutorSeen) and record.state is r.ExecutorState.UP:
                 if record.id in asked:
-                    starts.append(entry.time - asked.pop(record.id))
+                    side, since = asked.pop(record.id)
+                    starts[side].append(entry.time - since)
             elif isinstance(record, r.Assigned):
                 given_at[record.task] = entry.time, record.executor
             elif isinstance(record, r.TaskDone):
@@ -113,10 +126,10 @@ def real(place: Path, cluster: Path, given: argparse.Namespace, seconds: float) 
     return {
         "case": case,
         "deadline": deadline,
-        "seconds": last - now,
+        "seconds": last - state.begun,
         "cost": state.cost(time.time()),
         "taken": {key: fmean(times) for key, times in taken.items()},
-        "start": fmean(starts) if starts else 1.0,
+        "starts": {side: fmean(times) if times else 1.0 for side, times in starts.items()},
         "cloud": sum(len(times) for (_, side), times in taken.items() if side is Domain.CLOUD),
     }
 
@@ -133,7 +146,7 @@ def simulated(found: dict[str, Any], given: argparse.Namespace) -> tuple[float, 
         pace
         if pace.platform is None
         else msgspec.structs.replace(
-            pace, platform=msgspec.structs.replace(pace.platform, start=found["start"] * times)
+            pace, platform=msgspec.structs.replace(pace.platform, start=found["starts"][Domain.CLOUD] * times)
         )
         for pace in slow.paces
     )
@@ -158,12 +171,20 @@ def simulated(found: dict[str, Any], given: argparse.Namespace) -> tuple[float, 
     drawn = simulate.Case("table", given.tasks, 0, 0, 0, 0)
     prices = msgspec.structs.replace(case.prices, least=LEAST_BILLED * times)
     world = simulate.World(
-        drawn, flow, trace, prices, begin, profile, case.forecast, np.ones(1), seconds=seconds
+        drawn,
+        flow,
+        trace,
+        prices,
+        begin,
+        profile,
+        case.forecast,
+        np.ones(1),
+        seconds=seconds,
+        starting=found["starts"][Domain.HPC] * times,
+        beyond=24 * HOUR,
     )
-    one = simulate.Run(world, "adaptive", plan, paces)
-    outcome = one.outcome()
-    ends = one.work.rows[: one.work.numbers[0], executors.AT]
-    return float(ends[ends <= one.now].max() - begin) / times, outcome.cost, 1 - outcome.by_cluster
+    outcome = simulate.run(world, "adaptive", plan, paces)
+    return outcome.finished * HOUR / times, outcome.cost, 1 - outcome.by_cluster
 
 
 def _percent(value: float, real: float) -> float | None:

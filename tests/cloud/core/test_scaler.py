@@ -68,6 +68,21 @@ def test_an_hour_asks_by_the_schedule_and_backs_up_every_node() -> None:
     assert asked == {"RequestNodes": 3, "StartInstances scheduled": 2, "StartInstances backup": 3}
 
 
+def test_a_shorter_hour_asks_for_as_much() -> None:
+    """With an hour of two minutes a stage had a minute at least: too few instances were asked for."""
+    found = []
+    for times in (1, 30):
+        state = begun(workflow(stage("a", 300, [], 60)), 0, 0.25)
+        (table,) = state.tables
+        table = msgspec.structs.replace(table, cloud=60 / times, hpc=60 / times, end=table.end / times)
+        settings = Settings(long=HOUR / times, short=300 / times)
+        state = msgspec.structs.replace(
+            state, settings=settings, deadline=state.deadline / times, tables=(table,)
+        )
+        found.append(after(state, LongInterval(observation=seen({})), 0.0)[1])
+    assert found[0] == found[1] == {"StartInstances scheduled": 20}
+
+
 def test_what_the_cluster_grants_is_given_back_in_the_cloud() -> None:
     state, _ = after(begun(ONE, 3, 4), LongInterval(observation=seen({})), 0.0)
     counts = {"hpc_waiting": 1, "hpc_running": 2, "cloud_scheduled": 2, "cloud_backup": 3, "done": 10}

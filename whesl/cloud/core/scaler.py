@@ -170,7 +170,8 @@ def _room(state: ScalerState, table: StageTable, now: float) -> float:
     is behind its end catches up as fast as instances by the second allow: more of them for a shorter time.
     """
     room = min(state.settings.long, max(table.end - now, LATE * state.settings.short))
-    return max(60.0, min(room, state.deadline - now))
+    # A minute of an hour at least; hours may be shorter, for trying out.
+    return max(state.settings.long / 60, min(room, state.deadline - now))
 
 
 def _instances(state: ScalerState, table: StageTable, need: float, asked: int, hour: int, room: float) -> int:

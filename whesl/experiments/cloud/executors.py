@@ -23,7 +23,9 @@ SCHEDULED, BACKUP = 0, 1
 STAGE, SIDE, PURPOSE, ASKED, AT, ENDS, BUSY, STOP, GONE, FINISHED = range(10)
 _COLUMNS = 10
 # Rows of ``Work.done`` and ``Work.queue``, and places in ``Work.tally`` by side.
-COST, BACKUP_COST, BACKUP_HOURS, BACKUP_COUNT, BACKUP_TASKS, MOVED, READ, WRITTEN, HOURS, COPIES = range(10)
+COST, BACKUP_COST, BACKUP_HOURS, BACKUP_COUNT, BACKUP_TASKS, MOVED, READ, WRITTEN, HOURS, COPIES, LAST = (
+    range(11)
+)
 
 
 class Shape(NamedTuple):
@@ -70,7 +72,7 @@ class Work(NamedTuple):
         depth: of each stack, shape (stages,).
         rows: executors, shape (most, 10).
         numbers: executors, and the place in the factors, shape (2,).
-        tally: sums by the names above, shape (10,).
+        tally: sums by the names above, and when the last task that is done ended (LAST), shape (11,).
         spent: seconds of run time and tasks by stage and side, shape (stages, 2, 2).
     """
 
@@ -109,7 +111,7 @@ def begun(shape: Shape, most: int) -> Work:
         np.zeros(stages, np.int64),
         np.zeros((most, _COLUMNS)),
         np.zeros(2, np.int64),
-        np.zeros(10),
+        np.zeros(11),
         np.zeros((stages, 2, 2)),
     )
     for stage in range(stages):
@@ -383,6 +385,7 @@ def _run(work: Work, shape: Shape, row: int, now: float, end: float, executors: 
                 return
             one[BUSY] = 0
             work.done[stage, side] += 1
+            work.tally[LAST] = max(work.tally[LAST], one[AT])
             if side == CLOUD:
                 work.tally[READ] += shape.input[stage]
                 work.tally[WRITTEN] += shape.output[stage]

@@ -107,7 +107,9 @@ class Outcome(NamedTuple):
 class World(NamedTuple):
     """A case made ready: what is true, and what the benchmark has seen of it.
 
-    ``seconds`` gives the true mean of a stage on a platform, where it is not the one that is stated.
+    ``seconds`` gives the true mean of a stage on a platform, where it is not the one that is stated;
+    ``starting`` the seconds until an executor works whose node was granted; ``beyond`` those for which a case
+    goes on after its deadline.
     """
 
     case: Case
@@ -119,6 +121,8 @@ class World(NamedTuple):
     forecast: FreeForecast
     factors: NDArray[np.float64]
     seconds: Callable[[str, str], float] | None = None
+    starting: float = 0.0
+    beyond: float = 0.0
 
 
 def world(case: Case, trace: Trace, prices: PriceList) -> World:
@@ -250,7 +254,8 @@ class Run:
         self.now, self.deadline = plan.schedule.start, plan.schedule.deadline
         self.shape = shape(one, found)
         self.work = executors.begun(self.shape, _ROWS)
-        horizon = self.deadline - one.start + 24 * HOUR
+        self.until = self.deadline + one.beyond
+        horizon = self.until - one.start + 24 * HOUR
         self.cluster, self.jobs, self.picked = one.trace.at(one.start, horizon)
         machine.advance(self.cluster, self.jobs, one.start, self.now)
         self.state: ScalerState = scaler.begin(plan, found)
@@ -261,20 +266,20 @@ class Run:
         self.closed = np.zeros(stages, bool)
 
     def outcome(self) -> Outcome:
-        """Run to the deadline, or the last task."""
+        """Run to the last task, or to the deadline and what is allowed beyond it."""
         finished = np.inf
         number = 0
         whole = self.shape.tasks.sum()
-        while self.now < self.deadline - 1e-6:
+        while self.now < self.until - 1e-6:
             self._decide(number)
             number += 1
-            until = min(self.deadline, self.now + _SHORT)
+            until = min(self.until, self.now + _SHORT)
             machine.advance(self.cluster, self.jobs, self.now, until)
             self._grants()
             executors.advance(self.work, self.shape, self.now, until, _STEP, self.plan.settings.preload)
             self.now = until
             if self.work.done.sum() == whole:
-                finished = (self.now - self.one.start) / HOUR
+                finished = (self.work.tally[executors.LAST] - self.one.start) / HOUR
                 break
         executors.finish(self.work, self.shape, self.now)
         return self._result(finished)
@@ -360,9 +365,8 @@ class Run:
         state = self.cluster.state
         for time, stage, count in self.cluster.grants[: state[machine.GRANTED]]:
             ends = self.deadline if self.scheduler == "bicer" else time + HOUR
-            executors.add(
-                self.work, int(stage), executors.HPC, 0, int(count), float(time), float(time), float(ends)
-            )
+            at = float(time) + self.one.starting
+            executors.add(self.work, int(stage), executors.HPC, 0, int(count), float(time), at, float(ends))
         state[machine.GRANTED] = 0
 
     def _result(self, finished: float) -> Outcome:
