@@ -345,6 +345,13 @@ def test_all_that_is_wrong_with_a_table_is_said_with_its_line(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
+        ("w.toml", '[[stage]]\nname = "a\\nb"\ntasks = 1\n', "w.toml:2: name 'a\\nb'; a text of one line"),
+        ("w.toml", '[[stage]]\nname = " "\ntasks = 1\n', "a text of one line is accepted"),
+        (
+            "w.toml",
+            'name = "a\\tb"\n[[stage]]\nname = "a"\ntasks = 1\n',
+            "w.toml:1: name: a text of one line",
+        ),
         ("w.toml", "x = ", "no TOML"),
         ("w.toml", "", "there is no [[stage]]"),
         ("w.csv", "", "column 'name' is missing"),

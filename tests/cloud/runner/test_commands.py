@@ -101,6 +101,8 @@ def test_measure_then_run(home: Home) -> None:
         (("run", "flow.json", "--deadline", "12h", "--free", "0", "--budget", "0.0001"), "budget"),
         (("measure", "flow.json", "--sample", "lots"), "5%"),
         (("measure", "flow.json", "--platforms", "z9"), "known"),
+        (("run", "flow.json", "--deadline", "100000d", "--free", "1"), "later than plans are made for"),
+        (("run", "flow.json", "--deadline", "12h", "--cloud", "nosuch"), "known: 'processes'"),
         (("status", "nowhere"), "no run"),
         (("run", "flow.json", "--deadline", "12h", "--site", "nowhere.toml"), "nowhere.toml"),
     ],

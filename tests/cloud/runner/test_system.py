@@ -257,6 +257,9 @@ def test_an_input_is_missing(tmp_path: Path, cluster: LocalCluster) -> None:
     with pytest.raises(UsageError, match="input"):
         run(world)
     assert not runs.state_of(world.place).executors
+    # The same command begins anew: what was wrong with its options can be put right.
+    assert not runs.started(world.place)
+    runs.begin(world.place, world.workflow, world.setup.initial, world.setup.limits, world.site)
     until(lambda: not world.left(), "nothing is left running", 30)
 
 

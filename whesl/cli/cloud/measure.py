@@ -65,7 +65,7 @@ def measure(
             raise UsageError(f"no such platform: {', '.join(sorted(unknown))}", hint=f"known: {known}")
         listed = tuple(one for one in listed if one.name in wanted)
     kinds = (*((cluster_nodes(gpu=gpu_nodes),) if site.cluster.scheduler else ()), *listed)
-    if not (place / "run.json").exists():
+    if not runs.started(place):
         now = time.time()
         part = measuring.part(flow, kinds, share, now, seconds)
         limits = Limits(

@@ -78,7 +78,7 @@ def run(
     from whesl.cloud.runner.events import Limits
 
     place = chosen_directory(directory, workflow, "cloud")
-    if not (place / "run.json").exists():
+    if not runs.started(place):
         if deadline is None:
             raise UsageError("a new run needs a deadline", hint="--deadline 12h")
         now = time.time()

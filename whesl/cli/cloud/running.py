@@ -56,8 +56,13 @@ def link_data(place: Path, site: Site, data: Path | None) -> None:
     store = Path(site.cluster.store) if site.cluster.store else place / "cluster"
     store.mkdir(mode=0o700, parents=True, exist_ok=True)
     link = store / "data"
-    if not link.exists():
-        link.symlink_to(data.absolute(), target_is_directory=True)
+    if link.is_dir() and link.resolve() == data.resolve():
+        return
+    if link.is_symlink() and not site.cluster.store:
+        link.unlink()  # of a run that has not started
+    if link.exists() or link.is_symlink():
+        raise UsageError(f"{link} is there already, and is not {data}", hint="leave --data out to use it")
+    link.symlink_to(data.absolute(), target_is_directory=True)
 
 
 def carry(place: Path, *, in_json: bool) -> int:

@@ -40,6 +40,7 @@ BACKUPS = (0.0, 0.5, 1.0)
 RESERVES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.11, 0.15, 0.2, 0.28, 0.38, 0.5)
 COURSES = 200
 _REFINED = 5
+LONGEST = 31 * 24 * HOUR  # seconds until a deadline
 EARLY = (0.5, 0.75, 0.875)  # shares of the time before the deadline at whose begin a plan may end, too
 
 
@@ -120,6 +121,8 @@ def check(case: Case, deadlines: Sequence[float]) -> None:
         length = deadline - case.start
         if length <= 0:
             wrong.append(f"a deadline is in the past, by {hours_text(-length)}")
+        elif length > LONGEST:
+            wrong.append(f"a deadline of {hours_text(length)} is later than plans are made for")
         elif length < shortest:
             wrong.append(
                 f"a deadline of {hours_text(length)} is shorter than the critical path of"
@@ -128,7 +131,7 @@ def check(case: Case, deadlines: Sequence[float]) -> None:
     if wrong:
         raise UsageError(
             "\n".join(wrong),
-            hint=f"deadlines of more than {hours_text(shortest)} from now are accepted",
+            hint=f"deadlines from {hours_text(shortest)} to {hours_text(LONGEST)} from now are accepted",
         )
 
 

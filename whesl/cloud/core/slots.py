@@ -179,4 +179,6 @@ def hours(seconds: float) -> str:
     """Return a time for people."""
     if seconds < 120:
         return f"{seconds:.0f} s"
+    if seconds >= 240 * HOUR:
+        return f"{seconds / 24 / HOUR:.0f} days"
     return f"{seconds / 60:.0f} min" if seconds < 2 * HOUR else f"{seconds / HOUR:.3g} h"

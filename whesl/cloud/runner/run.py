@@ -80,7 +80,7 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
             hint="names relative to one directory, which both sides have, are accepted",
         )
     path = directory / "run.json"
-    if path.exists():
+    if started(directory):
         raise UsageError(
             f"there is a run in {directory} already", hint="another directory, or take it up again"
         )
@@ -90,6 +90,13 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
     retry.write(fresh, msgspec.json.encode(setup))
     fresh.replace(path)
     return setup
+
+
+def started(directory: Path) -> bool:
+    """Whether there is a run in a directory that has started; one whose inputs were missing has not."""
+    if not (directory / "run.json").exists():
+        return False
+    return state_of(directory).started is not None or locks.holder(str(directory / "lock")) is not None
 
 
 def setup_of(directory: Path) -> Setup:

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -134,7 +134,11 @@ def load(path: Path | None, **changes: Any) -> Site:
         cluster = msgspec.structs.replace(site.cluster, scheduler=changes["scheduler"])
         site = msgspec.structs.replace(site, cluster=cluster)
     if changes.get("provider") is not None:
-        provider = msgspec.convert(changes["provider"], Provided)
+        try:
+            provider = msgspec.convert(changes["provider"], Provided)
+        except msgspec.ValidationError:
+            known = ", ".join(repr(name) for name in get_args(Provided))
+            raise UsageError(f"no cloud is called {changes['provider']!r}", hint=f"known: {known}") from None
         site = msgspec.structs.replace(site, cloud=msgspec.structs.replace(site.cloud, provider=provider))
     if not site.cluster.scheduler and not site.cloud.provider:
         raise UsageError("there is neither a cluster nor a cloud", hint=f"set one of them in {chosen}")

@@ -63,8 +63,8 @@ def from_toml(text: str, path: str) -> Workflow:
         if key not in ("name", "stage"):
             document.wrong(f"{key!r} is not known here; known are name, stage", key=key)
     name = document.values.get("name", Path(path).stem)
-    if not isinstance(name, str):
-        document.wrong("name: a text is needed", key="name")
+    if not isinstance(name, str) or not name.isprintable():
+        document.wrong("name: a text of one line is needed", key="name")
     rows = document.rows(_Row, "stage")
     if not rows:
         document.wrong("there is no [[stage]]")
@@ -128,6 +128,8 @@ def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, who
         if row.name in names:
             wrong(number, "name", f"stage {row.name!r} is there twice")
         names.add(row.name)
+        if not row.name.isprintable() or not row.name.strip():
+            wrong(number, "name", f"name {row.name!r}; a text of one line is accepted")
         if row.tasks < 1:
             wrong(number, "tasks", f"tasks of {row.name} is {row.tasks}; at least 1 is accepted")
         if row.seconds is not None and not 0 <= row.seconds < float("inf"):
