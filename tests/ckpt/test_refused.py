@@ -90,10 +90,19 @@ def test_options_that_are_none(options: tuple[str, ...], tmp_path: Path) -> None
         CliRunner().invoke(service.serve, ["--dir", str(tmp_path), *options], catch_exceptions=False)
 
 
-def test_a_wait_of_no_time_is_refused(tmp_path: Path) -> None:
-    arguments = ["--dir", str(tmp_path), "--restore", "0", "true"]
-    with pytest.raises(UsageError, match="--restore"):
-        CliRunner().invoke(service.run, arguments, catch_exceptions=False)
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--restore", "0", "true"), "--restore"),
+        (("--", "no/such/program"), "no program that can be started"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_is_started(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        CliRunner().invoke(service.run, ["--dir", str(tmp_path / "kept"), *arguments], catch_exceptions=False)
+    assert not (tmp_path / "kept").exists()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import shutil
 import signal
 import sys
 import threading
@@ -135,6 +136,10 @@ def run(
 
     _seconds(interval, "--interval")
     _seconds(arrival, "--arrival")
+    if shutil.which(command[0]) is None:
+        raise UsageError(
+            f"{command[0]} is no program that can be started here", hint="what follows -- is the command"
+        )
     if restore is not None:
         os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
     serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
