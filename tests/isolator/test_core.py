@@ -35,6 +35,7 @@ from whesl.isolator.core.events import (
     Signalled,
     StartAttempt,
     StepDone,
+    Tick,
 )
 from whesl.isolator.core.state import Phase
 from whesl.model.configuration import Configuration
@@ -109,6 +110,19 @@ def test_what_cannot_be_killed_is_tried_again_and_then_comes_to_its_else(world: 
     assert made.finished is not None
     assert made.finished.code == 1
     assert len(made.asked(StartAttempt)) == 1
+
+
+def test_a_fence_that_is_tried_again_is_left_to_end(world: Make) -> None:
+    """Each tick had begun it anew, and a coordinator's heartbeats are ticks: it waited for ever."""
+    made = world(exception())
+    made.hold = (KillAttempt,)
+    detect(made, "CRASH").feed(KillUnconfirmed(attempt=1, reason="stuck"))
+    tries = len(made.asked(KillAttempt))
+    for second in range(60):
+        made.advance(1).feed(Tick())
+        assert len(made.asked(KillAttempt)) == tries + (second >= 4), second
+    made.feed(KillUnconfirmed(attempt=1, reason="stuck")).advance(6)
+    assert len(made.asked(KillAttempt)) == tries + 2
 
 
 def test_an_exception_at_the_exit_wins_over_the_status(world: Make) -> None:

@@ -424,8 +424,14 @@ def _on_tick(transition: Transition, _event: Event) -> None:
             transition.do(ReadConfiguration(register=registration.registration(transition)))
         else:
             transition.wake(state.welcome_deadline)
+    elif state.unconfirmed and state.fence_again is not None:
+        if transition.now < state.fence_again:
+            transition.wake(state.fence_again)
+        else:
+            transition.volatile(fence_again=None)
+            transition.end_attempt()
     elif state.unconfirmed:
-        transition.end_attempt()
+        pass  # a fence is under way: begun anew at each tick, it would never end
     elif state.phase is Phase.RUNNING:
         recovered.judge(transition)
         if (late := checkpoints.overdue(transition)) is not None:

@@ -232,7 +232,7 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
                 steps=_planned_anew(transition, evidence),
             )
         )
-    transition.volatile(unconfirmed=False)
+    transition.volatile(unconfirmed=False, fence_again=None)
     proceed(transition)
 
 
@@ -271,6 +271,7 @@ def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
         transition.say(f"attempt {event.attempt} could not be ended: {event.reason}; trying again")
     transition.volatile(unconfirmed=True)
     if transition.now - state.since < FENCE_LIMIT:
+        transition.volatile(fence_again=transition.now + FENCE_RETRY)
         transition.wake(transition.now + FENCE_RETRY)
     elif state.phase is Phase.STOPPING:
         transition.finish(state.stop_code, TaskState.CANCELLED, f"{state.stop_reason}; {event.reason}")

@@ -144,6 +144,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     said_waiting: bool = False
     killed: bool = False  # the attempt is being killed because the task is to end
     unconfirmed: bool = False  # the last attempt to fence did not succeed
+    fence_again: float | None = None  # when the next one begins; None while one is under way
     reached: Reach | None = None  # how far the present attempt had come when its output was last asked for
 
     @property
