@@ -218,7 +218,7 @@ def late_dependents_forgotten() -> Any:
 
 def news_not_repeated() -> Any:
     """A restarted isolator does not say again how recoveries ended."""
-    return patch.object(isolator_core, "_tell_again", lambda _turn: None)
+    return patch.object(isolator_core, "_tell_again", lambda _transition: None)
 
 
 def last_words_not_left() -> Any:
@@ -315,7 +315,7 @@ def silence_forgotten_by_a_restart() -> Any:
 
 def lost_nodes_not_raised() -> Any:
     """What is known of a lost node when nothing could be raised is forgotten."""
-    return patch.object(isolator_recovery, "raise_lost", lambda _turn: False)
+    return patch.object(isolator_recovery, "raise_lost", lambda _transition: False)
 
 
 def drained_for_alive() -> Any:
