@@ -301,6 +301,30 @@ def test_during_another_recovery_it_waits_and_needs_no_checkpoint(four: Make) ->
     assert made.state.attempt == 2
 
 
+@pytest.mark.parametrize("why", ["no spare", "the spare is silent", "budget"])
+def test_during_another_recovery_nothing_is_done_where_the_node_cannot_be_replaced(
+    world: Make, why: str
+) -> None:
+    """The task failed, healthy, for a prediction that need not have come true."""
+    rules = exception(limit=5), dying(limit=1, otherwise=Otherwise.FAIL)
+    made = (
+        four(*rules) if why == "budget" else swaps(world(*rules, nodes=NODES[: 2 + ("is" in why)], active=2))
+    )
+    if why == "budget":
+        predict(made, identity="p0")
+    if why == "the spare is silent":
+        made.feed(NodeSeen(node="n3", state=NodeState.DOWN, reason="silent", source="agent"))
+    before = made.state.attempt
+    made.hold = (RunStep,)
+    detect(made, "CRASH")
+    predict(made, made.state.nodes.active[1])
+    made.hold = ()
+    made.restart()
+    assert made.finished is None and made.state.phase is Phase.RUNNING
+    assert made.state.attempt == before + 1 and made.state.queued == ()
+    assert raised(made)[-1] == "CRASH"
+
+
 def test_who_does_not_use_it_loads_nothing_of_it() -> None:
     code = "import sys, whesl.isolator.daemon; print([m for m in sys.modules if m.startswith('whesl.ckpt')])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -80,7 +80,7 @@ def _same_cause(recovery: Recovery | None, found: Detected, node: str) -> bool:
 
 def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> None:
     became = rules.transformed(transition.state, found, transition.now)
-    if not queued and checkpoints.ask(transition, found, became):
+    if not queued and (checkpoints.ask(transition, found, became) or checkpoints.stays(transition, found)):
         return
     raised = rules.raised(transition.state, found, became, transition.now)
     taken = found.exception if queued else None
@@ -469,7 +469,10 @@ def raise_queued(transition: Transition) -> bool:
     while transition.state.queued:
         found = transition.state.queued[0]
         about = set(rules.nodes_of(found.evidence))
-        if not about or about & set(transition.state.nodes.active):
+        in_use = not about or about & set(transition.state.nodes.active)
+        if in_use and checkpoints.stays(transition, found):
+            continue
+        if in_use:
             _raise(transition, found, queued=True)
             return True
         of = transition.state.ordinal
