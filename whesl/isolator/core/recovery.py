@@ -269,9 +269,8 @@ def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
     if not state.unconfirmed:
         transition.record(records.Unfenced(attempt=event.attempt, reason=event.reason))
         transition.say(f"attempt {event.attempt} could not be ended: {event.reason}; trying again")
-    transition.volatile(unconfirmed=True)
+    transition.volatile(unconfirmed=True, fence_again=transition.now + FENCE_RETRY)
     if transition.now - state.since < FENCE_LIMIT:
-        transition.volatile(fence_again=transition.now + FENCE_RETRY)
         transition.wake(transition.now + FENCE_RETRY)
     elif state.phase is Phase.STOPPING:
         transition.finish(state.stop_code, TaskState.CANCELLED, f"{state.stop_reason}; {event.reason}")
