@@ -307,9 +307,8 @@ def test_during_another_recovery_nothing_is_done_where_the_node_cannot_be_replac
 ) -> None:
     """The task failed, healthy, for a prediction that need not have come true."""
     rules = exception(limit=5), dying(limit=1, otherwise=Otherwise.FAIL)
-    made = (
-        four(*rules) if why == "budget" else swaps(world(*rules, nodes=NODES[: 2 + ("is" in why)], active=2))
-    )
+    nodes = {"no spare": NODES[:2], "the spare is silent": NODES[:3], "budget": NODES}[why]
+    made = swaps(world(*rules, nodes=nodes, active=2))
     if why == "budget":
         predict(made, identity="p0")
     if why == "the spare is silent":
