@@ -28,7 +28,7 @@ ELSEWHERE = 0.15
 # Of single tasks about their mean, relative to it, where nothing was measured (chosen).
 TASKS = 0.25
 # Seconds between a task's end and its child's begin: looks, messages, copies (chosen).
-HANDOVER = 30.0
+HANDOVER = 15.0
 
 
 class Draws(NamedTuple):
