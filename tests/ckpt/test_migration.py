@@ -38,4 +38,5 @@ def test_the_longest_one_counts() -> None:
     for node in ("long", "short"):
         assert migration.begin(node) == ""
         assert _ends(migration).why == ""
-    assert migration.theta >= RESERVE * 0.3 + SLACK
+    # It began before its start was noted.
+    assert RESERVE * 0.1 + SLACK < migration.theta < 20.0

@@ -6,6 +6,7 @@ daemon that runs in these tests; the embedded manager and Flux end it, and canno
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from tests.isolator.test_fence_flux import SCRIPT
 from tests.isolator.test_fence_slurm import Shedding
 from tests.isolator.test_flux import NODELOST, Protected, bed
 from tests.isolator.test_nodes import Cluster, cluster, until
-from tests.processes import variable, words
+from tests.processes import send, variable, words
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed
@@ -46,7 +47,7 @@ def without_an_agent(directory: TaskDir, node: str) -> Iterator[None]:
         ]
 
     for half in until(lambda: len(found := halves()) == 2 and found, "both halves of the agent"):
-        half.kill()
+        send(half, signal.SIGKILL)
     yield
     hidden.rename(directory.link)
 

@@ -126,7 +126,7 @@ class Shedding:
 
     def end(self) -> None:
         (self.place / "done").touch()
-        self.wait(lambda: "status" in self.text(), "the end")
+        self.wait(lambda: "\nstatus " in f"\n{self.text()}", "the end")
         assert "status 0" in self.text()
 
     def nothing_lives(self, living: dict[str, int]) -> None:

@@ -150,7 +150,7 @@ class Protected:
 
     def finish(self) -> None:
         (self.place / "done").touch()
-        self.until(lambda: "status" in self.text(), "the end")
+        self.until(lambda: "\nstatus " in f"\n{self.text()}", "the end")
         assert "status 0" in self.text(), self.text()
 
 
@@ -277,7 +277,7 @@ def test_without_a_spare_nothing_waits_for_a_node_that_cannot_return(bed: FluxBe
     made = Protected(bed, tmp_path, NODELOST, nodes=2)
     made.running(0, 2)
     bed.kill_node("n02")
-    made.until(lambda: "status" in made.text(), "the end of the task")
+    made.until(lambda: "\nstatus " in f"\n{made.text()}", "the end of the task")
     assert "status 1\n" in made.text()
     assert made.ended() == "COMPLETED 0"
 
@@ -320,7 +320,7 @@ def test_what_else_says_is_done_when_no_spare_is_left(
         made.until(lambda: "paused" in made.kinds(), "the pause")
         assert "status" not in made.text()
         return
-    made.until(lambda: "status" in made.text(), "the end of the task")
+    made.until(lambda: "\nstatus " in f"\n{made.text()}", "the end of the task")
     assert f"{status}\n" in made.text()
     assert "spares-exhausted" in [data for kind, data in made.records() if kind == "finished"][-1]["reason"]
     assert "attempt 1 on" not in made.text()

@@ -110,7 +110,7 @@ class TestOnSlurm:
         made.wait(lambda: len(list(tmp_path.glob("alive-1-*"))) == 3, "the new ranks")
         assert {path: path.stat().st_size for path in sizes} == sizes, "a rank of the old attempt lived on"
         (tmp_path / "done").touch()
-        made.wait(lambda: "status" in made.text(), "the end")
+        made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
         assert "status 0" in made.text()
 
     @pytest.mark.parametrize("how", ["REPLACE", "REMOVE"])
@@ -120,7 +120,7 @@ class TestOnSlurm:
         bed = slurm_bed(nodes=4)
         made = Protected(bed, tmp_path, how)
         bed.kill_node("n03")
-        made.wait(lambda: "status" in made.text(), "the end")
+        made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
         assert "status 0" not in made.text()
         assert next(data["node"] for kind, data in made.records() if kind == "node") == "n03"
         (raised,) = (data["raised"]["exception"] for kind, data in made.records() if kind == "raised")

@@ -271,7 +271,7 @@ def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Clust
     cluster.whesl("local", "kill-node", "n02")
     until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
     (cluster.place / "done").touch()
-    until(lambda: "status" in cluster.text(), "the end")
+    until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
     text = cluster.text()
     assert "status 0" in text
     assert sorted(text.split("start 1")[1].count(f"rank on {node}") for node in ("n01", "n03")) == [1, 1]
@@ -340,7 +340,7 @@ def test_a_node_that_hangs_is_lost_by_its_silence(cluster: Cluster) -> None:
     cluster.whesl("local", "hang-node", "n02")
     until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
     (cluster.place / "done").touch()
-    until(lambda: "status" in cluster.text(), "the end")
+    until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
     assert "status 0" in cluster.text()
     reasons = [data["reason"] for kind, data in cluster.records() if kind == "node"]
     assert any("no heartbeat" in reason for reason in reasons)
@@ -388,7 +388,7 @@ def test_without_a_spare_the_task_fails(cluster: Cluster) -> None:
     until(lambda: cluster.text().count("rank on") == 2, "both ranks")
     until(lambda: any(kind == "agent" for kind in cluster.kinds()), "the agent")
     cluster.whesl("local", "kill-node", "n02")
-    until(lambda: "status" in cluster.text(), "the end")
+    until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
     assert "status 1\n" in cluster.text()
     result = json.loads(cluster.directory.result_file.read_text())
     assert "spare" in result["reason"]
@@ -433,7 +433,7 @@ def test_a_start_that_the_manager_refuses_is_tried_again(cluster: Cluster) -> No
     until(lambda: "confirmed" in cluster.kinds(), "the program")
     until(lambda: cluster.text().count("rank on") == 4, "the ranks after the swap")
     (cluster.place / "done").touch()
-    until(lambda: "status" in cluster.text(), "the end")
+    until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
     assert "status 0" in cluster.text()
     assert cluster.kinds().count("raised") == 1, "a refusal is no failure of the program's"
 
@@ -454,6 +454,6 @@ def test_all_of_a_job_that_was_stopped_goes_on(cluster: Cluster) -> None:
     until(lambda: cluster.text().count("tick") > ticks + 20, "that the ranks go on")
     time.sleep(4.0)
     (cluster.place / "done").touch()
-    until(lambda: "status" in cluster.text(), "the end")
+    until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
     assert "status 0" in cluster.text()
     assert not {"raised", "node", "lease-ended"} & set(cluster.kinds())

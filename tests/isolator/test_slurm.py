@@ -119,7 +119,7 @@ def test_a_killed_node_is_replaced_long_before_slurm_knows(
     made.wait(lambda: (tmp_path / "alive-1-n03").exists(), "a rank on the spare")
     assert bed.job(made.job) == "RUNNING"
     (tmp_path / "done").touch()
-    made.wait(lambda: "status" in made.text(), "the end")
+    made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
     assert "status 0" in made.text()
     assert "attempt 1 on n01" in made.text() and "attempt 1 on n03" in made.text()
     assert (tmp_path / "alive-0-n01").stat().st_size == old, "a rank of the old attempt lived on"
@@ -287,7 +287,7 @@ def test_a_step_that_slurm_counts_as_running_for_good_blocks_no_later_one(
     steps = bed.run("squeue", "--steps", "--noheader", "--format=%i %j").stdout
     assert steps.count(" bash") == 2, "the old step is still there, by Slurm's word"
     (tmp_path / "done").touch()
-    made.wait(lambda: "status" in made.text(), "the end")
+    made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
     assert "status 0" in made.text()
 
 

@@ -21,7 +21,7 @@ def test_else_fail_fails_at_once_and_only_once(slurm_bed: Make, tmp_path: Path, 
     made = SlurmJob(bed, tmp_path, node_lost("ELSE FAIL"), nodes=2, coordinator=coordinator)
     made.ready()
     bed.kill_node("n02")
-    made.wait(lambda: "status" in made.text(), "the end")
+    made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
     assert "status 1" in made.text()
     assert "spares-exhausted" in made.last("finished")["reason"]
     bed.wait_job(made.job, "FAILED", timeout=100)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
-from tests.processes import words
+from tests.processes import send, words
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -43,7 +44,7 @@ def test_the_time_limit_comes_while_starts_are_refused(slurm_bed: Make, tmp_path
     made.wait(lambda: "refused" in made.kinds(), "a refusal")
     for process in bed.processes("n01"):
         if "whesl.isolator" in words(process):
-            process.terminate()
+            send(process, signal.SIGTERM)
     made.wait(lambda: "finished" in made.kinds(), "the end")
     starts = made.kinds().count("attempt")
     bed.resume_controller()

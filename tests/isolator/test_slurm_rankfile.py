@@ -28,5 +28,5 @@ def test_a_rank_file_follows_the_nodes(slurm_bed: Callable[..., SlurmBed], tmp_p
     made.wait(lambda: made.starts(1), "the ranks of the restart", timeout=60)
     assert "start 1 on n01" in made.text() and "start 1 on n03" in made.text()
     made.finish()
-    made.wait(lambda: "status" in made.text(), "the end")
+    made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
     assert "status 0" in made.text()

@@ -32,7 +32,7 @@ def test_a_start_that_slurm_refuses_is_tried_again(slurm_bed: Make, tmp_path: Pa
     number = made.last("confirmed")["attempt"] - 1
     made.wait(lambda: made.starts(number), "both ranks")
     made.finish()
-    made.wait(lambda: "status" in made.text(), "the end")
+    made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
     assert "status 0" in made.text()
     assert made.kinds().count("raised") == 1, "a refusal is no failure of the program's"
 
@@ -70,6 +70,6 @@ def test_a_start_whose_launcher_cannot_be_read_is_tried_again(
     number = made.last("confirmed")["attempt"] - 1
     made.wait(lambda: made.starts(number), "both ranks")
     made.finish()
-    made.wait(lambda: "status" in made.text(), "the end")
+    made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
     assert "status 0" in made.text()
     assert made.kinds().count("raised") == 1

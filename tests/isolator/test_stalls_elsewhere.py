@@ -40,7 +40,7 @@ def test_on_the_embedded_manager(nfs_bed: Callable[..., NfsBed], cluster: Cluste
     time.sleep(AFTERWARDS)
     assert not HARM & set(cluster.kinds())
     (cluster.place / "done").touch()
-    until(lambda: "status" in cluster.text(), "the end")
+    until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
     assert "status 0" in cluster.text() and cluster.text().count("rank on") == 2
 
 

@@ -87,7 +87,7 @@ def ends_well(made: Protected) -> None:
     goes_on(made, "n02")
     time.sleep(3 * LIMIT)  # what was noted meanwhile has its time to do harm
     (made.place / "done").touch()
-    made.wait(lambda: "status" in made.text(), "the end")
+    made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
     assert "status 0" in made.text()
     assert made.text().count("attempt") == 2, "something was started again"
     assert not {"raised", "node", "lease-ended"} & set(made.kinds())
@@ -181,7 +181,7 @@ def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
         bed.heal("n02")
         bed.wait_for(lambda: "lease-ended" in made.kinds(), "what the agent has to tell")
         (tmp_path / "done").touch()
-        bed.wait_for(lambda: "status" in made.text(), "the end")
+        bed.wait_for(lambda: "\nstatus " in f"\n{made.text()}", "the end")
         assert "status 0" in made.text()
         assert (tmp_path / "alive-0-n02").stat().st_size == old, "a rank of the old attempt lived on"
         (ended,) = (data for kind, data in made.records() if kind == "lease-ended")
