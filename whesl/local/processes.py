@@ -163,13 +163,18 @@ def crash(cluster: str, node: str, daemon: int | None, *, patience: float = 10.0
 def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> None:
     """Stop everything on a node, daemon first: it lives, and does nothing. Raises TransientError."""
     send(daemon, signal.SIGSTOP)
+    told: set[int] = set()
 
     def stopped() -> bool:
+        # A shell whose vfork(2) waits for a child that was stopped is in the kernel (D), and stops after it.
         running = [
-            pid for pid in of_node(cluster, node, daemon) if (p := look(pid)) and p.state not in "TtZX"
+            pid
+            for pid in of_node(cluster, node, daemon)
+            if (p := look(pid)) and p.state not in ("TtZXD" if pid in told else "TtZX")
         ]
         for pid in running:
             send(pid, signal.SIGSTOP)
+        told.update(running)
         return not running
 
     _until(stopped, patience, f"processes of {node} do not stop")

@@ -29,10 +29,11 @@ class StoreContract:
         assert target.read_bytes() == source.read_bytes()
 
     def test_a_newer_content_replaces_the_older(self, store: Store, tmp_path: Path) -> None:
-        """Of the same size too."""
+        """Of the same size and time too."""
         source = tmp_path / "source"
         for content in (b"first", b"other"):
             source.write_bytes(content)
+            os.utime(source, (1.7e9, 1.7e9))
             assert store.put(source, "file") == digest_of(source) == store.digest("file")
 
     def test_what_is_not_there(self, store: Store, tmp_path: Path) -> None:

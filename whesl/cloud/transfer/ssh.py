@@ -151,7 +151,15 @@ class SshStore:
         return done.stdout
 
     def _rsync(self, source: str, target: str) -> None:
-        arguments = ["--times", "--perms", "--protect-args", f"--partial-dir={_PARTIAL}", "--timeout=60"]
+        # By content: two that were written within one tick of the clock have one time, and perhaps one size.
+        arguments = [
+            "--checksum",
+            "--times",
+            "--perms",
+            "--protect-args",
+            f"--partial-dir={_PARTIAL}",
+            "--timeout=60",
+        ]
         done = self._call(["rsync", *arguments, "-e", shlex.join(self._ssh), "--", source, target], b"")
         if done.returncode in _RSYNC_BROKEN:
             raise CouldNotObserveError(f"the copy of {source} broke off: {_last(done.stderr)}")
