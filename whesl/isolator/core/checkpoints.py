@@ -89,19 +89,15 @@ def _choice(state: State, raised: Raised) -> str:
     return f" (moving to a spare took {state.theta:.1f} s the last time, {fits}: the node writes first)"
 
 
-def stays(transition: Transition, found: Detected) -> bool:
+def stays(transition: Transition, found: Detected, raised: Raised) -> bool:
     """Whether nothing is done about a predicted failure, since the node could not be replaced before it.
 
     A prediction harms nothing by itself: the program goes on, or is started, on the node.
     """
-    state = transition.state
-    became = rules.transformed(state, found, transition.now)
-    spec = transition.rule(became.exception)
-    why = _why_it_stays(transition, spec, rules.raised(state, found, became, transition.now), "")
+    why = _why_it_stays(transition, transition.rule(raised.exception), raised, "")
     if why:
-        transition.record(
-            records.Dropped(exception=found.exception, of=state.ordinal, evidence=found.evidence)
-        )
+        of = transition.state.ordinal
+        transition.record(records.Dropped(exception=found.exception, of=of, evidence=found.evidence))
         transition.say(f"{found.exception}: {why}; the task goes on")
     return bool(why)
 

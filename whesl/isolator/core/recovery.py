@@ -78,14 +78,18 @@ def _same_cause(recovery: Recovery | None, found: Detected, node: str) -> bool:
     return found.exception in (recovery.raised.exception, *recovery.raised.transformed_from)
 
 
-def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> None:
+def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> bool:
+    """Raise what was found; False when nothing is done about it."""
     became = rules.transformed(transition.state, found, transition.now)
-    if not queued and (checkpoints.ask(transition, found, became) or checkpoints.stays(transition, found)):
-        return
+    if not queued and checkpoints.ask(transition, found, became):
+        return True
     raised = rules.raised(transition.state, found, became, transition.now)
+    if checkpoints.stays(transition, found, raised):
+        return False
     taken = found.exception if queued else None
     transition.record(records.Raised(raised=raised, queued=taken, history=became.history))
     decide(transition, transition.rule(raised.exception), raised)
+    return True
 
 
 def raise_lost(transition: Transition) -> bool:
@@ -468,12 +472,10 @@ def raise_queued(transition: Transition) -> bool:
     while transition.state.queued:
         found = transition.state.queued[0]
         about = set(rules.nodes_of(found.evidence))
-        in_use = not about or about & set(transition.state.nodes.active)
-        if in_use and checkpoints.stays(transition, found):
+        if not about or about & set(transition.state.nodes.active):
+            if _raise(transition, found, queued=True):
+                return True
             continue
-        if in_use:
-            _raise(transition, found, queued=True)
-            return True
         of = transition.state.ordinal
         transition.record(records.Dropped(exception=found.exception, of=of, evidence=found.evidence))
     return False
