@@ -27,6 +27,7 @@ from whesl.agents.server import Agents
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model import decoding
 from whesl.model.errors import CouldNotObserveError
+from whesl.rjms.port import StepRequest
 from whesl.wire.link import LinkClient
 
 LIMIT = 3.0
@@ -216,8 +217,10 @@ class Carrier:
     def __init__(self, gone: Callable[[str], bool]) -> None:
         self.gone = gone
         self.pid = os.getpid()
+        self.launched: list[tuple[str, ...]] = []
 
-    def launch(self, _request: Any) -> Any:
+    def launch(self, request: StepRequest) -> Any:
+        self.launched.append(request.nodes)
         return self
 
     def poll(self) -> None:
@@ -232,7 +235,8 @@ class Played:
 
     def __init__(self, directory: TaskDir, gone: Callable[[str], bool]) -> None:
         directory.make()
-        allocation: Any = Carrier(gone)
+        self.carrier = Carrier(gone)
+        allocation: Any = self.carrier
         self.agents = Agents(
             directory.link, allocation, ("n2",), "n1", "c", "p.", heartbeat=0.5, limit=LIMIT, now=100.0
         )
@@ -336,3 +340,21 @@ def test_a_node_that_comes_back_can_be_told_to_kill(play: Callable[..., Played])
     assert played.agents.kill("n2", "p.1", 2)
     told = played.until(lambda: [m for m in played.agent.receive() if isinstance(m, Kill)], 102.0)
     assert told == [Kill(token="p.1", number=2)]
+
+
+def test_a_node_that_was_lost_by_silence_gets_an_agent_when_it_is_back(play: Callable[..., Played]) -> None:
+    """A node was down for 12 s and booted: its old connection closed only then, and it had been lost before.
+
+    Nobody started an agent there, so the fence waited for one until the task failed.
+    """
+    played = play(lambda _node: False)
+    lost = time.monotonic() + LIMIT + 1  # the responder's silence counts by the real clock
+    assert "no heartbeat" in played.agents.silence.lost(lost, step_over=False)[0].reason
+    played.close_agent(lost + 10)
+    played.until(lambda: played.agents.silence.unheld("n2"), lost + 10)
+    assert len(played.carrier.launched) == 1
+    assert not played.agents.kill("n2", "p.1")
+    played.until(lambda: played.carrier.launched[1:] == [("n2",)], lost + 10)
+    assert not played.agents.kill("n2", "p.1", 1)
+    played.agents.poll(lost + 30)
+    assert len(played.carrier.launched) == 2, "one runs already"

@@ -208,10 +208,13 @@ class Agents:
     def _witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
         """Take in a look. A node that lives without an agent gets one while a fence waits for its answer."""
         self.silence.witnessed(node, gone, closed, now)
-        steps = self._revived.get(node)
         awaited = any(asked == node for asked, _ in self._requests)
-        if gone is False and awaited and steps and steps[-1].poll() is not None:
-            steps.pop()
+        if gone is not False or not awaited or not self.silence.is_lost(node):
+            return
+        # None was started where the node's silence made it lost: it was down, or cut off, and is back.
+        steps = self._revived.setdefault(node, [])
+        if not steps or steps[-1].poll() is not None:
+            del steps[-1:]
             self._revive(node)
 
     def _complain(self, why: str) -> None:
@@ -354,7 +357,10 @@ class Agents:
             steps: the resource manager's that are known to be the attempt's.
         """
         self._requests[node, token] = request = Kill(token=token, number=number, steps=steps)
-        return self._server.send(node, request)
+        sent = self._server.send(node, request)
+        if not sent and self.silence.unheld(node):
+            self._look(node)  # looks have become seldom
+        return sent
 
     def read_stacks(self, node: str, token: str) -> bool:
         """Ask for stacks."""
