@@ -249,6 +249,26 @@ class TestSilence:
         assert world.ports.fake.requeued == ["job-a"]
         assert "n1" in world.state.bad_nodes and "n2" not in world.state.bad_nodes
 
+    @pytest.mark.parametrize("forgotten", [False, True])
+    def test_a_second_run_that_loses_its_batch_host_before_it_is_heard_is_given_up(
+        self, world: World, forgotten: bool
+    ) -> None:
+        """Nobody asked for it: the job ran on without its script until its time limit."""
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(100)
+        assert world.ports.fake.requeued == ["job-a"]
+        world.ports.fake.put("job-a", batch_host="n2", restarts=1)
+        world.wait(20)
+        assert world.task("a").state is TaskState.ESCALATED
+        # Known as lost, or forgotten by a scheduler that was restarted: then it names another node.
+        host = "n3" if forgotten else "n2"
+        world.ports.fake.put("job-a", batch_host=host, batch_host_lost=not forgotten, restarts=1)
+        world.wait(20)
+        assert world.task("a").state is TaskState.FAILED and "n2 is lost" in world.task("a").reason
+        assert world.ports.fake.requeued == world.ports.fake.cancelled == ["job-a"]
+        assert "n2" in world.state.bad_nodes and "n3" not in world.state.bad_nodes
+
     def test_a_run_that_the_scheduler_began_elsewhere_is_left_alone(self, world: World) -> None:
         world.register("a")
         world.ports.fake.put("job-a", batch_host="n2", restarts=1)

@@ -126,6 +126,7 @@ class Cluster(Unasked):
                 node.job = job
             job.state, job.ending = JobState.RUNNING, ""
             job.batch_host_lost = job.batch_host_forgotten = False
+            job.asked = 0
             self.world.note("scheduler", f"job {job.claim} starts on {','.join(job.nodes)}")
             self.world.after(TIME_LIMIT, self._time_is_up, job, job.restarts)
             job.site.begin(job)
@@ -154,7 +155,7 @@ class Cluster(Unasked):
     def _time_is_up(self, job: Job, start: int) -> None:
         if job.restarts == start and job.state is JobState.RUNNING and not job.ending:
             self.world.note("scheduler", f"job {job.claim} has reached its time limit")
-            if job.batch_host_forgotten and job.asked > ASKED:
+            if job.batch_host_lost and job.asked > ASKED:
                 raise InvariantError(
                     "no task lost", f"job {job.claim} ran on without its script until its end"
                 )
@@ -213,6 +214,10 @@ class Cluster(Unasked):
             self.world.note(node.name, "is back")
             if node.job is not None:
                 node.job.site.node_healed(node.name)
+            else:
+                # What its job left there when that ended is ended now, as slurmd does when it reports again.
+                for job in self.all_jobs.values():
+                    job.site.end_on(node.name)
             self._start_some()
 
     def _say_down(self, node: Node) -> None:
@@ -243,7 +248,7 @@ class Cluster(Unasked):
         self._hear()
         known = [self.all_jobs[job] for job in ids if job in self.all_jobs]
         for job in known:
-            job.asked += job.batch_host_forgotten
+            job.asked += job.batch_host_lost
         return {job.id: job.record() for job in known}
 
     def requeue(self, job_id: str) -> None:

@@ -72,7 +72,7 @@ def restarts_not_compared() -> Any:
 def forgotten_batch_hosts_believed() -> Any:
     """A scheduler that was restarted is believed when it names another node for the batch host."""
 
-    def lost(_entry: Any, record: Any) -> str | None:
+    def lost(_entry: Any, record: Any, _order: Any) -> str | None:
         return record.batch_host if record.batch_host_lost else None
 
     return patch.object(escalation, "_lost_batch_host", lost)

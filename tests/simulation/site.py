@@ -144,13 +144,15 @@ class Site:
             self.isolator.kill("ended with its job")
             self._contact_ends()
             self.isolator = None
+        for node in self.cluster.nodes_by_name.values():
+            if node.reachable:
+                self.end_on(node.name)
+
+    def end_on(self, node: str) -> None:
+        """The scheduler ends all processes on a node."""
         for run in self.runs:
-            if run.lives:
-                for node in (run.host, *run.ranks):
-                    if self.cluster.nodes_by_name[node].reachable:
-                        if node == run.host:
-                            run.runner = False
-                        run.ranks.pop(node, None)
+            run.runner = run.runner and run.host != node
+            run.ranks.pop(node, None)
 
     def job_ended(self, job: Job) -> None:
         """Its manager will see it."""

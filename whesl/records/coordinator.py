@@ -309,6 +309,14 @@ class RequeueDone(Record, frozen=True, kw_only=True, tag="requeue-done"):
     reason: str
 
 
+class RequeueStarted(Record, frozen=True, kw_only=True, tag="requeue-started"):
+    """The job runs again, with its script on ``host``."""
+
+    token: str
+    task: str
+    host: str
+
+
 class JobCancel(Record, frozen=True, kw_only=True, tag="job-cancel"):
     """A job is to be ended."""
 
@@ -416,6 +424,7 @@ AnyRecord = (
     | RequeueDecided
     | RequeueBegun
     | RequeueDone
+    | RequeueStarted
     | JobCancel
     | JobCancelled
     | BadNodeSeen

@@ -217,19 +217,20 @@ def watch(transition: Transition) -> None:
         elif doubtful:
             since = min(since, entry.quiet)
         silent = doubtful and transition.now - since >= limit
-        if not silent and entry.state is not TaskState.UNOBSERVED:
-            continue
         order = pending_requeue(transition, entry)
+        done = order is not None and order.status is OrderStatus.DONE
+        # Where the new run begins is looked at before it can lose that node.
+        begins = done and order is not None and not order.host
+        if not silent and not begins and entry.state is not TaskState.UNOBSERVED:
+            continue
         if silent and order is None and entry.state is not TaskState.UNOBSERVED:
             transition.record(records.Unobserved(task=entry.id, reason=_silence(settings.silence)))
             prepare(transition, entry)
             transition.say(
                 f"{entry.id}: its isolator is silent; asking {entry.rjms or 'nobody: no scheduler'}"
             )
-        waiting = order is not None and order.status is OrderStatus.DONE and silent
-        if (waiting or transition.state.tasks[entry.id].state is TaskState.UNOBSERVED) and order_is_quiet(
-            order
-        ):
+        unobserved = transition.state.tasks[entry.id].state is TaskState.UNOBSERVED
+        if begins or (done and silent) or (unobserved and order_is_quiet(order)):
             look(transition, transition.state.tasks[entry.id])
     if quiet:
         transition.record(records.Quiet(tasks=quiet))
@@ -294,9 +295,11 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         if contest is not None:
             lives = msgspec.structs.replace(contest, lives=True)
             transition.volatile(contests=volatile.contests.with_(entry.id, lives))
-        host = _lost_batch_host(entry, record) if record is not None else None
-        if host is not None and order is None:
+        host = _lost_batch_host(entry, record, order) if record is not None else None
+        if host is not None:
             _batch_host_lost(transition, entry, host)
+        elif order is not None and record is not None and _new_run(order, record):
+            _note_start(transition, order, record.batch_host)
         elif entry.state is TaskState.UNOBSERVED:
             _explain_silence(transition, entry, suspended=record is not None and record.suspended)
         return
@@ -351,13 +354,29 @@ def ended_unheard(
     transition.say(f"{entry.id}: {became.value}: {reason}")
 
 
-def _lost_batch_host(entry: TaskEntry, record: JobRecord) -> str | None:
+def _note_start(transition: Transition, order: RequeueEntry, host: str) -> None:
+    if host and not order.host:
+        transition.record(records.RequeueStarted(token=order.token, task=order.task, host=host))
+
+
+def _new_run(order: RequeueEntry, record: JobRecord) -> bool:
+    """Whether a job is seen in the run that an order has brought about."""
+    done = order.status is OrderStatus.DONE and record.restarts == order.restarts + 1
+    return done and record.state is JobState.RUNNING
+
+
+def _lost_batch_host(entry: TaskEntry, record: JobRecord, order: RequeueEntry | None) -> str | None:
     """Return the batch host that a job has lost ('' where its name is not known), None when it has lost none.
 
     Slurm that was restarted since names another node of the job, on which it believes the script to run.
     """
+    if order is not None and not _new_run(order, record):
+        return None
     if record.batch_host_lost:
         return record.batch_host
+    if order is not None:
+        known = order.host and record.batch_host
+        return order.host if known and order.host != record.batch_host else None
     same_run = entry.claim == f"{entry.job_id}.{record.restarts}"
     if same_run and record.state is JobState.RUNNING and record.batch_host in entry.nodes[1:]:
         return entry.nodes[0]
@@ -380,7 +399,8 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
             source="scheduler",
         )
         transition.record(records.BadNodeSeen(bad_node=bad, task=entry.id))
-    if not order_requeue(transition, entry.id, reason):
+    again = pending_requeue(transition, entry) is None and order_requeue(transition, entry.id, reason)
+    if not again:
         give_up(transition, entry, f"{reason}; {SPENT}")
 
 

@@ -174,7 +174,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One order to run a job again."""
+    """One order to run a job again. ``host``: where the new run's script was seen to have begun."""
 
     token: str
     task: str
@@ -185,6 +185,7 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
     because: str = ""
     status: OrderStatus = OrderStatus.DECIDED
     restarts: int = 0
+    host: str = ""
     time: float = 0.0
 
 

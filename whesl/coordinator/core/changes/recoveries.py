@@ -151,6 +151,10 @@ def requeue_done(state: State, record: records.RequeueDone) -> State:
     return _requeue(state, record.token, status=record.outcome)
 
 
+def requeue_started(state: State, record: records.RequeueStarted) -> State:
+    return _requeue(state, record.token, host=record.host)
+
+
 def job_cancel(state: State, record: records.JobCancel) -> State:
     return msgspec.structs.replace(state, cancels={**state.cancels, record.job_id: record.task})
 

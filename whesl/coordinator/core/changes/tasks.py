@@ -85,6 +85,8 @@ def change(state: State, record: records.AnyRecord, time: float) -> State:
             return recoveries.requeue_begun(state, record)
         case records.RequeueDone():
             return recoveries.requeue_done(state, record)
+        case records.RequeueStarted():
+            return recoveries.requeue_started(state, record)
         case records.JobCancel():
             return recoveries.job_cancel(state, record)
         case records.JobCancelled():
