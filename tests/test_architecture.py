@@ -125,6 +125,18 @@ def test_the_page_shows_this_very_table() -> None:
     assert dict(shown) == held | dict.fromkeys(EVERYTHING, "all")
 
 
+def test_what_a_module_keeps_to_itself_is_imported_by_no_other() -> None:
+    private = {
+        f"{path.relative_to(ROOT)}:{node.lineno} imports {alias.name}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("whesl")
+        for alias in node.names
+        if re.match("_[^_]", alias.name)
+    }
+    assert not private
+
+
 def test_cores_do_not_touch_the_world() -> None:
     """A core, with all below its folder, and the scheduling room import no clock, socket or file module."""
     banned = {"os", "socket", "subprocess", "time", "zmq", "sqlite3", "pathlib", "threading", "random", "io"}
