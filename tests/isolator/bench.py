@@ -78,8 +78,7 @@ class Bench:
         child = subprocess.Popen(
             [*program, "--no-coordinator", *options, "--", *command],
             env=self.environment,
-            cwd=self.place,
-            **{"stdin": subprocess.DEVNULL, **settings},
+            **{"cwd": self.place, "stdin": subprocess.DEVNULL, **settings},
         )
         self.started.append(child)
         return child

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +158,38 @@ def test_each_attempt_reads_its_input_anew(bench: Bench) -> None:
     assert code == 0
     assert out.count("first\nsecond\n") == 2
     assert "header" not in out
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_each_attempt_reads_its_here_document_anew(bench: Bench, killed: bool) -> None:
+    """bash gives one as a pipe; the second attempt once read nothing, and ended well all the same."""
+    command = bench.script(
+        'cat; [ "$WHESL_RESTART_COUNT" = 0 ] || exit 0\n'
+        'until [ -e go ]; do sleep 0.01; done; echo "An error occurred in MPI_Send"; sleep 60\n'
+    )
+    read, write = os.pipe()
+    os.write(write, b"first\nsecond\n")
+    os.close(write)
+    out = bench.place / "out"
+    with out.open("wb") as stdout:
+        child = bench.exec(*command, options=("-e", bench.rules()), stdin=read, stdout=stdout)
+    os.close(read)
+    until(lambda: "second" in out.read_text(), "the first attempt")
+    if killed:
+        os.kill(bench.isolator(), signal.SIGKILL)
+    (bench.place / "go").touch()
+    assert child.wait(PATIENCE) == 0
+    assert out.read_text().count("first\nsecond\n") == 2
+
+
+def test_a_pipe_that_is_still_written_is_the_task_s(bench: Bench) -> None:
+    read, write = os.pipe()
+    child = bench.exec("head", "-n", "1", stdin=read, stdout=subprocess.PIPE)
+    os.close(read)
+    until(lambda: "launched" in bench.kinds(), "the start")
+    os.write(write, b"late\n")
+    os.close(write)
+    assert child.communicate(timeout=PATIENCE)[0] == b"late\n"
 
 
 def test_the_task_is_told_what_the_page_says(bench: Bench) -> None:

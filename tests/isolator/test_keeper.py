@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
+from whesl.isolator.launch import keeper, runner
 from whesl.isolator.launch.keeper import LOOK_FIRST, LOOK_LONGEST, Keeper
 from whesl.isolator.launch.runner import RUNNER, STATUS_PENDING
 
@@ -140,3 +143,30 @@ def test_a_directory_that_was_removed_does_not_take_the_task_s_own_status_with_i
         f"whesl: {directory} was removed while its task ran; attempt 1 ended with status 4, which no rule has"
     )
     assert (said in capfd.readouterr().err) is removed
+
+
+def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
+    """It once was not: an isolator killed seven times in a minute ended the job of a task that was well."""
+    status = tmp_path / "attempt-1" / "status"
+    status.parent.mkdir()
+    status.write_bytes(STATUS_PENDING)
+    assert keeper._runner(str(tmp_path)) is None
+    started = runner.start(
+        ["sleep", "60"],
+        status=str(status),
+        stdin="",
+        stdin_offset=0,
+        stdout=str(tmp_path / "out"),
+        stderr=str(tmp_path / "out"),
+        workdir=str(tmp_path),
+        environment={**os.environ, runner.TOKEN_VARIABLE: "token"},
+    )
+    try:
+        until(lambda: status.read_bytes() != STATUS_PENDING, "the runner", 30.0)
+        found = keeper._runner(str(tmp_path))
+        assert found is not None
+        os.close(found)
+        assert keeper._runner(str(tmp_path / "other")) is None
+    finally:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()

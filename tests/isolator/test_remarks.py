@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.isolator.bench import CRASH, HEAD, Bench, bench
+from tests.isolator.bench import CRASH, HEAD, PATIENCE, Bench, bench
 from whesl.isolator.task import summary
 from whesl.isolator.task.job_release import Release
 from whesl.isolator.task.summary import Summary
@@ -65,6 +65,19 @@ class TestOutput:
         assert code == 75
         (line,) = err.splitlines()
         assert line.startswith("whesl: ") and "exit status 75: CRASH: budget-spent" in line
+
+    def test_why_an_attempt_could_not_be_started_is_in_its_job_s_own_output(self, bench: Bench) -> None:
+        """The status alone, 126, once was all that a user saw of it."""
+        place = bench.place / "work"
+        place.mkdir()
+        crash = "rm -r ../work; echo 'An error occurred in MPI_Send'; sleep 60"
+        out, err = bench.place / "out", bench.place / "err"
+        with out.open("wb") as stdout, err.open("wb") as stderr:
+            options = ("-e", bench.rules())
+            child = bench.exec("sh", "-c", crash, options=options, cwd=place, stdout=stdout, stderr=stderr)
+            assert child.wait(PATIENCE) == 126
+        (line,) = err.read_text().splitlines()
+        assert "exit status 126: No such file or directory" in line and str(place) in line
 
     def test_it_is_said_once_where_the_summary_is_shown(
         self, bench: Bench, escalating: tuple[str, ...]

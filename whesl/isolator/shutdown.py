@@ -12,6 +12,7 @@ import msgspec
 
 from whesl.isolator.core.escalation import EXIT_TEMPORARY
 from whesl.isolator.core.events import Finish
+from whesl.isolator.core.machine import EXIT_NOT_STARTED
 from whesl.isolator.core.state import State
 from whesl.isolator.task import disk_reserve, output_hint, summary, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
@@ -115,9 +116,9 @@ def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> 
 
 
 def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
-    """Return in one line why a task ended with 75, which is not its program's own status."""
-    own = state.exit_code == EXIT_TEMPORARY and state.recovery is None
-    if finish.code != EXIT_TEMPORARY or own:
+    """Return in one line why a task ended with 75 or 126, where that is not its program's own status."""
+    own = state.exit_code == finish.code and (finish.code != EXIT_TEMPORARY or state.recovery is None)
+    if finish.code not in (EXIT_TEMPORARY, EXIT_NOT_STARTED) or own:
         return ""
     why = " ".join(finish.reason.split())
-    return visible(f"whesl: {job.setup.task.id}: exit status 75: {why}; see {directory.summary}")
+    return visible(f"whesl: {job.setup.task.id}: exit status {finish.code}: {why}; see {directory.summary}")

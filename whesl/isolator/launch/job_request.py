@@ -6,6 +6,7 @@ Standard library only: it is done before the program runs (``quick``), or by ``e
 from __future__ import annotations
 
 import os
+import select
 import stat
 import sys
 import time
@@ -236,7 +237,11 @@ def _regular(descriptor: int) -> str:
 def _stdin() -> tuple[str, int]:
     """Return a regular file on standard input and the place in it; each attempt reads it anew."""
     try:
-        if not stat.S_ISREG(os.fstat(0).st_mode):
+        mode = os.fstat(0).st_mode
+        if stat.S_ISFIFO(mode) and _written():
+            _keep()
+            return "/proc/self/fd/0", 0
+        if not stat.S_ISREG(mode):
             return "", 0
         path = os.readlink("/proc/self/fd/0")  # noqa: PTH115
         return (path, os.lseek(0, 0, os.SEEK_CUR)) if os.access(path, os.R_OK) else ("", 0)
@@ -244,6 +249,22 @@ def _stdin() -> tuple[str, int]:
         raise RefusedError(
             f"standard input cannot be used: {error.strerror}", hint="add </dev/null"
         ) from error
+
+
+def _written() -> bool:
+    """Whether a pipe on standard input holds all that will ever come, as a shell's here-document does."""
+    poller = select.poll()
+    poller.register(0, select.POLLIN)
+    return any(events & select.POLLHUP for _, events in poller.poll(0))
+
+
+def _keep() -> None:
+    """Put a file in memory in the place of a pipe on standard input; all of our processes inherit it."""
+    kept = os.memfd_create("stdin")
+    while block := os.read(0, 1 << 16):
+        os.write(kept, block)
+    os.dup2(kept, 0)
+    os.close(kept)
 
 
 def streams() -> dict[str, Any]:

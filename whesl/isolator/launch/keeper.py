@@ -327,11 +327,11 @@ def _runner(directory: str) -> int | None:
                 words = file.read().split(b"\0")
             if words[3:4] != [b"whesl-runner"] or os.getsid(pid) != pid:
                 continue
-            # The status file's: DIRECTORY/attempt-N/status.
-            if os.fsdecode(words[4]).rsplit("/", 2)[0] == directory:
+            # The status file's, behind the mark: DIRECTORY/attempt-N/status.
+            if os.fsdecode(words[5]).rsplit("/", 2)[0] == directory:
                 return procfs.pidfd(pid)
-        except (OSError, ValueError):
-            continue  # no process, or gone
+        except (OSError, ValueError, IndexError):
+            continue  # no process, gone, or a shell that is called the same
     return None
 
 
