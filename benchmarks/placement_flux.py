@@ -1,23 +1,26 @@
 """The stream of ``placement_stream.py`` on a real Flux whose brokers die, by itself and by predictions.
 
     python benchmarks/placement_flux.py [--failures FILE --system ID] [--seeds 1-5] [--modes ...] [--out FILE]
+        [--wait-for-better SECONDS]
 
 16 brokers that find one another by their configuration, as a system instance's do, each in a namespace that
 is killed with all its processes; it is started again when its repair is over, and joins. Rank 0 is the leader
 and does not die: its failures are left out, in the lab too. The queue is ``sched-backfill``'s in all modes. A
 job that was killed is submitted again ahead of the others. The table is published every half second, as by a
-service. Beside each mode stands the lab's simulation of the same jobs and failures; in the lab jobs may wait
-for a better node, in Flux they do not.
+service. Jobs may wait for a better node, by the same rule as in the lab, whose simulation of the same jobs and
+failures stands beside each mode.
 """
 
 from __future__ import annotations
 
 import os
+import queue
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +36,51 @@ from whesl.site.publish import table
 PATIENCE = 900.0
 NAMES = tuple(f"n{number:02d}" for number in range(1, NODES + 1))
 HORIZONS = (LIMIT / 4, LIMIT / 2, LIMIT, 2 * LIMIT)
+# Submits what it is told to, and tells of each end; a command of Flux for each would keep a processor busy.
+_CLIENT = """
+import os
+import flux
+from flux.job import JobspecV1, JournalConsumer, submit_async
+
+handle, names, jobs, rest = flux.Flux(), {}, {}, b""
+
+def submit(at, nodes, urgency, limit, run):
+    spec = JobspecV1.from_command(
+        ["sleep", run], num_tasks=int(nodes), num_nodes=int(nodes), exclusive=True, duration=float(limit),
+        output="/dev/null", cwd="/",
+    )
+    spec.setattr_shell_option("cpu-affinity", "off")
+    def taken(future):
+        print("job", at, int(future.get_id()), flush=True)
+    submit_async(handle, spec, urgency=int(urgency)).then(taken)
+
+def told(handle, watcher, fd, revents, args):
+    global rest
+    data = os.read(0, 65536)
+    if not data:
+        handle.reactor_stop()
+    *lines, rest = (rest + data).split(b"\\n")
+    for line in lines:
+        submit(*line.decode().split())
+
+def seen(event):
+    start, end, killed = jobs.get(event.jobid, (0.0, 0.0, 0))
+    failed = event.name == "exception" and event.context["severity"] == 0
+    if event.name == "start":
+        start = event.timestamp
+    elif event.name == "finish" or failed:
+        end, killed = end or event.timestamp, killed or int(failed or event.context["status"] != 0)
+    elif event.name == "clean":
+        print("end", int(event.jobid), start, end, killed, flush=True)
+    jobs[event.jobid] = start, end, killed
+
+watcher = handle.fd_watcher_create(0, told)
+watcher.start()
+consumer = JournalConsumer(handle, full=False)
+consumer.set_callback(seen)
+consumer.start()
+handle.reactor_run()
+"""
 _INIT = 'mount -t proc proc /proc; hostname "$1"; shift; "$@"; exit $?'
 
 
@@ -110,14 +158,18 @@ class Instance:
 
 
 class Run:
-    """One mode on one instance."""
+    """One mode on one instance. ``wait``: seconds for which a job may wait for better nodes."""
 
-    def __init__(self, instance: Instance, mode: str, jobs: Stream, truth: History, seed: int) -> None:
+    def __init__(
+        self, instance: Instance, mode: str, jobs: Stream, truth: History, seed: int, wait: float
+    ) -> None:
         self.instance, self.mode, self.jobs, self.truth, self.seed = instance, mode, jobs, truth, seed
+        self.wait = wait
         self.names: dict[str, int] = {}
         self.attempts: list[Attempt] = []
         self.table = instance.directory / "table.json"
         self.zero = 0.0
+        self.said: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def go(self) -> list[Attempt]:
         """Return the attempts: job, start, end, killed."""
@@ -128,14 +180,23 @@ class Run:
         events += [(float(at), "job", number) for number, at in enumerate(self.jobs.submit)]
         events.sort()
         self.instance.flux("module", "remove", "sched-simple")
-        self.instance.flux("module", "load", "sched-backfill", "queue-depth=unlimited")
+        self.instance.flux("module", "load", "sched-backfill")
         self.zero = time.time() + 5.0
         if self.mode != "off":
             self._publish()
-            options = live.Options(predictions=str(self.table), acts=self.mode != "observing")
+            acts = self.mode != "observing"
+            options = live.Options(
+                predictions=str(self.table), acts=acts, wait=self.wait if acts else 0.0
+            )
             live.load(options, self.instance.environment)
-        self.zero = time.time() + 0.5
-        until, looked, told = time.monotonic() + PATIENCE, 0.0, 0.0
+        client = subprocess.Popen(
+            ["flux", "python", "-c", _CLIENT], env=self.instance.environment, text=True, bufsize=1,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.client = client
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.zero = time.time() + 2.0
+        until, told = time.monotonic() + PATIENCE, 0.0
         while len({at for at, _, _, killed in self.attempts if not killed}) < len(self.jobs.size):
             now = time.time() - self.zero
             while events and events[0][0] <= now:
@@ -143,12 +204,12 @@ class Run:
             if now - told >= 0.5 and self.mode != "off":
                 self._publish()
                 told = now
-            if now - looked >= 0.5:
-                self._look()
-                looked = now
-            if time.monotonic() > until:
-                raise SystemExit(f"{self.mode}: not done within {PATIENCE:g} s")
+            self._look()
+            if time.monotonic() > until or client.poll() is not None:
+                raise SystemExit(f"{self.mode}: not done within {PATIENCE:g} s, or the client has ended")
             time.sleep(0.02)
+        client.stdin.close()  # type: ignore[union-attr]  # it is a pipe
+        client.wait(60)
         return self.attempts
 
     def _event(self, what: str, which: int) -> None:
@@ -160,25 +221,22 @@ class Run:
             self.instance.start(NAMES[which])
 
     def _submit(self, at: int, urgency: int) -> None:
-        said = self.instance.flux(
-            "submit", f"-N{self.jobs.size[at]}", "-x", f"-t{LIMIT:g}s", f"--urgency={urgency}",
-            "-ocpu-affinity=off", "--output=none", "sleep", str(self.jobs.run[at]),
-        )  # fmt: skip
-        if not said:
-            raise SystemExit("flux submit refused a job")
-        self.names[said] = at
+        line = f"{at} {self.jobs.size[at]} {urgency} {LIMIT:g} {self.jobs.run[at]}"
+        print(line, file=self.client.stdin, flush=True)
+
+    def _listen(self) -> None:
+        for line in self.client.stdout or ():
+            self.said.put(line)
 
     def _look(self) -> None:
-        shown = self.instance.flux(
-            "jobs", "-a", "-c", "0", "-no", "{id.f58}|{state}|{result}|{t_run}|{t_cleanup}"
-        )
-        for line in shown.splitlines():
-            name, state, result, start, end = line.split("|")
-            if state != "INACTIVE" or name not in self.names:
+        while not self.said.empty():
+            what, *words = self.said.get().split()
+            if what == "job":
+                self.names[words[1]] = int(words[0])
                 continue
-            at, killed = self.names.pop(name), result != "COMPLETED"
-            if float(start or 0) > 0:
-                self.attempts.append((at, float(start) - self.zero, float(end) - self.zero, killed))
+            at, start, end, killed = self.names.pop(words[0]), float(words[1]), float(words[2]), words[3] == "1"
+            if start > 0:
+                self.attempts.append((at, start - self.zero, end - self.zero, killed))
             if killed:
                 self._submit(at, 20)
 
@@ -194,11 +252,15 @@ class Run:
 def main() -> None:
     """Run the modes of each seed, and print a table."""
 
+    made = parser(__doc__)
+    made.add_argument("--wait-for-better", type=float, default=LIMIT, help="seconds, 0 for not at all")
+    options = made.parse_args()
+
     def run(mode: str, jobs: Stream, truth: History, seed: int) -> list[Attempt]:
         with Instance() as instance:
-            return Run(instance, mode, jobs, truth, seed).go()
+            return Run(instance, mode, jobs, truth, seed, options.wait_for_better).go()
 
-    run_all(parser(__doc__).parse_args(), "flux", run, without_the_leader)
+    run_all(options, "flux", run, without_the_leader)
 
 
 if __name__ == "__main__":

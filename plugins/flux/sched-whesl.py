@@ -98,8 +98,31 @@ def base(queue):
 def ordered(pool_class):
     """Return a class of pools whose candidates are taken in the policy's order, over the instance's own."""
 
+    class Estimated(pool_class):
+        """A copy for estimates. Flux makes a text of each of its allocations, which nobody reads."""
+
+        def dumps(self):
+            return ""
+
     class OrderedPool(pool_class):
-        guide = None  # copies, which serve estimates, have none
+        """The instance's pool; and what each job has, which has no guide."""
+
+        guide = None
+        _text = (0, "")
+
+        def copy(self):
+            made = super().copy()
+            made.__class__ = Estimated
+            return made
+
+        def dumps(self):
+            """Return the text of what a job has: Flux asks three times, and it changes when ranks are freed."""
+            if self.guide is None and self._text[0] == len(self._ranks):
+                return self._text[1]
+            text = super().dumps()
+            if self.guide is None:
+                self._text = len(self._ranks), text
+            return text
 
         def alloc(self, jobid, request):
             if self.guide is None:

@@ -145,6 +145,33 @@ def test_a_drain_runs_out_and_pauses_and_one_that_came_true_ends_with_the_repair
     assert world.drained() == {"n01"}
 
 
+def test_a_clock_that_was_set_back_holds_nothing_longer() -> None:
+    """Times that lie ahead kept each change, however low the risk, until the clock was there again."""
+    world = World()
+    world.risk = {"n01": 0.95, "n02": 0.3}
+    world.look()
+    assert world.drained() == {"n01"}
+    world.now -= 86400.0
+    world.risk = {}
+    world.look()
+    assert world.clean()
+
+
+def test_a_drain_of_a_lost_journal_ends_when_it_says() -> None:
+    """It looked like an administrator's, and stayed."""
+    world = World()
+    world.risk = {"n01": 0.95}
+    world.look()
+    world.state, world.journal, world.risk = State(), [], {}
+    world.look()
+    assert world.drained() == {"n01"}
+    world.how = msgspec.structs.replace(ACTIVE, active=False)
+    assert not world.look(2000.0)
+    world.how = ACTIVE
+    world.look()
+    assert not world.drained()
+
+
 def test_an_administrators_node_is_left_alone() -> None:
     world = World()
     world.change("n01", flags=frozenset({"idle", "drain"}), reason="disk")

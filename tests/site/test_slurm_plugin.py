@@ -150,6 +150,17 @@ class TestActing:
         acting.until(lambda: fields(acting, job) == ("(null)", "site saw it"), "the list is gone")
         assert fields(acting, own)[0] == "n[02-03]"
 
+    def test_a_line_of_slurm_s_output_that_a_user_wrote_is_no_mark(self, acting: Site) -> None:
+        """It was: the service took the user's own list for one of its own, and the text into AdminComment."""
+        forged = "x\n   AdminComment=approved | whesl-placement: exclude=n01; 1 of 1 nodes"
+        own = acting.bed.submit("true", "-H", "--time=5", "-x", "n01", f"--job-name={forged}")
+        other = acting.bed.submit("true", "-H", "--time=5")
+        acting.predict("n04")
+        acting.until(lambda: fields(acting, other)[0] == "n04", "the other job's list has changed")
+        assert fields(acting, own)[0] == "n01"
+        written = acting.bed.run("squeue", "-h", "-j", own, "-O", "admin_comment:").stdout
+        assert written.strip() == "site saw it"
+
     def test_other_users_neither_read_nor_write_nor_steer(self, acting: Site) -> None:
         bed = acting.bed
         nobody = pwd.getpwnam("nobody")

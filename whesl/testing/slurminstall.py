@@ -20,6 +20,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "browser": ("chromium", "chromium-driver"),
     "nfs": ("fuse3", "libfuse3-dev", "gcc", "libc6-dev", "pkg-config"),
     "modules": ("environment-modules",),
+    # What lmod runs on; itself and environment-modules exclude each other.
+    "lmod": ("lua5.3", "lua-filesystem", "lua-json", "lua-posix", "lua-term", "tcl", "libtcl8.6"),
     "systemd": ("systemd",),
 }
 # Commands, and files by pattern: srun --mpi=pmix loads what only the development package brings.
@@ -32,6 +34,12 @@ _PROOF = {
     "browser": ("chromium", "chromedriver"),
     "nfs": ("gcc", "pkg-config", "fusermount3", "/usr/include/fuse3/fuse.h", "/dev/fuse"),
     "modules": ("/usr/share/modules/init/bash",),
+    "lmod": (
+        "lua5.3",
+        "tclsh",
+        "/usr/share/lua/5.3/json.lua",
+        *(f"/usr/lib/*/lua/5.3/{name}.so" for name in ("lfs", "term/core", "posix/sys/stat")),
+    ),
     "systemd": ("systemd-analyze",),
 }
 # Daemons are installed where an ordinary user's PATH does not lead.

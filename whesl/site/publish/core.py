@@ -9,6 +9,7 @@ else in its place, which then stays.
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from whesl.model.record import Record
 
 OURS = "whesl: "  # the beginning of each drain's reason
+_UNTIL = re.compile(rf"^{OURS}predicted to fail \([^)]*\), until (\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d)Z$")
 _LEVELS = (0.25, 0.5, 1.0)  # of the threshold: from each on, a node's weight is one step higher
 _FALLING = 0.8  # a level is left below this share of its bound
 Key = tuple[str, What]
@@ -227,6 +229,9 @@ def _observe(
             commands.append(_undo(held, node, settings))
         else:
             new.append(Released(node=held.node, what=held.what, why="it was not in force"))
+    for node in (one for one in event.machine if acting and _left(state.held, one, now)):
+        new.append(Released(node=node.name, what=What.DRAIN, why="its end has come, the journal is lost"))
+        commands.append(Undrain(node.name, node.reason))
     for record in new:
         state = apply(state, record, now)
     records += new
@@ -275,6 +280,15 @@ def _administrators(held: Mapping[Key, Held], node: Node) -> bool:
     """Return whether somebody else has drained a node."""
     mine = held.get((node.name, What.DRAIN))
     return node.drained and (mine is None or node.reason != mine.after)
+
+
+def _left(held: Mapping[Key, Held], node: Node, now: float) -> bool:
+    """Return whether a node has a drain that is over, of a service whose journal is lost."""
+    found = _UNTIL.search(node.reason) if node.drained and (node.name, What.DRAIN) not in held else None
+    try:
+        return found is not None and datetime.fromisoformat(f"{found[1]}+00:00").timestamp() <= now
+    except ValueError:  # an administrator's text
+        return False
 
 
 def _ours(held: Held, node: Node, settings: Settings) -> bool:
@@ -376,7 +390,8 @@ def _level(
         since = max(since, weight.since)
     before = max(0, min(before, len(_LEVELS)))
     while before > level:
-        if now - since < settings.settle or chance >= _FALLING * bounds[before - 1]:
+        # A clock that was set back makes no change last longer.
+        if 0.0 <= now - since < settings.settle or chance >= _FALLING * bounds[before - 1]:
             return before
         before -= 1
     return level
@@ -399,7 +414,7 @@ def _drains(
         likely = rows[name].probability[at] >= _FALLING * settings.drain_above
         if held.failed and not machine[name].down:
             continue  # it failed as predicted, and is back
-        if held.failed or likely or now - held.since < settings.settle:
+        if held.failed or likely or 0.0 <= now - held.since < settings.settle:
             wanted[name, what] = held
     free = [
         name

@@ -58,20 +58,41 @@ def review(
         longest: seconds for which a job may wait for better nodes, at most as long as it may run.
     """
     changes: list[tuple[bool, Change]] = []
+    decided: dict[Request, Decision] = {}
     for job in jobs:
         excluded = frozenset(job.excluded)
         if not job.waiting or (excluded and ours.get(job.name) != excluded):
             continue
-        decision = decision_of(job, lookup, now, longest)
+        decision = _decision_of(job, lookup, now, longest, decided)
         if frozenset(decision.nodes) != excluded:
             changes.append((not excluded - set(decision.nodes), Change(job.name, decision, job.excluded)))
     changes.sort(key=lambda one: one[0])
     return [change for _, change in changes[:MOST]]
 
 
-def decision_of(job: Job, lookup: Lookup | None, now: float, longest: float = math.inf) -> Decision:
-    """Return what a job is kept off now. Arguments as of ``review``."""
+def would(jobs: Iterable[Job], lookup: Lookup, now: float, longest: float = math.inf) -> list[Change]:
+    """Return the lists that jobs without one would have, those that run included.
+
+    Args:
+        jobs: as the scheduler shows them.
+        lookup: what is published.
+        now: seconds since the epoch.
+        longest: as of ``review``.
+    """
+    decided: dict[Request, Decision] = {}
+    found = [
+        Change(job.name, _decision_of(job, lookup, now, longest, decided)) for job in jobs if not job.excluded
+    ]
+    return [change for change in found if change.decision.nodes]
+
+
+def _decision_of(
+    job: Job, lookup: Lookup | None, now: float, longest: float, decided: dict[Request, Decision]
+) -> Decision:
+    """Return what a job is kept off now; jobs that ask for the same share the answer."""
     limit = job.request.seconds
     if lookup is None or now - job.submitted > min(longest, math.inf if limit is None else limit):
         return NOTHING
-    return decide(lookup, job.request)
+    if job.request not in decided:
+        decided[job.request] = decide(lookup, job.request)
+    return decided[job.request]

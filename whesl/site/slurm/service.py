@@ -109,8 +109,7 @@ class Service:
         self._state = State()
         self._ours: dict[str, frozenset[str]] = {}
         self._foreign: dict[str, frozenset[str]] = {}
-        self._comments: dict[str, str] = {}
-        self._said: dict[str, tuple[str, ...]] = {}
+        self._said: set[str] = set()  # jobs of which the journal tells
         self._unread = ""  # what is wrong with the predictions
         self._trouble = ""  # what failed first at this look
 
@@ -242,54 +241,61 @@ class Service:
             return
         try:
             found = self._cluster.jobs()
+            comments = self._recognize(found)
         except WheslError as error:
             self._failed("look at the jobs", error)
             return
         now, longest = self._clock(), self._settings.wait_for_better
-        self._recognize(found)
         if not acting and published is not None:
-            for job in found:
-                decision = (
-                    jobs.decision_of(job, published, now, longest) if not job.excluded else lookup.NOTHING
-                )
-                if decision.nodes and job.name not in self._said:
-                    self._tell(job.name, decision.nodes, decision.said, would=True)
-        for change in jobs.review(found, published if acting else None, self._ours, now, longest):
-            if not acting and change.job not in self._ours:
-                continue
+            would = jobs.would(found, published, now, longest)
+            self._tell([(one.job, one.decision.nodes, one.decision.said) for one in would], would=True)
+        changes = jobs.review(found, published if acting else None, self._ours, now, longest)
+        for change in changes if acting else [one for one in changes if one.job in self._ours]:
             why = change.decision.said or ("the service ends" if self._state.leaving else "no node at risk")
             try:
-                nodes = self._cluster.exclude(change, self._comments.get(change.job, ""))
+                comments = comments or self._cluster.admin_comments()
+                if change.job not in comments:
+                    continue  # it has ended meanwhile
+                nodes = self._cluster.exclude(change, comments[change.job])
             except WheslError as error:
                 self._failed(f"change the exclude list of job {change.job}", error)
                 continue
             self._ours[change.job] = frozenset(nodes)
             self._write([JobReleased(job=change.job, nodes=",".join(nodes), why=why)])
         living = {job.name for job in found}
-        for memory in (self._ours, self._foreign, self._comments, self._said):
+        self._said &= living
+        for memory in (self._ours, self._foreign):
             for gone in [name for name in memory if name not in living]:
                 del memory[gone]
 
-    def _recognize(self, found: Sequence[Job]) -> None:
-        """Find out whose the exclude lists are that were not seen before."""
-        for job in found:
-            excluded = frozenset(job.excluded)
-            if not excluded or excluded in (self._ours.get(job.name), self._foreign.get(job.name)):
-                continue
-            try:
-                comment = self._cluster.admin_comment(job.name)
-            except WheslError:
-                continue  # ended meanwhile, or seen at the next look
-            listed = lookup.marked(comment)
+    def _recognize(self, found: Sequence[Job]) -> dict[str, str]:
+        """Find out whose the exclude lists are that were not seen before; return the admin comments it read."""
+        new = [
+            job
+            for job in found
+            if job.excluded
+            and frozenset(job.excluded) not in (self._ours.get(job.name), self._foreign.get(job.name))
+        ]
+        comments = self._cluster.admin_comments() if new else {}
+        told = []
+        for job in new:
+            if job.name not in comments:
+                continue  # it has ended meanwhile
+            listed, excluded = lookup.marked(comments[job.name]), frozenset(job.excluded)
             mine = bool(listed) and lookup.same(listed or "", excluded)
             (self._ours if mine else self._foreign)[job.name] = excluded
-            self._comments[job.name] = comment
-            if mine and job.name not in self._said:
-                self._tell(job.name, job.excluded, "by the plugin", would=False)
+            if mine:
+                told.append((job.name, job.excluded, "by the plugin"))
+        self._tell(told, would=False)
+        return comments
 
-    def _tell(self, job: str, nodes: tuple[str, ...], said: str, *, would: bool) -> None:
-        self._said[job] = nodes
-        self._write([JobSeen(job=job, nodes=",".join(nodes), said=said, would=would)])
+    def _tell(self, told: Sequence[tuple[str, tuple[str, ...], str]], *, would: bool) -> None:
+        """Write down, once for each job, that it is or would be kept off nodes."""
+        new = [one for one in told if one[0] not in self._said]
+        self._said.update(job for job, _, _ in new)
+        self._write(
+            [JobSeen(job=job, nodes=",".join(nodes), said=said, would=would) for job, nodes, said in new]
+        )
 
     def _write(self, records: Sequence[Record]) -> None:
         if records:
