@@ -7,8 +7,8 @@
 is killed with all its processes; it is started again when its repair is over, and joins. Rank 0 is the leader
 and does not die: its failures are left out, in the lab too. The queue is ``sched-backfill``'s in all modes. A
 job that was killed is submitted again ahead of the others. The table is published every half second, as by a
-service. Jobs may wait for a better node, by the same rule as in the lab, whose simulation of the same jobs and
-failures stands beside each mode.
+service. Jobs may wait for a better node, by the same rule as in the lab, whose simulation of the same jobs
+and failures stands beside each mode.
 """
 
 from __future__ import annotations
@@ -185,9 +185,7 @@ class Run:
         if self.mode != "off":
             self._publish()
             acts = self.mode != "observing"
-            options = live.Options(
-                predictions=str(self.table), acts=acts, wait=self.wait if acts else 0.0
-            )
+            options = live.Options(predictions=str(self.table), acts=acts, wait=self.wait if acts else 0.0)
             live.load(options, self.instance.environment)
         client = subprocess.Popen(
             ["flux", "python", "-c", _CLIENT], env=self.instance.environment, text=True, bufsize=1,
@@ -234,7 +232,12 @@ class Run:
             if what == "job":
                 self.names[words[1]] = int(words[0])
                 continue
-            at, start, end, killed = self.names.pop(words[0]), float(words[1]), float(words[2]), words[3] == "1"
+            at, start, end, killed = (
+                self.names.pop(words[0]),
+                float(words[1]),
+                float(words[2]),
+                words[3] == "1",
+            )
             if start > 0:
                 self.attempts.append((at, start - self.zero, end - self.zero, killed))
             if killed:

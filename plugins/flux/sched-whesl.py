@@ -116,7 +116,7 @@ def ordered(pool_class):
             return made
 
         def dumps(self):
-            """Return the text of what a job has: Flux asks three times, and it changes when ranks are freed."""
+            """Return the text of what a job has. Flux asks three times; it changes when ranks are freed."""
             if self.guide is None and self._text[0] == len(self._ranks):
                 return self._text[1]
             text = super().dumps()

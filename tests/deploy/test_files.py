@@ -37,7 +37,9 @@ def moved_lmod(place: Path) -> Path:
     need("lmod")
     place.mkdir()
     fetch = "apt-get download -q lmod"
-    done = run("sh", "-c", f"cd {place} && ({fetch} || (apt-get update -q && {fetch})) && dpkg -x lmod_*.deb .")
+    done = run(
+        "sh", "-c", f"cd {place} && ({fetch} || (apt-get update -q && {fetch})) && dpkg -x lmod_*.deb ."
+    )
     if done.returncode:
         (pytest.fail if in_ci() else pytest.skip)(done.stderr)
     for path in (one for one in place.rglob("*") if one.is_file() and not one.is_symlink()):

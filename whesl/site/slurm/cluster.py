@@ -74,8 +74,8 @@ class Cluster:
     def admin_comments(self) -> dict[str, str]:
         """Return what administrators and plugins wrote on the same jobs, "" for nothing.
 
-        All of them with one call, and never from ``scontrol show job``: users write lines of that into a job's
-        name. Raises as ``nodes`` does.
+        All of them with one call, and never from ``scontrol show job``: users write lines of that into a
+        job's name. Raises as ``nodes`` does.
         """
         separator = f"{_SEPARATOR}{secrets.token_hex(8)}{_SEPARATOR}"  # Slurm takes a first digit for a width
         form = ",".join(f"{field}:{separator}" for field in ("arrayjobid", "admin_comment"))

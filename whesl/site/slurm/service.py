@@ -269,7 +269,7 @@ class Service:
                 del memory[gone]
 
     def _recognize(self, found: Sequence[Job]) -> dict[str, str]:
-        """Find out whose the exclude lists are that were not seen before; return the admin comments it read."""
+        """Find out whose the exclude lists are that were not seen before; return what comments it read."""
         new = [
             job
             for job in found
