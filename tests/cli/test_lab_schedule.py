@@ -78,6 +78,8 @@ def test_failures(tmp_path: Path) -> None:
         (("--strict",), "1 malformed lines"),
         (("--policy", "reliable"), "needs failures"),
         (("--predictor", "exact"), "about failures"),
+        (("--processors", 10**10), "a machine of 10000000000 nodes\n.*at most 10,000,000"),
+        (("--processors", 10**30), "at most 10,000,000"),
         (("--processors", 0), "0 is not in the range"),
         (("--checkpoint", "nan"), "nan is no finite number"),
         (("--seed", -1), "-1 is not in the range"),
@@ -93,12 +95,20 @@ def test_a_machine_that_nothing_tells(tmp_path: Path) -> None:
         schedule("--log", swf(tmp_path / "x.swf", ""))
 
 
+def test_numbers_that_no_log_has(tmp_path: Path) -> None:
+    """Seconds were lost in times so late, and a job's number became another one."""
+    log, out = tmp_path / "x.swf", tmp_path / "out"
+    rest = "-1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1"
+    log.write_text(f"; MaxProcs: 4\n1 {10**300} {rest}\n{10**30} 1 {rest}\n2.5 2 {rest}\n4 3 {rest}\n")
+    summary = json.loads(schedule("--log", log, "--out", out, "--json"))
+    assert [each["lines"] for each in summary["lines_noted"]] == ["2", "3-4", "3"]
+    assert parquet.read_table(out / "jobs.parquet")["job"].to_pylist() == [-1, -1, 4]
+
+
 def test_failures_of_a_larger_machine(tmp_path: Path) -> None:
     failures = tmp_path / "failures.csv"
-    failures.write_text("node,start,end\n9,6,20\n")
-    with pytest.raises(
-        WheslError, match=r"failures\.csv: the failures are of 10 nodes, and the machine has 4"
-    ):
+    failures.write_text("node,start,end\n1,6,20\n9,6,20\n")
+    with pytest.raises(WheslError, match=r"failures\.csv:3: node 9 is not one of 4\n.*nodes are 0 to 3"):
         schedule("--log", swf(tmp_path / "x.swf"), "--failures", failures)
 
 

@@ -169,10 +169,13 @@ def test_a_full_disk_loses_nothing_that_was_finished(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_cannot_run_stops_no_other(tmp_path: Path) -> None:
-    file = write(tmp_path, over='policy = ["easy", "impossible"], load = [0.5]')
+    """Whatever is wrong with a simulator of one's own, as it says itself, raises, or returns."""
+    file = write(tmp_path, over='policy = ["faulty", "listed", "easy", "impossible"], load = [0.5]')
     done = run(file, tmp_path / "out", "--jobs", "1", "--json", check=False)
     assert done.returncode == 1
     assert "no policy 'impossible'" in done.stderr
+    assert "slow_draws.cell: ZeroDivisionError: no load" in done.stderr
+    assert "slow_draws.cell returns {'waits': [1.0, 2.0]}" in done.stderr
     assert json.loads(done.stdout)["finished"] == 2
     assert "could not run" in (tmp_path / "out" / "index.html").read_text()
 
@@ -203,6 +206,9 @@ def test_another_content_of_an_input_file_is_another_cell(tmp_path: Path) -> Non
         ("[[part]]\nkind = 'sheduler'\n", ":2: no kind 'sheduler'"),
         ("[[part]]\nkind = 'workflow'\nseeds = 'x'\n", ":3: seeds is 'x': expected `int | array`"),
         ("[[part]]\nkind = 'workflow'\nsedes = 3\n", "'sedes' is not known here; 'seeds' is meant?"),
+        ("seed = -1\n[[part]]\nkind = 'workflow'\n", ":1: seed is below 0"),
+        ("[[part]]\nkind = 'workflow'\nseeds = 0\n", ":3: seeds is how many replicates"),
+        ("[[part]]\nkind = 'workflow'\nseeds = [3, -1]\n", ":3: seeds is how many replicates"),
         ("[[part]\n", "no TOML: "),
         ("[[part]]\nkind = 'workflow'\nover = { policy = [] }\n", "an empty list"),
         (

@@ -7,7 +7,6 @@ Generation Computer Systems 128, 2022.
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 _HINT = "WfCommons JSON (WfFormat 1.3 to 1.5) is accepted, for example from wfcommons/WfInstances"
 _SPECIFIED = "workflow.specification.tasks"
+# Seconds and bytes beyond are no measurement, and sums of them may not be finite.
+_MOST = 1e300
 # What makes a task's name of its program's: "_ID0000012", "_00000012", "-12".
 _WORD = re.compile(r"[\w.+-]+")
 _NUMBER = re.compile(r"[-_.]?(ID)?\d+$")
@@ -78,6 +79,8 @@ def read(path: Path) -> Instance:
         raise UsageError(f"{path}:{error.lineno}:{error.colno}: no JSON: {error.msg}", hint=_HINT) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=_HINT) from None
+    except ValueError as error:  # a whole number of more digits than Python takes
+        raise UsageError(f"{path}: no JSON that can be read: {error}", hint=_HINT) from None
     return _Reader(path, document).instance()
 
 
@@ -227,8 +230,8 @@ class _Reader:
     def _number(self, value: Any, place: str, what: str) -> float:
         if value is None:
             raise self._error(place, f"{what} is missing")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise self._error(place, f"{what} is {value!r}, where a number from 0 is needed")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+            raise self._error(place, f"{what} is {repr(value)[:30]}, where a number from 0 is needed")
         return float(value)
 
     def _part(self, part: Any, key: str, kind: type, place: str) -> Any:

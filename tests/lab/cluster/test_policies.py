@@ -148,7 +148,7 @@ class Wrong:
         return Decisions(view.queue.job[:1], np.array([0, len(nodes)]), nodes)
 
 
-@pytest.mark.parametrize("nodes", [[0], [0, 0], [0, 1, 2]])
+@pytest.mark.parametrize("nodes", [[0], [0, 0], [0, 1, 2], [0, -1], [3, 4]])
 def test_a_policy_that_is_wrong_is_refused(nodes: list[int]) -> None:
     work = Workload(np.arange(1), np.zeros(1), np.array([2]), np.ones(1), np.ones(1), np.full(1, np.inf))
     with pytest.raises(WheslError, match="policy wrong"):

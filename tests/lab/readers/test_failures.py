@@ -101,6 +101,33 @@ def test_files_of_another_machine_or_format(tmp_path: Path) -> None:
         read(damaged)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "node,start,end,severity\n1,2,3,high\n",
+            r"csv:1: unknown column 'severity'\n.*known: node,start,end",
+        ),
+        ("node,start,end,cause,rack\n1,2,3,fan,r1\n", r"csv:1: unknown column 'rack'"),
+        ("node,start,end\n1,2,3\n999999999999,2,3\n", r"csv:3: node 999999999999: no machine has so many"),
+        ("node,start,end\n1,2,3,,\n1,2,3,disk, fan\n", r"csv:3: 5 fields where 3 are named"),
+        ("node,start,end\n\u00b2,x,3\n", r"csv:2: time 'x'"),
+    ],
+)
+def test_what_a_plain_table_cannot_have(tmp_path: Path, text: str, said: str) -> None:
+    """Unknown columns were taken for causes or dropped; a large number filled the memory with names."""
+    path = tmp_path / "failures.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=said):
+        read(path, strict=True)
+
+
+def test_digits_that_are_no_numbers_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "failures.csv"
+    path.write_text("node,start,end\n\u00b2,1,3\n9,2,3\n")
+    assert set(read(path).history.names) == {"\u00b2", "9"}
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(
     head=st.sampled_from(
@@ -112,7 +139,7 @@ def test_files_of_another_machine_or_format(tmp_path: Path) -> None:
             b"",
         ]
     ),
-    body=st.one_of(st.binary(max_size=200), st.text('0123456789,.\t\n"-:/ n', max_size=300).map(str.encode)),
+    body=st.one_of(st.binary(max_size=200), st.text('0123456789²,.\t\n"-:/ n', max_size=300).map(str.encode)),
 )
 def test_any_bytes_are_read_or_refused(tmp_path: Path, head: bytes, body: bytes) -> None:
     """Each line that was counted is a failure, named as malformed, or elsewhere."""

@@ -162,6 +162,22 @@ def test_what_is_no_job_log(tmp_path: Path, text: str, said: str) -> None:
     assert str(file) in str(error.value) or "log:" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "job",
+    [
+        '{"job_id": 1, "time": {"submission": 1, "start": 2, "end": 3, "limit": 5},'
+        ' "state": {"current": "COMPLETED"}, "allocation_nodes": 1e999, "nodes": "n1"}',
+        '{"t_submit": 1, "state": "INACTIVE", "result": "COMPLETED", "id": 3, "t_run": 2, "t_cleanup": 4,'
+        ' "nnodes": 1e999, "nodelist": "n1"}',
+    ],
+)
+def test_an_infinite_number_is_malformed(tmp_path: Path, job: str) -> None:
+    file = tmp_path / "jobs.json"
+    file.write_text(f'{{"jobs": [{job}]}}')
+    with pytest.raises(WheslError, match=r"no job in 1 entries; entry 1: .*infinity"):
+        site.read_jobs(file)
+
+
 def test_a_damaged_archive(tmp_path: Path) -> None:
     file = tmp_path / "sacct.json.xz"
     file.write_bytes((DATA / "sacct.json.xz").read_bytes()[:500])

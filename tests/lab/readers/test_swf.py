@@ -74,6 +74,11 @@ def test_packed(tmp_path: Path, pack: type[bytes]) -> None:
     assert len(swf.read(path)) == 6
 
 
+@pytest.mark.parametrize("size", ["\u00b2", pytest.param("9" * 5000, id="long"), "-8", "many"])
+def test_a_header_that_tells_no_size(size: str) -> None:
+    assert swf.parse(f"; MaxProcs: {size}\n".encode() + TEXT.split(b"\n", 3)[3], "x.swf").processors() is None
+
+
 @pytest.mark.parametrize(
     "content",
     [b"\xef\xbb\xbf" + TEXT, TEXT.replace(b"\r", b"").replace(b"\n", b"\r\n"), TEXT.replace(b"\n", b"\r")],

@@ -21,6 +21,10 @@ def cell(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     )
     if parameters["policy"] == "impossible":
         raise UsageError("no policy 'impossible'")
+    if parameters["policy"] == "faulty":
+        raise ZeroDivisionError("no load")
+    if parameters["policy"] == "listed":
+        return {"waits": [1.0, 2.0]}
     gate = parameters.get("gate")
     while gate and parameters["load"] == parameters.get("held") and not Path(gate).exists():
         time.sleep(0.02)

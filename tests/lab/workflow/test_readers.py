@@ -134,6 +134,10 @@ def negative(text: dict[str, Any]) -> None:
     text["workflow"]["execution"]["tasks"][0]["runtimeInSeconds"] = -1
 
 
+def endless(text: dict[str, Any]) -> None:
+    text["workflow"]["execution"]["tasks"][0]["runtimeInSeconds"] = 10**400
+
+
 def twice(text: dict[str, Any]) -> None:
     text["workflow"]["specification"]["tasks"][1]["id"] = "a_1"
 
@@ -157,6 +161,7 @@ def without(text: dict[str, Any]) -> None:
         (unknown, r"w\.json: workflow\.specification\.tasks\[1\]\.parents: task 'b_2': 'c' is no task of it"),
         (untimed, r"tasks\[1\]: task 'b_2': its run time is missing"),
         (negative, r"tasks\[1\]: task 'b_2': its run time is -1"),
+        (endless, r"tasks\[1\]: task 'b_2': its run time is 1000"),
         (twice, r"tasks\[1\]: task 'a_1' is there twice"),
         (shapeless, r"tasks\[1\]\.parents: a list of names"),
         (empty, r"workflow\.specification\.tasks: there is no task"),
@@ -175,6 +180,7 @@ def test_bad_workflows_are_named(tmp_path: Path, change: Any, said: str) -> None
     [
         ('{"workflow": {', r"w\.json:1:15: no JSON"),
         ("[]", "workflow: is not there"),
+        pytest.param(f'{{"n": {"9" * 5000}}}', "no JSON that can be read: Exceeds the limit", id="long"),
         ("[" * 100_000, "no JSON|nested too deeply"),
         ('{"workflow": {"tasks": [3]}}', r"workflow\.tasks\[0\]: a task with 'name'"),
     ],
@@ -243,6 +249,7 @@ def test_a_standard_task_graph(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("  2\n", "", r"g\.stg:1: the number of tasks is not there"),
+        pytest.param("  2\n", f"{'9' * 5000}\n", r"g\.stg:1: the number of tasks is not there", id="long"),
         ("  2\n", "  3\n", r"g\.stg:5: 4 tasks, where 3 with an entry"),
         ("  1  5  1  0", "  1", r"g\.stg:3: task 1: no run time"),
         ("  1  5  1  0", "  1  x  1  0", r"g\.stg:3: task 1: run time 'x'"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab import LabGroup, lab
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def run(kind: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
         own = _own(kind)
         if own is None:
             raise UsageError(f"no module {kind!r} that has cell(parameters, seed)")
-        return own(parameters, seed)
+        return _measures(kind, own, parameters, seed)
     command, options = _command(kind), _options(kind)
     words: list[str] = []
     for name, value in parameters.items():
@@ -87,6 +87,27 @@ def run(kind: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
         )
     echoed = {*parameters, "seed"}
     return {name: value for name, value in _numbers(found, "") if name.replace("_", "-") not in echoed}
+
+
+def _measures(
+    kind: str, own: Callable[[dict[str, Any], int], dict[str, Any]], parameters: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """Call a simulator of the user's own; whatever is wrong with it is an error of its cell alone."""
+    from whesl.lab.results.tables import plain
+
+    try:
+        found = own(parameters, seed)
+    except WheslError:
+        raise
+    except Exception as error:  # whatever the user's own code raises
+        raise UsageError(f"{kind}.cell: {type(error).__name__}: {error}") from error
+    measures: dict[str, Any] = plain(found)
+    simple = isinstance(measures, dict) and all(
+        value is None or isinstance(value, (str, bool, int, float)) for value in measures.values()
+    )
+    if not simple:
+        raise UsageError(f"{kind}.cell returns {str(found)[:60]}", hint="measures are numbers by their names")
+    return measures
 
 
 def _command(kind: str) -> click.Command:

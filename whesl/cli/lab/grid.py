@@ -218,7 +218,7 @@ def _outages(
         return records.NONE
     if epoch is None:
         start = log.header.get("UnixStartTime", "0").split()[:1]
-        epoch = float(start[0]) if start and start[0].lstrip("-").isdigit() else 0.0
+        epoch = float(start[0]) if start and start[0].lstrip("-").isdecimal() else 0.0
     loaded = records.read(path, clusters, epoch, strict=strict)
     if loaded.malformed:
         note(_lines(str(path), len(loaded.malformed), [line for line, _ in loaded.malformed]))

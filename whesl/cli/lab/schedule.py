@@ -91,7 +91,7 @@ def schedule(
     work, excluded = trace.workload(read, nodes, checkpoint=checkpoint or float("inf"), strict=strict)
     truth, shift = None, 0.0
     if failures is not None:
-        truth = _records(failures, system, strict=strict)
+        truth = _records(failures, system, nodes, strict=strict)
         try:
             truth, shift = beside(read, truth, nodes, float(work.submit[0]), float(work.submit[-1]))
         except UsageError as error:
@@ -127,6 +127,8 @@ def schedule(
     if in_json:
         click.echo(as_json(summary), nl=False)
         return
+    if failures is not None:
+        click.echo(f"{failures}: times are shifted by {shift:.0f} s to those of {log_file.name}", err=True)
     for line, reason in read.malformed[: trace.SHOWN]:
         click.echo(f"{log_file}:{line}: {reason}; left out", err=True)
     if len(read.malformed) > trace.SHOWN:
@@ -145,10 +147,12 @@ def _audit(result: Simulation, truth: History | None) -> None:
         raise WheslError(f"the audit found {len(wrong)} faults of the simulation: {'; '.join(wrong[:5])}")
 
 
-def _records(path: Path, system: str | None, *, strict: bool) -> History:
+def _records(path: Path, system: str | None, nodes: int, *, strict: bool) -> History:
     from whesl.lab.readers import failures
 
     loaded = failures.read(path, system=system, strict=strict)
+    if loaded.format == "csv":  # its nodes are told by line
+        loaded = failures.read(path, nodes=nodes, system=system, strict=strict)
     for line, why in loaded.malformed[:5]:
         click.echo(f"{path}:{line}: {why}; left out", err=True)
     if len(loaded.malformed) > 5:

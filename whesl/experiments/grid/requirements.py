@@ -104,7 +104,7 @@ def specified(log: Log, text: str, jobs: NDArray[np.int64], clusters: Sequence[C
             chosen = {w.removeprefix("cl_") for w in perhaps if w.removeprefix("cl_") in names}
             needed = perhaps & declared
             unknown |= {w for w in perhaps - declared if w.removeprefix("cl_") not in names}
-            each = max((int(w[4:]) for w in words if w.startswith("ppn=") and w[4:].isdigit()), default=1)
+            each = max((int(w[4:]) for w in words if w.startswith("ppn=") and w[4:].isdecimal()), default=1)
             suits.append(
                 [
                     (not chosen or cluster.name in chosen)

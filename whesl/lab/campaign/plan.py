@@ -102,11 +102,16 @@ def read(path: Path, files: Callable[[str], frozenset[str] | None]) -> tuple[Cam
     campaign = document.whole(Campaign)
     if not campaign.part:
         document.wrong("no [[part]]")
+    if campaign.seed < 0:
+        document.wrong("seed is below 0", key="seed")
     for number, part in enumerate(campaign.part):
         if files(part.kind) is None:
             document.wrong(f"no kind {part.kind!r}; accepted are {_KINDS}", "part", number, "kind")
         if both := set(part.fixed) & set(part.over):
             document.wrong(f"{sorted(both)[0]} is in `fixed` and in `over`", "part", number, "over")
+        seeds = part.seeds
+        if (seeds < 1) if isinstance(seeds, int) else (not seeds or min(seeds) < 0):
+            document.wrong("seeds is how many replicates, or a list of seeds from 0", "part", number, "seeds")
         if any(not values for values in part.over.values()):
             document.wrong("an empty list in `over`", "part", number, "over")
     document.check()

@@ -137,7 +137,7 @@ def _on_slurm(name: str, stack: ExitStack) -> str:
     from dask_jobqueue import SLURMCluster
 
     jobs = name.partition(":")[2]
-    if not jobs.isdigit() or int(jobs) < 1:
+    if not jobs.isdecimal() or int(jobs) < 1:
         raise UsageError(f"--dask {name}: no number of jobs", hint="slurm:4 submits four jobs with workers")
     try:
         cluster = stack.enter_context(SLURMCluster())

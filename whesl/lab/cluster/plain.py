@@ -239,6 +239,11 @@ class _Machine:
                     f"policy {policy.name} gives job {job} {size} nodes at {now}; it asks for "
                     f"{self.work.size[job]}"
                 )
+            if size and not 0 <= nodes.min() <= nodes.max() < len(self.free):
+                raise WheslError(
+                    f"policy {policy.name} gives job {job} nodes {nodes.tolist()} at {now}; there are "
+                    f"{len(self.free)}"
+                )
             if not self.free[nodes].all():
                 wrong = nodes[~self.free[nodes]].tolist()
                 raise WheslError(f"policy {policy.name} starts job {job} at {now} on nodes {wrong}, not free")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.model.errors import WheslError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from whesl.predict.history import History
 
 SHOWN = 5
+# More nodes than any machine has, and later than any log: arrays would fill the memory, and seconds be lost.
+MOST_NODES = 10_000_000
+LATEST = 1e15
+# Whole numbers below are exact as floats.
+EXACT = 2.0**53
 
 
 class Workload(NamedTuple):
@@ -120,13 +125,16 @@ def workload(
         The workload, and what was left out of it.
 
     Raises:
+        UsageError: the machine is larger than any.
         WheslError: no job is left, or something is left out or out of order and ``strict`` is set.
     """
+    _possible(processors)
     submit, run = log.field("submit"), log.field("run")
     size = np.where(log.field("requested") > 0, log.field("requested"), log.field("allocated"))
     reasons = (
         ("no positive run time", run <= 0),
         ("no submit time", submit < 0),
+        (f"times beyond {LATEST:.0e} seconds", (submit > LATEST) | (run > LATEST)),
         ("no processors", size <= 0),
         ("processors are no whole number", size != np.floor(size)),
         (f"larger than the machine of {processors} processors", size > processors),
@@ -138,9 +146,12 @@ def workload(
         if len(lines):
             excluded.append(Excluded(reason, lines))
         kept &= ~wrong
+    number = log.field("job")
+    odd = kept & ((number != np.floor(number)) | (np.abs(number) > EXACT))
     back = 1 + np.flatnonzero(np.diff(submit) < 0)
     notes = [
         *excluded,
+        *([Excluded("no whole job number, so that it is -1", log.line[odd])] if odd.any() else []),
         *([Excluded("submitted before the job above it", log.line[back])] if len(back) else []),
     ]
     if strict and notes:
@@ -157,7 +168,7 @@ def workload(
     if len(back):
         chosen = chosen[np.argsort(submit[chosen], kind="stable")]
     made = Workload(
-        log.field("job")[chosen].astype(np.int64),
+        np.where(odd, -1, number)[chosen].astype(np.int64),
         submit[chosen],
         size[chosen].astype(np.int64),
         run[chosen],
@@ -165,6 +176,11 @@ def workload(
         np.full(len(chosen), float(checkpoint)),
     )
     return made, notes
+
+
+def _possible(nodes: int) -> None:
+    if nodes > MOST_NODES:
+        raise UsageError(f"a machine of {nodes} nodes", hint=f"at most {MOST_NODES:,} can be simulated")
 
 
 def faults(history: History | None, nodes: int) -> Faults:
@@ -175,8 +191,10 @@ def faults(history: History | None, nodes: int) -> Faults:
         nodes: how many nodes the machine has.
 
     Raises:
+        UsageError: the machine is larger than any.
         WheslError: it tells of nodes that the machine does not have.
     """
+    _possible(nodes)
     if history is None:
         return Faults(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))
     if len(history) and int(history.node.max()) >= nodes:

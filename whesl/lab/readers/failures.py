@@ -32,6 +32,9 @@ _LANL_TIME = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d)")
 _LANL_CAUSES = ("facilities", "hardware", "human", "network", "undetermined", "software")
 _MIDPLANE = re.compile(r"R([0-2])([0-9A-F])-M([01])")
 _RACK = re.compile(r"R([0-2])([0-9A-F])(?:-|$)")
+_TABLE = ["node", "start", "end", "cause"]
+# More nodes than any machine has: a damaged number must not fill the memory.
+_MOST_NODES = 1_000_000
 
 
 class Malformed(NamedTuple):
@@ -120,6 +123,8 @@ def read(
             "node,start,end[,cause]",
         )
     found = _Found()
+    if told == "csv":
+        _known(path, _names(first))
     try:
         _READERS[told](first, file, found)
     except csv.Error as error:
@@ -177,8 +182,18 @@ def _told(first: str) -> str:
         return "fta"
     if first.startswith(_MIRA):
         return "mira"
-    columns = [name.strip().lower() for name in first.strip().split(",")]
-    return "csv" if columns[:3] == ["node", "start", "end"] else ""
+    return "csv" if _names(first)[:3] == _TABLE[:3] else ""
+
+
+def _names(first: str) -> list[str]:
+    return [name.strip().lower() for name in first.strip().split(",")]
+
+
+def _known(path: Path, names: list[str]) -> None:
+    """Raise UsageError when a plain table has columns that it cannot have."""
+    for place, name in enumerate(names):
+        if _TABLE[place : place + 1] != [name]:
+            raise UsageError(f"{path}:1: unknown column {name!r}", hint="known: node,start,end[,cause]")
 
 
 def _records(file: Iterable[str], found: _Found, columns: int, delimiter: str = ",") -> Iterator[list[str]]:
@@ -208,8 +223,11 @@ def _lanl(first: str, file: Iterable[str], found: _Found) -> None:
     for number, *fields in _records(file, found, 26):
         line = int(number)
         system = fields[0]
-        if not fields[6].isdigit() or not fields[2].isdigit():
+        if not _number(fields[6]) or not _number(fields[2]):
             found.malformed.append(Malformed(line, f"a failure of system {system} that names no node"))
+            continue
+        if len(fields[2]) >= len(str(_MOST_NODES)):
+            found.malformed.append(Malformed(line, f"system {system} of {fields[2][:20]} nodes"))
             continue
         size, node = int(fields[2]), int(fields[6])
         if node >= size:
@@ -241,7 +259,7 @@ def _fta(first: str, file: Iterable[str], found: _Found) -> None:
         except ValueError:
             found.malformed.append(Malformed(line, f"from {start!r} to {end!r}: times are Unix seconds"))
             continue
-        if kind != "0" or not node.isdigit():
+        if kind != "0" or not _number(node):
             why = f"node {node!r}, event type {kind!r}: a node is a number, a type 0 (unavailable) or 1"
             found.malformed.append(Malformed(line, why))
             continue
@@ -280,8 +298,13 @@ def _mira(first: str, file: Iterable[str], found: _Found) -> None:
 
 def _table(first: str, file: Iterable[str], found: _Found) -> None:
     """A table node,start,end[,cause]; times in Unix seconds or ISO 8601; without an end it is still down."""
+    columns = len(_names(first))
     for number, *fields in _records(file, found, 3):
         line = int(number)
+        if any(value.strip() for value in fields[columns:]):
+            why = f"{len(fields)} fields where {columns} are named; a comma in one has to be quoted"
+            found.malformed.append(Malformed(line, why))
+            continue
         node, begun, over = (value.strip() for value in fields[:3])
         cause = fields[3].strip() if len(fields) > 3 else ""
         try:
@@ -388,7 +411,13 @@ def _table_nodes(path: Path, rows: list[_Row], nodes: int | None) -> list[str]:
         UsageError: there are more than ``nodes``, or a number among them is no index below it.
     """
     there = _in_order({row.node for row in rows})
-    numbers = all(name.isdigit() and str(int(name)) == name for name in there)
+    numbers = all(name == "0" or (_number(name) and name[0] != "0") for name in there)
+    if numbers and len(there[-1]) >= len(str(_MOST_NODES)):
+        line = next(row.line for row in rows if row.node == there[-1])
+        raise UsageError(
+            f"{path}:{line}: node {there[-1]}: no machine has so many nodes",
+            hint=f"numbers are indices from 0, below {_MOST_NODES:,}; another name begins with a letter",
+        )
     if nodes is None:
         return [str(node) for node in range(int(there[-1]) + 1)] if numbers else there
     if numbers:
@@ -402,6 +431,11 @@ def _table_nodes(path: Path, rows: list[_Row], nodes: int | None) -> list[str]:
     if len(there) > nodes:
         raise UsageError(f"{path}: {len(there)} nodes are named, which is more than {nodes}")
     return there + [f"unnamed-{number}" for number in range(nodes - len(there))]
+
+
+def _number(text: str) -> bool:
+    """Whether a text is a whole number that int() takes: str.isdigit() knows more digits."""
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def _in_order(names: Iterable[str]) -> list[str]:

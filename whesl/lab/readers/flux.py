@@ -163,7 +163,7 @@ def idset(text: str) -> list[int]:
         if not part:
             continue
         first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not first.isdecimal() or (dash and not last.isdecimal()):
             raise ValueError(f"not an idset: {text[:40]!r}")
         low, high = int(first), int(last) if dash else int(first)
         if not low <= high <= low + 200_000:

@@ -133,7 +133,7 @@ def _is_swf(path: Path) -> bool:
 def _swf(path: Path, *, strict: bool) -> tuple[_Table, str]:
     log = swf.read(path, strict=strict)
     begun = log.header.get("UnixStartTime", "0").split()[:1]
-    epoch = float(begun[0]) if begun and begun[0].isdigit() else 0.0
+    epoch = float(begun[0]) if begun and begun[0].isdecimal() else 0.0
     whole = ~np.isin(log.field("status"), (2, 3, 4))
     submit, wait, run = (log.field(name)[whole] for name in ("submit", "wait", "run"))
     allocated, requested = log.field("allocated")[whole], log.field("requested")[whole]

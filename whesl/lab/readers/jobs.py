@@ -119,7 +119,7 @@ class Clock:
             if hour is None:
                 hour = self._hours[text[:13]] = self._parsed(f"{text[:13]}:00:00")
             minute, second = text[14:16], text[17:]
-            if text[13] == text[16] == ":" and minute.isdigit() and second.isdigit() and minute < "60":
+            if text[13] == text[16] == ":" and minute.isdecimal() and second.isdecimal() and minute < "60":
                 return hour + 60 * int(minute) + int(second)
         try:
             number = float(text)
@@ -176,7 +176,7 @@ def listed(
         log.lines += 1
         try:
             log.jobs.append(checked(record(entry, job)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             log.malformed.append(Malformed(entry, f"no job of `{command}`: {error}"))
     return log
 
@@ -251,7 +251,7 @@ def _of_row(row: dict[str, str], line: int, clock: Clock) -> JobRecord:
 
 def whole(text: str, what: str) -> int:
     """Return a whole number. Raises ValueError."""
-    if not text.isdigit():
+    if not text.isdecimal():
         raise ValueError(f"{what} is no whole number: {text[:20]!r}")
     return int(text)
 
@@ -280,7 +280,7 @@ def swf_log(text: str, path: Path, clock: Clock) -> JobLog:
     log = JobLog(path.name, "swf", lines=len(found) + len(found.malformed))
     log.malformed = [Malformed(line, reason) for line, reason in found.malformed]
     begun = found.header.get("UnixStartTime", "0").split()[:1]
-    epoch = float(begun[0]) if begun and begun[0].isdigit() else 0.0
+    epoch = float(begun[0]) if begun and begun[0].isdecimal() else 0.0
     rows = zip(found.line.tolist(), *found.values.tolist(), strict=True)
     for line, job, submit, wait, run, allocated, _, _, requested, limit, _, status, *_ in rows:
         if status in (2, 3, 4):

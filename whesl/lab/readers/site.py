@@ -35,7 +35,8 @@ def read_jobs(path: Path, *, zone: tzinfo | None = None, strict: bool = False) -
     finish(log.malformed, log.lines, path, log.unit, strict=strict)
     if not log.jobs:
         more = f"; {log.unit} {log.malformed[0].line}: {log.malformed[0].why}" if log.malformed else ""
-        raise WheslError(f"{path}: no job in {log.lines} {log.unit}s{more}")
+        units = {"line": "lines", "entry": "entries"}[log.unit]
+        raise WheslError(f"{path}: no job in {log.lines} {units}{more}")
     return log
 
 

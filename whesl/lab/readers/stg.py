@@ -35,7 +35,7 @@ def read(path: Path) -> Graph:
         for number, line in enumerate(text(path).splitlines(), 1)
         if (fields := line.partition("#")[0].split())
     ]
-    if not lines or len(lines[0][1]) != 1 or not lines[0][1][0].isdecimal():
+    if not lines or len(lines[0][1]) != 1 or not _whole(lines[0][1][0]):
         raise _error(path, lines[0][0] if lines else 1, "the number of tasks is not there", _HINT)
     count = int(lines[0][1][0]) + 2
     rows = lines[1:]
@@ -56,18 +56,22 @@ def read(path: Path) -> Graph:
             )
         runtime.append(_time(path, number, task, fields[1]))
         parents = fields[3:]
-        if not fields[2].isdecimal() or int(fields[2]) != len(parents):
+        if not _whole(fields[2]) or int(fields[2]) != len(parents):
             raise _error(
                 path, number, f"task {task}: {len(parents)} predecessors, where {fields[2]} are announced"
             )
         for parent in dict.fromkeys(parents):
-            if not parent.isdecimal() or int(parent) >= count:
+            if not _whole(parent) or int(parent) >= count:
                 raise _error(path, number, f"task {task}: predecessor {parent} is no task")
             edges.append((int(parent), task, 0.0))
     try:
         return graph(path.name, [str(task) for task in range(count)], runtime, edges)
     except WheslError as error:
         raise UsageError(f"{path}: {error.message}") from None
+
+
+def _whole(word: str) -> bool:
+    return word.isdecimal() and len(word) < 19
 
 
 def _time(path: Path, number: int, task: int, word: str) -> float:

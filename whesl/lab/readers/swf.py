@@ -86,7 +86,7 @@ class Log:
         """Return how many processors the header says that the machine has; None where it does not."""
         for label in ("MaxProcs", "MaxNodes"):
             word = self.header.get(label, "").split()[:1]
-            if word and word[0].isdigit() and int(word[0]) > 0:
+            if word and word[0].isdecimal() and len(word[0]) < 19 and int(word[0]) > 0:
                 return int(word[0])
         return None
 
