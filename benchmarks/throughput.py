@@ -19,8 +19,14 @@ from measure import Figure, Part, Protected, arguments, median, run_parts, scrat
 
 from whesl.detect.patterns import canonical
 from whesl.detect.task_watch import Watch
+from whesl.esl.detections import LogDetection
 from whesl.esl.rules_file import load_rules
-from whesl.esl.spec import LogDetection, Pattern, Source, Spec, Stream
+from whesl.esl.spec import (
+    Pattern,
+    Source,
+    Spec,
+    Stream,
+)
 from whesl.model.workflow import Task
 
 COUNTS = (1, 50, 250)

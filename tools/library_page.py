@@ -9,16 +9,16 @@ import sys
 
 from whesl import esl
 from whesl.esl import library
-from whesl.esl.language import syntax
-from whesl.esl.language.parser import parse
-from whesl.esl.language.source import Source
-from whesl.esl.spec import (
+from whesl.esl.detections import (
     Detection,
-    ExceptionSpec,
     JobExceptionDetection,
     LogDetection,
     NodeDetection,
 )
+from whesl.esl.language import syntax
+from whesl.esl.language.parser import parse
+from whesl.esl.language.source import Source
+from whesl.esl.spec import ExceptionSpec
 from whesl.esl.tools import samples
 from whesl.esl.tools.samples import Notes
 

@@ -9,7 +9,8 @@ from tests.coordinator.world import ANY, FULL, RULES, SPAN, START, World, except
 from tests.journals import rebuild, report
 from whesl.coordinator.core.clocks import TOLERATED
 from whesl.coordinator.core.state import Settings
-from whesl.esl.spec import CountDetection, Entity, Level, ResourceKind
+from whesl.esl.detections import CountDetection
+from whesl.esl.spec import Entity, Level, ResourceKind
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import Heartbeat, NodeSuspect, RecoveryRequest

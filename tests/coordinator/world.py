@@ -32,11 +32,10 @@ from whesl.coordinator.core.events import (
 from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State, TaskEntry
 from whesl.coordinator.effects import recovery_steps
+from whesl.esl.detections import CountDetection, ExitDetection
 from whesl.esl.spec import (
-    CountDetection,
     Entity,
     ExceptionSpec,
-    ExitDetection,
     Level,
     Operation,
     Otherwise,

@@ -1,7 +1,7 @@
 """Specifications and a task, built from records: these tests do not depend on the parser."""
 
+from whesl.esl.detections import Detection
 from whesl.esl.spec import (
-    Detection,
     Entity,
     ExceptionSpec,
     Level,

@@ -6,10 +6,9 @@ from itertools import count
 import pytest
 
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.detect.core import LATE, TICK, TIMEOUT_FLOOR, Detectors
-from whesl.detect.disk import Usage
+from whesl.detect.core import LATE, TICK, Detectors
 from whesl.detect.matcher import Match
-from whesl.esl.spec import (
+from whesl.esl.detections import (
     CodeRange,
     Detection,
     DiskDetection,
@@ -20,12 +19,13 @@ from whesl.esl.spec import (
     LogDetection,
     NodeCondition,
     NodeDetection,
-    Pattern,
     ProgressDetection,
     Require,
     SilenceDetection,
-    Source,
 )
+from whesl.esl.detections.disk import Usage
+from whesl.esl.detections.timers import TIMEOUT_FLOOR
+from whesl.esl.spec import Pattern, Source
 from whesl.model.evidence import Detected
 from whesl.model.states import NodeState
 

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
 from whesl.detect import rehearsal
 from whesl.detect.rehearsal import Rehearsal, Rehearsed
-from whesl.esl.spec import (
+from whesl.esl.detections import (
     CountDetection,
     ExitDetection,
     HangDetection,
     LogDetection,
-    Pattern,
     Require,
+)
+from whesl.esl.spec import (
+    Pattern,
     Source,
     Spec,
     Stream,

@@ -5,7 +5,8 @@ import pytest
 
 from tests.detect.build import SPAN, TASK, exception, spec
 from whesl.detect.transformation import Transformed, transform
-from whesl.esl.spec import CountDetection, ExceptionSpec, Spec
+from whesl.esl.detections import CountDetection
+from whesl.esl.spec import ExceptionSpec, Spec
 from whesl.model.evidence import History
 
 

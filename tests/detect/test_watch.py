@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.detect.disk import Usage
 from whesl.detect.patterns import PatternError
 from whesl.detect.task_watch import SKIM_SIZE, Watch
-from whesl.esl.spec import (
+from whesl.esl.detections import (
     DiskDetection,
     DiskMetric,
     ExitDetection,
@@ -23,9 +22,12 @@ from whesl.esl.spec import (
     LogDetection,
     NodeCondition,
     NodeDetection,
-    Pattern,
     ProgressDetection,
     SilenceDetection,
+)
+from whesl.esl.detections.disk import Usage
+from whesl.esl.spec import (
+    Pattern,
     Source,
     Spec,
     Stream,
@@ -215,7 +217,7 @@ def test_a_killed_isolator_loses_and_repeats_nothing(
         "Disk Quota Expired again",
         "[n7:4711] An error occurred in MPI_Recv",
     }
-    assert watch.snapshot()["detectors"]["timers"]["HANG#0"]["last"]["captures"] == {"n": "1234"}
+    assert watch.snapshot()["detectors"]["detectors"]["HANG#0"]["last"]["captures"] == {"n": "1234"}
     assert watch.poll(2001.0) == []
 
 

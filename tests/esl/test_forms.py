@@ -9,26 +9,28 @@ import pytest
 
 from tests.esl.corpus import DETECT, DETECTIONS, HEADER, RECOVER
 from whesl import esl
-from whesl.esl.spec import (
+from whesl.esl.detections import (
     CodeRange,
     CountDetection,
     DiskDetection,
     DiskMetric,
-    ExceptionSpec,
     ExitDetection,
     ExternalDetection,
     HangDetection,
     JobExceptionDetection,
-    JobExceptionRaise,
     LogDetection,
     NodeCondition,
     NodeDetection,
-    Otherwise,
-    Pattern,
     PredictedDetection,
     ProgressDetection,
     Require,
     SilenceDetection,
+)
+from whesl.esl.spec import (
+    ExceptionSpec,
+    JobExceptionRaise,
+    Otherwise,
+    Pattern,
     Source,
     Span,
     Spec,

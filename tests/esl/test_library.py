@@ -13,7 +13,8 @@ from whesl import esl
 from whesl.detect import samples as running
 from whesl.detect.matcher import compile_patterns
 from whesl.esl import library
-from whesl.esl.spec import LogDetection, Pattern, Spec
+from whesl.esl.detections import LogDetection
+from whesl.esl.spec import Pattern, Spec
 from whesl.esl.tools import samples
 from whesl.esl.tools.samples import Note, Sample
 

@@ -10,11 +10,10 @@ import pytest
 
 from tests.esl.corpus import EXAMPLES, PRINTED
 from whesl import esl
+from whesl.esl.detections import HangDetection, LogDetection
 from whesl.esl.spec import (
     Entity,
-    HangDetection,
     Level,
-    LogDetection,
     Operation,
     Otherwise,
     ResourceKind,

@@ -10,17 +10,19 @@ import msgspec
 import pytest
 
 from tests.journals import rebuild_task
-from whesl.esl.spec import (
+from whesl.esl.detections import (
     CountDetection,
     Detection,
-    Entity,
-    ExceptionSpec,
     ExitDetection,
     HangDetection,
-    Level,
     LogDetection,
     NodeCondition,
     NodeDetection,
+)
+from whesl.esl.spec import (
+    Entity,
+    ExceptionSpec,
+    Level,
     Operation,
     OperationDeclaration,
     Pattern,

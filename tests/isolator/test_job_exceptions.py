@@ -23,9 +23,9 @@ from tests.isolator.conftest import (
     step,
 )
 from whesl.agents.worker import Worker
+from whesl.esl.detections import JobExceptionDetection
 from whesl.esl.spec import (
     ExceptionSpec,
-    JobExceptionDetection,
     JobExceptionRaise,
     Otherwise,
     ResourceKind,

@@ -20,7 +20,14 @@ from tests.isolator.conftest import (
     node_exception,
     step,
 )
-from whesl.esl.spec import ExceptionSpec, Operation, Otherwise, PredictedDetection, RecoveryStep, ResourceKind
+from whesl.esl.detections import PredictedDetection
+from whesl.esl.spec import (
+    ExceptionSpec,
+    Operation,
+    Otherwise,
+    RecoveryStep,
+    ResourceKind,
+)
 from whesl.isolator.core.events import (
     AskCheckpoint,
     CheckpointDone,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from whesl.esl.detections import CodeRange, ExitDetection
 from whesl.esl.spec import (
-    CodeRange,
     Entity,
     ExceptionSpec,
-    ExitDetection,
     Level,
     OperationDeclaration,
     RecoveryStep,

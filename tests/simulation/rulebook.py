@@ -6,21 +6,23 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from whesl.esl.spec import (
+from whesl.esl.detections import (
     CountDetection,
     Detection,
-    Entity,
-    ExceptionSpec,
     HangDetection,
-    Level,
     LogDetection,
     NodeCondition,
     NodeDetection,
+    PredictedDetection,
+)
+from whesl.esl.spec import (
+    Entity,
+    ExceptionSpec,
+    Level,
     Operation,
     OperationDeclaration,
     Otherwise,
     Pattern,
-    PredictedDetection,
     RecoveryStep,
     ResourceDeclaration,
     ResourceKind,

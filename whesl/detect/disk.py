@@ -14,28 +14,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import msgspec
-
 from whesl.detect.filesystem import LUSTRE, magic_of, mount_source
-from whesl.esl.spec import DiskMetric
+from whesl.esl.detections.disk import DiskMetric, Usage
 from whesl.model.errors import CouldNotObserveError
 
 COMMAND_LIMIT = 5.0  # seconds
 _COLUMNS = 8  # of a quota line after the file system: used, soft, hard, grace for blocks, then for files
-
-
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Use of the file system that holds ``path``, as a fraction of what can be had.
-
-    ``path`` is as the specification writes it. Above 1 for a soft quota that was passed.
-    """
-
-    path: str
-    metric: DiskMetric
-    fraction: float
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.fraction:.1%}"
 
 
 def space_fraction(blocks: int, free: int, available: int) -> float | None:

@@ -17,7 +17,7 @@ from whesl.detect.core import Detectors
 from whesl.detect.logs import opened
 from whesl.detect.matcher import Match, Matcher, compile_patterns
 from whesl.detect.transformation import transform
-from whesl.esl.spec import HangDetection, Pattern, ProgressDetection, Source, Spec
+from whesl.esl.spec import Pattern, Source, Spec
 from whesl.model.evidence import Detected, History
 from whesl.model.workflow import Task, job_matches
 
@@ -90,11 +90,12 @@ class Rehearsal:
         self._counts: dict[str, int] = {}
         self._bytes = self._lines = 0
         self._alive: dict[tuple[str, Pattern], tuple[int, int]] = {
-            (exception.name, detection.pattern): (0, 0)
+            (exception.name, pattern): (0, 0)
             for exception in spec.exceptions
             if job_matches(exception.jobs, task.step, task.name)
             for detection in exception.detections
-            if isinstance(detection, HangDetection | ProgressDetection)
+            if detection.timed and (reads := detection.reads()) is not None
+            for pattern in reads.patterns
         }
 
     def read(self, logs: Mapping[str, Sequence[Source]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whesl.detect.matcher import compile_patterns
-from whesl.esl.spec import HangDetection, LogDetection, Pattern, ProgressDetection, Spec
+from whesl.esl.spec import Pattern, Spec
 from whesl.esl.tools.samples import Note, Notes
 
 
@@ -45,10 +45,8 @@ def _detections(spec: Spec) -> Iterator[tuple[tuple[str, int], tuple[Pattern, ..
             if detection.span.file is not None:
                 continue
             key = (exception.name, detection.span.line)
-            if isinstance(detection, LogDetection):
-                yield key, detection.patterns
-            elif isinstance(detection, HangDetection | ProgressDetection):
-                yield key, (detection.pattern,)
+            if (reads := detection.reads()) is not None:
+                yield key, reads.patterns
 
 
 def _judge(note: Note, patterns: tuple[Pattern, ...], engine: str) -> Iterator[Failure]:

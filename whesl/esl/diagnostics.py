@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from whesl.esl.spec import Spec
+from whesl.esl.wording import one_of
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 MAX_FINDINGS = 100
@@ -248,13 +249,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     folded = {name.casefold(): name for name in reversed(near)}
     found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     return folded[found[0]] if found else ""
-
-
-def one_of(words: Sequence[str], joined: str = "or") -> str:
-    """Return words as a list in a sentence: ``a, b or c``."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {joined} {words[-1]}"
 
 
 def render(diagnostic: Diagnostic, lines: Sequence[str]) -> str:

@@ -9,9 +9,32 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-import msgspec
-
+from whesl.esl.detections import Detection
+from whesl.esl.detections.base import Pattern, Record, Source, Span, Stream
 from whesl.model.workflow import Task, job_matches
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "DEFAULT_SEVERITY",
+    "SPEC_VERSION",
+    "Entity",
+    "ExceptionSpec",
+    "JobExceptionRaise",
+    "Level",
+    "Operation",
+    "OperationDeclaration",
+    "Otherwise",
+    "Pattern",
+    "Record",
+    "RecoveryStep",
+    "ResourceDeclaration",
+    "ResourceKind",
+    "Source",
+    "Span",
+    "Spec",
+    "Stream",
+    "operations_of",
+]
 
 SPEC_VERSION = 1
 DEFAULT_LIMIT = 3
@@ -74,199 +97,6 @@ class Otherwise(str, Enum):
     ESCALATE = "ESCALATE"
 
 
-class Stream(str, Enum):
-    """Where a detector reads. OUTPUT is stdout and stderr together, one file or two."""
-
-    STDOUT = "stdout"
-    STDERR = "stderr"
-    OUTPUT = "output"
-    FILE = "file"
-
-
-class Require(str, Enum):
-    """How several patterns of one detection combine."""
-
-    ANY = "any"
-    ALL = "all"
-
-
-class DiskMetric(str, Enum):
-    """What a disk detector measures."""
-
-    SPACE = "space"
-    INODES = "inodes"
-    QUOTA = "quota"
-
-
-class NodeCondition(str, Enum):
-    """What a node detector waits for."""
-
-    DOWN = "DOWN"
-    DRAINED = "DRAINED"
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of all records of the specification."""
-
-
-class Span(Record, frozen=True, kw_only=True):
-    """Where something stands in the source: 1-based lines and columns, end exclusive.
-
-    ``file`` is set for what comes from an included file: a library's name in angle brackets, or a path.
-    """
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    file: str | None = None
-
-
-class Source(Record, frozen=True, kw_only=True):
-    """A stream of the job, or a file (relative paths: to the task's working directory)."""
-
-    stream: Stream
-    path: str | None = None
-
-
-class Pattern(Record, frozen=True, kw_only=True):
-    """A literal text or a regular expression, with the names it captures."""
-
-    text: str
-    regex: bool = False
-    captures: tuple[str, ...] = ()
-
-
-class LogDetection(Record, frozen=True, kw_only=True, tag="log"):
-    """Any or all of the patterns, ``times`` times, within ``within`` seconds if given."""
-
-    patterns: tuple[Pattern, ...]
-    source: Source
-    require: Require = Require.ANY
-    times: int = 1
-    within: float | None = None
-    span: Span
-
-
-class HangDetection(Record, frozen=True, kw_only=True, tag="hang"):
-    """The pattern did not appear for ``timeout`` s; the clock starts ``warmup`` s after the start."""
-
-    pattern: Pattern
-    source: Source
-    timeout: float
-    warmup: float = 0.0
-    span: Span
-
-
-class SilenceDetection(Record, frozen=True, kw_only=True, tag="silence"):
-    """No byte of any output for ``timeout`` seconds."""
-
-    timeout: float
-    warmup: float = 0.0
-    span: Span
-
-
-class ProgressDetection(Record, frozen=True, kw_only=True, tag="progress"):
-    """The number captured by ``capture`` did not rise for ``timeout`` seconds."""
-
-    pattern: Pattern
-    capture: str
-    source: Source
-    timeout: float
-    warmup: float = 0.0
-    span: Span
-
-
-class CodeRange(Record, frozen=True, kw_only=True):
-    """Inclusive range of exit codes."""
-
-    first: int
-    last: int
-
-
-class ExitDetection(Record, frozen=True, kw_only=True, tag="exit"):
-    """The task ended with one of these exit codes or signals; with neither given, with any failure.
-
-    ``excluded``: it ended with any failure but these codes.
-    """
-
-    codes: tuple[CodeRange, ...] = ()
-    signals: tuple[int, ...] = ()
-    excluded: bool = False
-    span: Span
-
-
-class NodeDetection(Record, frozen=True, kw_only=True, tag="node"):
-    """A node of the task is down, or is being drained."""
-
-    condition: NodeCondition
-    span: Span
-
-
-class JobExceptionDetection(Record, frozen=True, kw_only=True, tag="job_exception"):
-    """The resource manager raised an exception of exactly this type on the job or one of its steps.
-
-    ``severity`` n counts those of n and more severe ones, which have lower numbers; None counts all.
-    Source: Flux RFC 21, exception events.
-    """
-
-    exception_type: str
-    severity: int | None = None
-    span: Span
-
-
-class ExternalDetection(Record, frozen=True, kw_only=True, tag="external"):
-    """It is raised from outside (``whesl raise``), as every exception may be, and in no other way."""
-
-    span: Span
-
-
-class PredictedDetection(Record, frozen=True, kw_only=True, tag="predicted"):
-    """A node of the task is predicted to fail (``whesl.model.evidence.PredictedFailure``).
-
-    ``node`` is a glob of its name, None for any; ``within``: at most so many seconds ahead; ``confidence``:
-    with at least this probability.
-    """
-
-    node: str | None = None
-    within: float | None = None
-    confidence: float = 0.0
-    span: Span
-
-
-class DiskDetection(Record, frozen=True, kw_only=True, tag="disk"):
-    """Use of the file system that holds ``path`` is above ``above`` (a fraction from 0 to 1)."""
-
-    path: str
-    metric: DiskMetric
-    above: float
-    span: Span
-
-
-class CountDetection(Record, frozen=True, kw_only=True, tag="count"):
-    """Another exception happened ``times`` times: it is transformed into this one before it is handled."""
-
-    exception: str
-    times: int
-    within: float | None = None
-    span: Span
-
-
-Detection = (
-    LogDetection
-    | HangDetection
-    | SilenceDetection
-    | ProgressDetection
-    | ExitDetection
-    | NodeDetection
-    | JobExceptionDetection
-    | ExternalDetection
-    | PredictedDetection
-    | DiskDetection
-    | CountDetection
-)
-
-
 class RecoveryStep(Record, frozen=True, kw_only=True):
     """One operation on a resource, by an entity, with its arguments (any JSON object).
 
@@ -278,7 +108,7 @@ class RecoveryStep(Record, frozen=True, kw_only=True):
     entity: Entity
     resource: str
     operation: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
     before_failure: bool = False
     span: Span
 

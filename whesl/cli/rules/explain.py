@@ -13,16 +13,7 @@ import msgspec
 
 from whesl import esl
 from whesl.cli.rules.check import read_workflow
-from whesl.esl.spec import (
-    ExitDetection,
-    HangDetection,
-    LogDetection,
-    ProgressDetection,
-    SilenceDetection,
-    Source,
-    Spec,
-    Stream,
-)
+from whesl.esl.spec import Source, Spec, Stream
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow, job_matches
 
@@ -221,8 +212,8 @@ def _files(spec: Spec, logs: Sequence[str]) -> dict[str, list[Source]]:
 def _sources(spec: Spec) -> Iterator[Source]:
     for exception in spec.exceptions:
         for detection in exception.detections:
-            if isinstance(detection, LogDetection | HangDetection | ProgressDetection):
-                yield detection.source
+            if (reads := detection.reads()) is not None:
+                yield reads.source
 
 
 @contextlib.contextmanager
@@ -242,7 +233,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
-    from whesl.esl.tools.sentences import times
+    from whesl.esl.wording import times
 
     yield f"{spec.file}, on {_counted(rehearsed.lines, 'line')} ({_counted(rehearsed.bytes, 'byte')})"
     if not spec.exceptions:
@@ -278,35 +269,17 @@ def _counted(number: int, noun: str) -> str:
 def _unjudged(spec: Spec, rehearsed: Rehearsed) -> list[str]:
     """Return what a log without a clock says nothing about, and what it does say about timers."""
     seen = {(sign.exception, sign.pattern): sign for sign in rehearsed.signs_of_life}
+    ended = any(item.line < 0 for item in rehearsed.occurrences)
     notes = []
     for exception in spec.exceptions:
         for detection in exception.detections:
-            if isinstance(detection, HangDetection | ProgressDetection):
-                sign = seen.get((exception.name, detection.pattern.text))
-                if sign is None:
-                    continue
-                said = (
-                    f"its pattern is in {_counted(sign.times, 'line')}, the last one is line {sign.last_line}"
-                    if sign.times
-                    else "its pattern is in no line, so a job that ran long enough would have raised it"
-                )
-                notes.append(f"{exception.name}: how long it took between two lines; {said}")
-            elif isinstance(detection, SilenceDetection):
-                notes.append(f"{exception.name}: how long nothing was printed")
-            elif isinstance(detection, LogDetection) and detection.within is not None:
-                notes.append(f"{exception.name}: WITHIN {detection.within:g} s, which is taken as kept")
-            elif isinstance(detection, ExitDetection):
-                if not any(item.line < 0 for item in rehearsed.occurrences):
-                    notes.append(f"{exception.name}: how the job ended, unless --status says so")
-            elif not isinstance(detection, LogDetection):
-                notes.append(f"{exception.name}: what happened outside the job's output ({_kind(detection)})")
+            reads = detection.reads() if detection.timed else None
+            sign = seen.get((exception.name, reads.patterns[0].text)) if reads is not None else None
+            last = (sign.times, sign.last_line) if sign is not None else None
+            note = detection.unjudged(last, ended)
+            if note:
+                notes.append(f"{exception.name}: {note}")
     return list(dict.fromkeys(notes))
-
-
-def _kind(detection: Any) -> str:
-    from whesl.esl.tools.sentences import detected
-
-    return detected(detection)
 
 
 def _printable(text: str) -> str:

@@ -28,7 +28,7 @@ def check(
     for own in steps.values():
         _places(findings, own)
     for statement in detected:
-        if not isinstance(statement.form, syntax.Predicted):
+        if statement.form.kind != "predicted":
             continue
         own = steps.get(statement.exception.text, [])
         if any(_is_checkpoint(step) or step.before is not None for step in own):

@@ -7,6 +7,7 @@ import graphlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from whesl.esl.detections import Detection
 from whesl.esl.diagnostics import Severity, nearest
 from whesl.esl.language import checkpoints, quantities, syntax
 from whesl.esl.language.declarations import Declarations
@@ -18,19 +19,12 @@ from whesl.esl.language.syntax import Word, unquote
 from whesl.esl.spec import (
     DEFAULT_LIMIT,
     DEFAULT_SEVERITY,
-    CountDetection,
-    Detection,
     ExceptionSpec,
-    HangDetection,
     JobExceptionRaise,
     Level,
-    LogDetection,
     Operation,
     Otherwise,
-    PredictedDetection,
-    ProgressDetection,
     RecoveryStep,
-    Require,
     ResourceKind,
     Spec,
 )
@@ -239,7 +233,7 @@ class _Check:
             return
         seen = {statement.exception.text for statement in detected}
         handled = {statement.exception.text for statement in recovered}
-        counted = {s.form.exception.text for s in detected if isinstance(s.form, syntax.Counted)}
+        counted = {word.text for s in detected if (word := s.form.part("exceptionName")) is not None}
         clauses = [c for _, d in self._declared() for c in d.clauses]
         targets = {
             c.exception.text for c in clauses if isinstance(c, syntax.Else) and c.exception is not None
@@ -283,10 +277,12 @@ class _Check:
         """Find what restarts a task whose command cannot be executed."""
         for statement in detected:
             form = statement.form
-            if not isinstance(form, syntax.Exit) or form.any is None:
+            any_end = form.keyword("ANY") if form.kind == "exit" else None
+            if any_end is None:
                 continue
             done = steps.get(statement.exception.text, ())
-            spared = {code for first, last in form.codes for code in _SHELL if _between(first, code, last)}
+            codes = [*form.ranges("code")]
+            spared = {code for first, last in codes for code in _SHELL if _between(first, code, last)}
             if spared == _SHELL or not done or any(_starts_another(step) for step in done):
                 continue
             missing = ", ".join(str(code) for code in sorted(_SHELL - spared))
@@ -294,20 +290,19 @@ class _Check:
                 "ESL048",
                 f"EXIT ANY also restarts what ended with {missing.replace(', ', ' or ')}:"
                 " a command that cannot be executed or is not found",
-                form.any.start,
-                form.any.end,
+                any_end.start,
+                any_end.end,
                 severity=Severity.WARNING,
                 hint=f"write EXIT ANY EXCEPT CODE {missing}; add 2 if the program ends so for wrong options"
-                if not form.codes
+                if not codes
                 else f"add {missing} to its EXCEPT CODE",
             )
 
     def _cycles(self, detected: Iterable[syntax.Detected]) -> None:
         counted: dict[str, dict[str, Word]] = {}
         for statement in detected:
-            if isinstance(statement.form, syntax.Counted):
-                edges = counted.setdefault(statement.exception.text, {})
-                edges.setdefault(statement.form.exception.text, statement.form.exception)
+            if (word := statement.form.part("exceptionName")) is not None:
+                counted.setdefault(statement.exception.text, {}).setdefault(word.text, word)
         self._circle(counted, "ESL043", "is transformed into itself", "an exception counts lower ones only")
         escalated: dict[str, dict[str, Word]] = {}
         for name, declared in self._declared():
@@ -348,8 +343,8 @@ def live(source: Source, parsed: Parsed, declared: Mapping[str, syntax.Declared]
             name = statement.exception.text
             if not source.included(statement.start):
                 names.add(name)
-            if isinstance(statement.form, syntax.Counted):
-                leads.setdefault(name, set()).add(statement.form.exception.text)
+            if (word := statement.form.part("exceptionName")) is not None:
+                leads.setdefault(name, set()).add(word.text)
     for name, statement in declared.items():
         targets = (c.exception for c in statement.clauses if isinstance(c, syntax.Else))
         leads.setdefault(name, set()).update(target.text for target in targets if target is not None)
@@ -396,25 +391,13 @@ def _captured(name: str, detections: dict[str, list[Detection]]) -> Captured:
     work = [name]
     while work:
         for detection in detections.get(work.pop(), ()):
-            if isinstance(detection, CountDetection):
-                if detection.exception not in seen:
-                    seen.add(detection.exception)
-                    work.append(detection.exception)
-                continue
-            sets += _captured_by(detection)
+            counted = detection.counted()
+            if counted is None:
+                sets += detection.captured()
+            elif counted not in seen:
+                seen.add(counted)
+                work.append(counted)
     return Captured(frozenset().union(*sets), frozenset.intersection(*sets) if sets else frozenset())
-
-
-def _captured_by(detection: Detection) -> list[frozenset[str]]:
-    """Return what a detection captures, in each way that it can be raised."""
-    if isinstance(detection, LogDetection):
-        patterns = [frozenset(pattern.captures) for pattern in detection.patterns]
-        return patterns if detection.require is Require.ANY else [frozenset().union(*patterns)]
-    if isinstance(detection, HangDetection | ProgressDetection):
-        return [frozenset(detection.pattern.captures)]
-    if isinstance(detection, PredictedDetection):
-        return [frozenset({"lead", "confidence", "evidence"})]
-    return [frozenset()]
 
 
 class _Jobs:

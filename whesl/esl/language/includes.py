@@ -147,9 +147,7 @@ class _Inclusion:
 
 def _looking(statement: Statement, source: From) -> Statement:
     """Return a statement whose pattern is looked for in ``source``."""
-    if isinstance(statement, syntax.Detected) and isinstance(
-        statement.form, syntax.Log | syntax.Hang | syntax.Progress
-    ):
+    if isinstance(statement, syntax.Detected) and statement.form.source is not None:
         return dataclasses.replace(statement, form=dataclasses.replace(statement.form, source=source))
     return statement
 

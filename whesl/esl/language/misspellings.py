@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from whesl.esl._generated.ESLParser import ESLParser
-from whesl.esl.diagnostics import one_of
 from whesl.esl.language.lexer import Invalid, Lexeme
 from whesl.esl.language.syntax_expectations import KEYWORD, automaton, keyword
+from whesl.esl.wording import one_of
 
 MAX_WORDS = 80  # of a statement that is looked at
 _MAX_PARTS = 24  # that are brought into order

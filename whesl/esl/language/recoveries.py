@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from whesl.esl.diagnostics import Severity, one_of
+from whesl.esl.diagnostics import Severity
 from whesl.esl.language import syntax
 from whesl.esl.language.arguments import (
     BUILT_IN_PLACEHOLDERS,
@@ -21,6 +21,7 @@ from whesl.esl.language.declarations import Declarations
 from whesl.esl.language.json_text import Arguments, read
 from whesl.esl.language.source import Source
 from whesl.esl.spec import Entity, Level, Operation, RecoveryStep, ResourceKind
+from whesl.esl.wording import one_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 
 from whesl.esl._generated.ESLParser import ESLParser
+from whesl.esl.detections import KINDS
 from whesl.esl.language.lexer import Lexeme
 
 _P = ESLParser
-_SOURCE = "stdout|stderr|output|file"
-_LINES = f'LOG|MATCH "text" {_SOURCE} [RECURRING n [WITHIN s] | TIMEOUT s [WARMUP s]]'
 _DECLARED = {
     _P.ENTITY: "DECLARE ENTITY entity, ...",
     _P.EXCEPTION_TYPE: "DECLARE EXCEPTION_TYPE type, ...",
@@ -18,21 +17,7 @@ _DECLARED = {
     _P.EXCEPTION: "DECLARE EXCEPTION name type JOB [job, ...] [LIMIT n [WITHIN s]] [BACKOFF s] [ELSE action]",
 }
 _DETECTED = {
-    _P.LOG: _LINES,
-    _P.MATCH: _LINES,
-    _P.HANG: f'HANG LOG|MATCH "text" {_SOURCE} TIMEOUT s; SILENCE TIMEOUT s watches all output',
-    _P.MULTIPLE: f'MULTIPLE ["text", ...] {_SOURCE} [WITHIN s]',
-    _P.ANY: f'ANY ["text", ...] {_SOURCE} [RECURRING n [WITHIN s]]',
-    _P.SILENCE: "SILENCE TIMEOUT s [WARMUP s]",
-    _P.PROGRESS: f'PROGRESS "expression" {_SOURCE} TIMEOUT s [WARMUP s]',
-    _P.EXIT: "EXIT ANY [EXCEPT CODE n, ...], EXIT CODE n, ... or EXIT SIGNAL name, ...",
-    _P.NODE: "NODE DOWN or NODE DRAINED",
-    _P.DISK: 'DISK "path" ABOVE n%',
-    _P.INODES: 'INODES "path" ABOVE n%',
-    _P.QUOTA: 'QUOTA "path" ABOVE n%',
-    _P.EXCEPTION: "EXCEPTION exception n TIMES [WITHIN s]",
-    _P.PREDICTED: 'PREDICTED [NODE "node"] [WITHIN s] [CONFIDENCE p]',
-    _P.JOB: 'JOB EXCEPTION "type" [SEVERITY n]',
+    getattr(_P, word): form for kind in KINDS for form in kind.written for word in form.split()[0].split("|")
 }
 _RECOVERED = (
     'EXCEPTION RECOVERY STEP exception entity resource.operation [BEFORE FAILURE] [{"argument": value, ...}]'

@@ -5,9 +5,10 @@ Every node keeps the offsets of its words, so that each finding can point at the
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whesl.esl.spec import DiskMetric, NodeCondition, Require, Stream
+from whesl.esl.spec import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,98 +134,35 @@ class Timer:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
-    """``LOG``, ``MATCH``, ``MULTIPLE`` and ``ANY`` without a timer."""
+class Form:
+    """A way to see an exception: ``kind`` is the alternative of ``detection`` in the grammar.
 
+    ``keywords`` and ``texts`` (in quotes) stand in it directly, in their order; ``parts`` are the words of
+    the rules in it, by the rule: ``count``, ``within``, ``severity``, ``percent``, ``code``, ...
+    """
+
+    kind: str
+    keywords: tuple[Word, ...]
+    texts: tuple[Word, ...]
+    parts: Mapping[str, tuple[Word, ...]]
     patterns: tuple[PatternText, ...]
-    source: From
-    require: Require
-    times: Word | None
-    within: Word | None
+    source: From | None
+    timer: Timer | None
 
+    def part(self, rule: str) -> Word | None:
+        """Return the first word of a rule, None where there is none."""
+        return next(iter(self.parts.get(rule, ())), None)
 
-@dataclass(frozen=True, slots=True)
-class Hang:
-    """A pattern with a timer."""
+    def keyword(self, text: str) -> Word | None:
+        """Return a word of the language, None where it does not stand here."""
+        return next((word for word in self.keywords if word.text == text), None)
 
-    pattern: PatternText
-    source: From
-    timer: Timer
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """``SILENCE`` with its timer."""
-
-    timer: Timer
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """``PROGRESS`` with a regular expression and a timer."""
-
-    pattern: PatternText
-    source: From
-    timer: Timer
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """``EXIT``: ranges of codes (first, last), or signals; with ``any``, any failure but these codes."""
-
-    codes: tuple[tuple[Word, Word], ...]
-    signals: tuple[Word, ...]
-    any: Word | None
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """``NODE DOWN`` or ``NODE DRAINED``."""
-
-    condition: NodeCondition
-
-
-@dataclass(frozen=True, slots=True)
-class JobException:
-    """``JOB EXCEPTION type [SEVERITY severity]``. The type is in quotes."""
-
-    type: Word
-    severity: Word | None
-
-
-@dataclass(frozen=True, slots=True)
-class External:
-    """``EXTERNAL``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """``PREDICTED [NODE node] [WITHIN seconds] [CONFIDENCE confidence]``. The node is in quotes."""
-
-    node: Word | None
-    within: Word | None
-    confidence: Word | None
-
-
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """``DISK``, ``INODES`` or ``QUOTA`` of a path above a percentage."""
-
-    metric: DiskMetric
-    path: Word
-    above: Word
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """``EXCEPTION exception count TIMES [WITHIN seconds]``."""
-
-    exception: Word
-    times: Word
-    within: Word | None
-
-
-Form = Log | Hang | Silence | Progress | Exit | Node | JobException | External | Predicted | Disk | Counted
+    def ranges(self, rule: str) -> Iterator[tuple[Word, Word]]:
+        """Return ranges of numbers: the first and the last one, twice the same for a single number."""
+        for word in self.parts.get(rule, ()):
+            first, dash, last = word.text.partition("-")
+            low = Word(first, word.start, word.start + len(first))
+            yield low, Word(last, word.end - len(last), word.end) if dash else low
 
 
 @dataclass(frozen=True, slots=True)

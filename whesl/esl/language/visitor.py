@@ -10,13 +10,8 @@ from whesl.esl.language import syntax
 from whesl.esl.language.lexer import Lexeme
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import Word
-from whesl.esl.spec import DiskMetric, NodeCondition, Require, Stream
+from whesl.esl.spec import Stream
 
-_METRICS = {
-    ESLParser.DISK: DiskMetric.SPACE,
-    ESLParser.INODES: DiskMetric.INODES,
-    ESLParser.QUOTA: DiskMetric.QUOTA,
-}
 _STREAMS = {
     ESLParser.STDOUT: Stream.STDOUT,
     ESLParser.STDERR: Stream.STDERR,
@@ -110,9 +105,7 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
 
     def visitDetected(self, ctx: Any) -> syntax.Detected:  # noqa: N802
         """Return a detection."""
-        return syntax.Detected(
-            _word(ctx.exceptionName()), ctx.detection().accept(self), *_statement_bounds(ctx)
-        )
+        return syntax.Detected(_word(ctx.exceptionName()), _form(ctx.detection()), *_statement_bounds(ctx))
 
     def visitRecovered(self, ctx: Any) -> syntax.Recovered:  # noqa: N802
         """Return a recovery step."""
@@ -126,76 +119,41 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
             *_statement_bounds(ctx),
         )
 
-    def visitHang(self, ctx: Any) -> syntax.Hang:  # noqa: N802
-        """Return ``HANG`` before a pattern with a timer."""
-        return syntax.Hang(_pattern(ctx.pattern()), _source(ctx.source()), _timer(ctx.timer()))
 
-    def visitLog(self, ctx: Any) -> syntax.Log | syntax.Hang:  # noqa: N802
-        """Return one pattern: with a timer it is a hang."""
-        pattern, source = _pattern(ctx.pattern()), _source(ctx.source())
-        if ctx.timer() is not None:
-            return syntax.Hang(pattern, source, _timer(ctx.timer()))
-        return syntax.Log((pattern,), source, Require.ANY, *_recurring(ctx.recurring()))
+def _form(detection: Any) -> syntax.Form:
+    """Return a way to see an exception, whatever alternative of ``detection`` it is."""
+    keywords: list[Word] = []
+    texts: list[Word] = []
+    parts: dict[str, tuple[Word, ...]] = {}
+    patterns: list[syntax.PatternText] = []
+    source, timer = None, None
+    left = [*detection.getChildren()]
+    while left:
+        child = left.pop(0)
+        rule = _rule(child)
+        if rule in ("pattern", "listed"):
+            patterns.append(_pattern(child))
+        elif rule == "source":
+            source = _source(child)
+        elif rule == "timer":
+            timer = _timer(child)
+        elif rule in ("patterns", "codes", "recurring"):
+            left = [*child.getChildren(), *left]
+        elif rule:
+            inner = next(filter(_rule, child.getChildren()), child)
+            parts[rule] = (*parts.get(rule, ()), _number(inner))
+        elif child.symbol.type == ESLParser.STRING:
+            texts.append(_of(child.symbol))
+        else:
+            keywords.append(_of(child.symbol))
+    form = _rule(detection)
+    return syntax.Form(form, tuple(keywords), tuple(texts), parts, tuple(patterns), source, timer)
 
-    def visitMultiple(self, ctx: Any) -> syntax.Log:  # noqa: N802
-        """Return several patterns that all have to be seen."""
-        return syntax.Log(
-            _patterns(ctx.patterns()), _source(ctx.source()), Require.ALL, None, _within(ctx.within())
-        )
 
-    def visitAnyOf(self, ctx: Any) -> syntax.Log:  # noqa: N802
-        """Return several patterns of which one is enough."""
-        return syntax.Log(
-            _patterns(ctx.patterns()), _source(ctx.source()), Require.ANY, *_recurring(ctx.recurring())
-        )
-
-    def visitSilence(self, ctx: Any) -> syntax.Silence:  # noqa: N802
-        """Return the silence of all output."""
-        return syntax.Silence(_timer(ctx.timer()))
-
-    def visitProgress(self, ctx: Any) -> syntax.Progress:  # noqa: N802
-        """Return a watched number."""
-        pattern = syntax.PatternText(_of(ctx.STRING().symbol), regex=True)
-        return syntax.Progress(pattern, _source(ctx.source()), _timer(ctx.timer()))
-
-    def visitExit(self, ctx: Any) -> syntax.Exit:  # noqa: N802
-        """Return ways to end."""
-        codes, listed = [], ctx.codes()
-        for item in listed.code() if listed is not None else ():
-            first, *last = (_of(node.symbol) for node in item.NUMBER())
-            codes.append((first, last[0] if last else first))
-        signals = tuple(_word(signal) for signal in ctx.signal())
-        return syntax.Exit(tuple(codes), signals, _terminal(ctx.ANY()))
-
-    def visitNode(self, ctx: Any) -> syntax.Node:  # noqa: N802
-        """Return the condition of a node."""
-        return syntax.Node(NodeCondition(ctx.getChild(1).symbol.text))
-
-    def visitJobException(self, ctx: Any) -> syntax.JobException:  # noqa: N802
-        """Return an exception of the resource manager's."""
-        return syntax.JobException(_of(ctx.STRING().symbol), _severity(ctx.severity()))
-
-    def visitExternal(self, ctx: Any) -> syntax.External:  # noqa: N802 - the generated interface
-        """Return that it is raised from outside."""
-        return syntax.External()
-
-    def visitPredicted(self, ctx: Any) -> syntax.Predicted:  # noqa: N802
-        """Return the predicted failure of a node."""
-        confidence = ctx.confidence()
-        return syntax.Predicted(
-            _terminal(ctx.STRING()),
-            _within(ctx.within()),
-            None if confidence is None else _number(confidence),
-        )
-
-    def visitDisk(self, ctx: Any) -> syntax.Disk:  # noqa: N802
-        """Return the use of a file system."""
-        metric = _METRICS[ctx.getChild(0).symbol.type]
-        return syntax.Disk(metric, _of(ctx.STRING().symbol), _number(ctx.percent()))
-
-    def visitCounted(self, ctx: Any) -> syntax.Counted:  # noqa: N802
-        """Return the counting of another exception."""
-        return syntax.Counted(_word(ctx.exceptionName()), _number(ctx.count()), _within(ctx.within()))
+def _rule(node: Any) -> str:
+    """Return the rule, or its alternative, that a part of the tree is; nothing for a word."""
+    name = type(node).__name__
+    return name[0].lower() + name[1:].removesuffix("Context") if name.endswith("Context") else ""
 
 
 def _of(lexeme: Any) -> Word:
@@ -238,10 +196,6 @@ def _severity(ctx: Any) -> Word | None:
     return None if ctx is None else _number(ctx.count())
 
 
-def _recurring(ctx: Any) -> tuple[Word | None, Word | None]:
-    return (None, None) if ctx is None else (_number(ctx.count()), _within(ctx.within()))
-
-
 def _timer(ctx: Any) -> syntax.Timer:
     timeout, *warmup = (_number(seconds) for seconds in ctx.seconds())
     return syntax.Timer(timeout, warmup[0] if warmup else None)
@@ -250,10 +204,6 @@ def _timer(ctx: Any) -> syntax.Timer:
 def _pattern(ctx: Any) -> syntax.PatternText:
     """Return a pattern with or without its keyword; without one it is a literal text."""
     return syntax.PatternText(_of(ctx.STRING().symbol), regex=ctx.MATCH() is not None)
-
-
-def _patterns(ctx: Any) -> tuple[syntax.PatternText, ...]:
-    return tuple(_pattern(listed) for listed in ctx.listed())
 
 
 def _source(ctx: Any) -> syntax.From:

@@ -7,48 +7,22 @@ from typing import Any
 
 import msgspec
 
-from whesl.esl.diagnostics import one_of
-from whesl.esl.language.arguments import signal_names, signal_number
+from whesl.esl.detections.wording import cut
 from whesl.esl.spec import (
-    CountDetection,
-    Detection,
-    DiskDetection,
-    DiskMetric,
     ExceptionSpec,
-    ExitDetection,
-    ExternalDetection,
-    HangDetection,
-    JobExceptionDetection,
     Level,
-    LogDetection,
-    NodeCondition,
-    NodeDetection,
     Operation,
     Otherwise,
-    Pattern,
-    PredictedDetection,
-    ProgressDetection,
     RecoveryStep,
-    Require,
     ResourceKind,
-    SilenceDetection,
-    Source,
     Spec,
-    Stream,
 )
-from whesl.model.record import assert_never
+from whesl.esl.wording import one_of, seconds, times, within
 
-_LONGEST = 160  # characters of a pattern or an argument that are shown
-_DAY, _HOUR, _MINUTE = 86400, 3600, 60
 _UNKNOWN = {
     "restart": "the task restarts on the same nodes",
     "fail": "the recovery fails",
     "pause": "the task is paused",
-}
-_SUBJECTS = {
-    Stream.STDOUT: "standard output",
-    Stream.STDERR: "standard error",
-    Stream.OUTPUT: "standard output or standard error",
 }
 
 
@@ -90,124 +64,13 @@ def _explained(spec: Spec, exception: ExceptionSpec) -> Explained:
         level=exception.level,
         place=spec.place(exception.span),
         jobs=exception.jobs,
-        when=tuple(Sentence(text=detected(d), place=spec.place(d.span)) for d in exception.detections),
+        when=tuple(Sentence(text=d.sentence(), place=spec.place(d.span)) for d in exception.detections),
         then=tuple(Sentence(text=done(spec, s), place=spec.place(s.span)) for s in exception.steps),
         budget=_budget(exception),
         otherwise=_otherwise(exception),
         told=_told(exception),
         restarts=any(step.operation != Operation.CHECKPOINT for step in exception.steps),
     )
-
-
-# How it is seen -----------------------------------------------------------------------------------
-
-
-def detected(detection: Detection) -> str:
-    """Return a way to raise an exception as a clause: what happens."""
-    match detection:
-        case LogDetection():
-            return _log(detection)
-        case HangDetection():
-            line = f"line of {_source(detection.source)} that {_pattern(detection.pattern)}"
-            return f"no {line} appears for {_timer(detection.timeout, detection.warmup)}"
-        case SilenceDetection():
-            return f"the job prints nothing for {_timer(detection.timeout, detection.warmup)}"
-        case ProgressDetection():
-            timer = _timer(detection.timeout, detection.warmup)
-            line = f"lines of {_source(detection.source)} that {_pattern(detection.pattern, many=True)}"
-            return f"the number {detection.capture!r} in {line} does not rise for {timer}"
-        case ExitDetection():
-            return _exit(detection)
-        case NodeDetection():
-            lost = detection.condition is NodeCondition.DOWN
-            return "a node of the job is lost" if lost else "a node of the job is being taken out of service"
-        case JobExceptionDetection():
-            worst = "" if detection.severity is None else f" of severity {detection.severity}"
-            worst += " or worse" if detection.severity else ""
-            kind = detection.exception_type
-            return f"the resource manager raises an exception of type {kind!r}{worst} on the job"
-        case ExternalDetection():
-            return "somebody raises it from outside (whesl raise)"
-        case PredictedDetection():
-            return _predicted(detection)
-        case DiskDetection():
-            return _disk(detection)
-        case CountDetection():
-            return _counted(detection)
-    return assert_never(detection)
-
-
-def _log(detection: LogDetection) -> str:
-    where = _source(detection.source)
-    if detection.require is Require.ALL:
-        shown = ", ".join(_shown(pattern) for pattern in detection.patterns)
-        within = f" within {_seconds(detection.within)}" if detection.within is not None else ""
-        return f"all of these have been seen in {where}{within}: {shown}"
-    text = f"a line of {where} {one_of([_pattern(pattern) for pattern in detection.patterns])}"
-    if detection.times > 1 or detection.within is not None:
-        within = f" within {_seconds(detection.within)}" if detection.within is not None else ""
-        text += f", {detection.times} times{within}"
-    return text
-
-
-def _exit(detection: ExitDetection) -> str:
-    if detection.signals:
-        return f"the job is ended by {one_of([_signal(number) for number in detection.signals])}"
-    codes = one_of([f"{c.first}" if c.first == c.last else f"{c.first} to {c.last}" for c in detection.codes])
-    if codes and not detection.excluded:
-        return f"the job ends with status {codes}"
-    failure = "the job ends with any failure: a status other than 0, or a signal"
-    return f"{failure}; but not with status {codes}" if codes else failure
-
-
-def _signal(number: int) -> str:
-    name = next((name for name in signal_names() if signal_number(name) == number), "signal")
-    return f"{name} ({number})"
-
-
-def _predicted(detection: PredictedDetection) -> str:
-    who = "a node of the job" if detection.node is None else f"the node {detection.node} of the job"
-    within = f" within {_seconds(detection.within)}" if detection.within is not None else ""
-    sure = f", with a confidence of at least {detection.confidence:g}" if detection.confidence else ""
-    return f"{who} is predicted to fail{within}{sure}"
-
-
-def _disk(detection: DiskDetection) -> str:
-    share = f"{detection.above * 100:g}%"
-    if detection.metric is DiskMetric.SPACE:
-        return f"more than {share} of the space of the file system that holds {detection.path} is used"
-    if detection.metric is DiskMetric.INODES:
-        return f"more than {share} of the files that the file system of {detection.path} can hold exist"
-    return f"more than {share} of the user's quota on the file system of {detection.path} is used"
-
-
-def _counted(detection: CountDetection) -> str:
-    within = f" within {_seconds(detection.within)}" if detection.within is not None else ""
-    return f"{detection.exception} has happened {times(detection.times)}{within}: the last one becomes this"
-
-
-def _timer(timeout: float, warmup: float) -> str:
-    start = f" (the clock starts {_seconds(warmup)} after the job)" if warmup else ""
-    return f"{_seconds(timeout)}{start}"
-
-
-def _source(source: Source) -> str:
-    return f"the file {source.path}" if source.path is not None else _SUBJECTS[source.stream]
-
-
-def _pattern(pattern: Pattern, *, many: bool = False) -> str:
-    if pattern.regex:
-        return f"{'match' if many else 'matches'} {_shown(pattern)}"
-    return f"{'contain' if many else 'contains'} {_shown(pattern)}"
-
-
-def _shown(pattern: Pattern) -> str:
-    mark = "/" if pattern.regex else '"'
-    return f"{mark}{_cut(pattern.text)}{mark}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 # What is done -------------------------------------------------------------------------------------
@@ -218,7 +81,7 @@ def done(spec: Spec, step: RecoveryStep) -> str:
     operation = f"{step.resource}.{step.operation}"
     handler = spec.handler(step.resource, step.operation)
     if handler is not None:
-        given = f" with {_cut(msgspec.json.encode(step.arguments).decode())}" if step.arguments else ""
+        given = f" with {cut(msgspec.json.encode(step.arguments).decode())}" if step.arguments else ""
         return f"{step.entity.value}: {operation} by your handler {handler}{given}"
     clause = _CLAUSES[step.resource, step.operation](step.arguments)
     if step.before_failure:
@@ -254,7 +117,7 @@ def _suspect(arguments: dict[str, Any]) -> str:
     node = arguments.get("node")
     who = f"the node {node}" if node else "the node that the evidence blames"
     given = arguments.get("expires")
-    kept = _seconds(float(given)) if given is not None else "1 h to 24 h, by the evidence"
+    kept = seconds(float(given)) if given is not None else "1 h to 24 h, by the evidence"
     unknown = _UNKNOWN[arguments.get("unknown", "restart")]
     return f"{who}, which is kept in mind as bad for {kept} (if it is not known: {unknown})"
 
@@ -282,7 +145,7 @@ def _job_replace(arguments: dict[str, Any]) -> str:
 
 
 def _job_add(arguments: dict[str, Any]) -> str:
-    limit = f" (at most {_seconds(float(arguments['timeout']))})" if "timeout" in arguments else ""
+    limit = f" (at most {seconds(float(arguments['timeout']))})" if "timeout" in arguments else ""
     return f"{_words(arguments['command'])} is run in the allocation first{limit}"
 
 
@@ -292,7 +155,7 @@ def _job_checkpoint(arguments: dict[str, Any]) -> str:
     asked += [f"by the file {trigger}"] if trigger else []
     how = f" asked {' and '.join(asked)} where it has no client" if asked else ""
     seen = f" (written: {written})" if written else ""
-    limit = f", in at most {_seconds(float(arguments['timeout']))}" if "timeout" in arguments else ""
+    limit = f", in at most {seconds(float(arguments['timeout']))}" if "timeout" in arguments else ""
     return f"the running program is{how or ' asked'} for a checkpoint{seen}{limit}"
 
 
@@ -302,7 +165,7 @@ def _job_remove(arguments: dict[str, Any]) -> str:
 
 
 def _words(command: str | list[str]) -> str:
-    return _cut(command if isinstance(command, str) else " ".join(command))
+    return cut(command if isinstance(command, str) else " ".join(command))
 
 
 _CLAUSES: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {
@@ -325,10 +188,9 @@ _CLAUSES: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {
 def _budget(exception: ExceptionSpec) -> str:
     if not exception.steps:
         return ""
-    within = f" within {_seconds(exception.limit_within)}" if exception.limit_within is not None else ""
-    text = f"at most {times(exception.limit)} for each task{within}"
+    text = f"at most {times(exception.limit)} for each task{within(exception.limit_within)}"
     if exception.backoff:
-        waits = [_seconds(exception.backoff * 2**n) for n in range(min(exception.limit, 3))]
+        waits = [seconds(exception.backoff * 2**n) for n in range(min(exception.limit, 3))]
         more = " and so on" if exception.limit > len(waits) else ""
         text += f", after a wait of {', then '.join(waits)}{more}"
     return text
@@ -351,20 +213,6 @@ def _told(exception: ExceptionSpec) -> str:
         return ""
     kind, severity = exception.raises.exception_type, exception.raises.severity
     return f"an exception of type {kind!r} and severity {severity} is raised on the job, where there are such"
-
-
-def times(count: int) -> str:
-    """Return how often, in words: once, twice, 3 times."""
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def _seconds(seconds: float) -> str:
-    """Return a time with the largest unit that it is a whole number of."""
-    for unit, size in (("day", _DAY), ("h", _HOUR), ("min", _MINUTE)):
-        if seconds >= size and seconds % size == 0:
-            plural = "s" if unit == "day" and seconds != size else ""
-            return f"{seconds / size:g} {unit}{plural}"
-    return f"{seconds:g} s"
 
 
 def matching(jobs: Iterable[str]) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 import msgspec
 
-from whesl.esl.spec import PredictedDetection
 from whesl.isolator.core import checkpoints, recovery
 from whesl.isolator.core.controls import take, unused
 from whesl.isolator.core.events import AskCheckpoint, CheckpointDone, TellLost, TellPrediction
@@ -89,14 +86,5 @@ def detected(state: State, prediction: PredictedFailure) -> tuple[Detected, ...]
         Detected(exception=exception.name, evidence=(evidence,))
         for exception in (spec.exceptions if spec is not None else ())
         if job_matches(exception.jobs, task.step, task.name)
-        and any(
-            isinstance(each, PredictedDetection) and _covers(each, prediction)
-            for each in exception.detections
-        )
+        and any(detection.foresees(prediction) for detection in exception.detections)
     )
-
-
-def _covers(detection: PredictedDetection, prediction: PredictedFailure) -> bool:
-    soon = detection.within is None or prediction.lead <= detection.within
-    named = detection.node is None or fnmatchcase(prediction.node, detection.node)
-    return soon and named and prediction.confidence >= detection.confidence

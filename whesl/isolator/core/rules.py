@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.detect.transformation import Transformed, transform
-from whesl.esl.spec import Entity, ExceptionSpec, NodeCondition, NodeDetection
+from whesl.esl.spec import Entity, ExceptionSpec
 from whesl.isolator.core.state import State
 from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
 from whesl.model.outcomes import Action
@@ -51,10 +51,7 @@ def of_lost_nodes(state: State) -> str:
     spec = state.setup.spec
     task = state.setup.task
     for exception in spec.exceptions if spec is not None else ():
-        down = any(
-            isinstance(detection, NodeDetection) and detection.condition is NodeCondition.DOWN
-            for detection in exception.detections
-        )
+        down = any(detection.sees_lost_nodes() for detection in exception.detections)
         if down and job_matches(exception.jobs, task.step, task.name):
             return exception.name
     return ""

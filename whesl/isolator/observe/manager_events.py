@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 
 from whesl.agents.worker import Worker
-from whesl.esl.spec import JobExceptionDetection
 from whesl.isolator.core.events import Event, JobExceptionRaised, JobExceptionSeen, RaiseJobException
 from whesl.isolator.core.setup import Setup
 from whesl.model.errors import WheslError
@@ -195,7 +194,7 @@ def matter(setup: Setup) -> bool:
     if len(setup.nodes) > 1:
         return True
     return setup.spec is not None and any(
-        isinstance(detection, JobExceptionDetection)
+        detection.hears_manager
         for exception in setup.spec.exceptions
         if job_matches(exception.jobs, setup.task.step, setup.task.name)
         for detection in exception.detections

@@ -25,8 +25,8 @@ from whesl.model.recovery_rule import Reach
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
-    from whesl.detect.disk import Usage
     from whesl.detect.task_watch import Watch
+    from whesl.esl.detections.disk import Usage
     from whesl.model.evidence import Detected
 
 LOG = logging.getLogger(__name__)

@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.esl.spec import (
-    HangDetection,
-    LogDetection,
-    ProgressDetection,
-    Require,
-    Source,
-    Spec,
-    Stream,
-)
+from whesl.esl.spec import Source, Spec, Stream
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import decoding
@@ -102,12 +94,11 @@ def sources(directory: TaskDir, job: Job, number: int, configuration: Configurat
 def _files(job: Job) -> set[Source]:
     setup = job.setup
     return {
-        detection.source
+        reads.source
         for exception in (setup.spec.exceptions if setup.spec is not None else ())
         if job_matches(exception.jobs, setup.task.step, setup.task.name)
         for detection in exception.detections
-        if isinstance(detection, LogDetection | HangDetection | ProgressDetection)
-        and detection.source.stream is Stream.FILE
+        if (reads := detection.reads()) is not None and reads.source.stream is Stream.FILE
     }
 
 
@@ -246,21 +237,16 @@ def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: 
         if not job_matches(exception.jobs, task.step, task.name):
             continue
         for detection in exception.detections:
-            read = (stream, Stream.OUTPUT)
-            if not isinstance(detection, LogDetection) or detection.source.stream not in read:
+            reads = detection.one_line()
+            if reads is None or reads.source.stream not in (stream, Stream.OUTPUT):
                 continue
-            alone = detection.times == 1 and (
-                detection.require is Require.ANY or len(detection.patterns) == 1
-            )
-            matches = (
-                compile_patterns(detection.patterns).open(0).feed(line.encode(errors="replace") + b"\n", 0)
-            )
-            if alone and matches:
+            matches = compile_patterns(reads.patterns).open(0).feed(line.encode(errors="replace") + b"\n", 0)
+            if matches:
                 evidence = Evidence(
                     kind="log",
                     time=now,
                     node=job.setup.own_node,
-                    pattern=detection.patterns[matches[0].pattern].text,
+                    pattern=reads.patterns[matches[0].pattern].text,
                     line=line,
                     file=path,
                     captures=matches[0].captures,
