@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from whesl.coordinator.core.events import RequeueEnded
-from whesl.coordinator.effects.recovery_steps import requeue
+from whesl.coordinator.core.events import Requeue, RequeueEnded
+from whesl.coordinator.effects.recovery_steps import carry_out
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
@@ -31,7 +31,10 @@ class Cluster:
 
 
 def order(cluster: Cluster) -> RequeueEnded:
-    return requeue(cluster, "w/a@7.0", "slurm", "7", 0, (), {})  # type: ignore[arg-type]  # a stand-in
+    command = Requeue(token="w/a@7.0", rjms="slurm", job_id="7", restarts=0)
+    ended = carry_out(command, cluster, {})  # type: ignore[arg-type]  # a stand-in
+    assert isinstance(ended, RequeueEnded)
+    return ended
 
 
 def test_an_earlier_order_that_came_between_is_this_one_done() -> None:

@@ -7,7 +7,7 @@ import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -15,15 +15,9 @@ from tests.journals import rebuild
 from tests.schedulers import Unasked
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import (
-    AllowRequeue,
     Arrived,
-    AskRequeue,
-    CancelJob,
     Event,
     Journal,
-    LookAtJob,
-    Requeue,
-    RunStep,
     Send,
     Started,
     Tell,
@@ -31,7 +25,7 @@ from whesl.coordinator.core.events import (
 )
 from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State, TaskEntry
-from whesl.coordinator.effects import recovery_steps
+from whesl.coordinator.effects.calls import Call, answer
 from whesl.esl.detections import CountDetection, ExitDetection
 from whesl.esl.spec import (
     Entity,
@@ -293,23 +287,8 @@ class World:
             self.sent += [(send.peer, send.message) for send in self.waiting_peers.take(self.state, 1)]
 
     def perform(self, command: Any) -> Event | None:
-        ports, null = self.ports, subprocess.DEVNULL
-        if isinstance(command, RunStep):
-            return recovery_steps.perform(self.state, command.recovery, command.index, ports, null)
-        if isinstance(command, LookAtJob):
-            return recovery_steps.look_at_jobs(ports, command.rjms, [command], {})[0]
-        if isinstance(command, AskRequeue):
-            return recovery_steps.ask_requeue(ports, command.token, command.rjms, command.job_id, {})
-        if isinstance(command, Requeue):
-            return recovery_steps.requeue(
-                ports, command.token, command.rjms, command.job_id, command.restarts, command.exclude, {}
-            )
-        if isinstance(command, AllowRequeue):
-            return recovery_steps.allow_requeue(
-                ports, command.task, command.rjms, command.job_id, {}, allowed=command.allowed
-            )
-        if isinstance(command, CancelJob):
-            return recovery_steps.cancel_job(ports, command.task, command.rjms, command.job_id, {})
+        if isinstance(command, get_args(Call)):
+            return answer(command, self.state, self.ports, subprocess.DEVNULL)
         return None
 
     def restart(self) -> None:

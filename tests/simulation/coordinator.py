@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -20,15 +20,10 @@ from whesl.coordinator.batching import events_of
 from whesl.coordinator.client import absent
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import (
-    AllowRequeue,
     Arrived,
-    AskRequeue,
-    CancelJob,
     Command,
     Event,
     Journal,
-    LookAtJob,
-    Requeue,
     RunStep,
     Send,
     Started,
@@ -37,7 +32,7 @@ from whesl.coordinator.core.events import (
 )
 from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State
-from whesl.coordinator.effects import recovery_steps
+from whesl.coordinator.effects.calls import Call, answer
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
 from whesl.model.configuration import Configuration
@@ -333,10 +328,8 @@ class Coordinator:
                 self.world.after(0.0, self._tell_some)
             self._waiting_peers.add(self.state, command)
             return
-        call = _CALLS.get(type(command))
-        if call is not None:
-            state = self.state
-            self.world.after(0.5 * self._chance.random(), self._work, call, state, command)
+        if isinstance(command, get_args(Call)):
+            self.world.after(0.5 * self._chance.random(), self._work, self.state, command)
 
     def _say(self, send: Send) -> None:
         if self.world.tracing:
@@ -376,50 +369,10 @@ class Coordinator:
             # The pace is slow, that much may happen meanwhile: messages, an end, another run, a kill.
             self.world.after(2.0 * self._chance.random() ** 4, self._tell_some)
 
-    def _work(self, call: Callable[..., Event], state: State, command: Command) -> None:
+    def _work(self, state: State, command: Call) -> None:
         if self.dead and self._chance.random() < 0.5:
             return  # killed before it came to that; else the call was under way already
         if isinstance(command, RunStep):
             self.system.watch.coordinator_step(self, command)
-        event = call(self, state, command)
+        event = answer(command, state, self.place.ports, subprocess.DEVNULL)
         self.world.after(0.5 * self._chance.random(), self.found_out, event)
-
-
-def _run_step(self: Coordinator, state: State, command: RunStep) -> Event:
-    return recovery_steps.perform(
-        state, command.recovery, command.index, self.place.ports, subprocess.DEVNULL
-    )
-
-
-def _look(self: Coordinator, _state: State, command: LookAtJob) -> Event:
-    return recovery_steps.look_at_jobs(self.place.ports, command.rjms, [command], {})[0]
-
-
-def _ask(self: Coordinator, _state: State, command: AskRequeue) -> Event:
-    return recovery_steps.ask_requeue(self.place.ports, command.token, command.rjms, command.job_id, {})
-
-
-def _requeue(self: Coordinator, _state: State, command: Requeue) -> Event:
-    return recovery_steps.requeue(
-        self.place.ports, command.token, command.rjms, command.job_id, command.restarts, command.exclude, {}
-    )
-
-
-def _allow(self: Coordinator, _state: State, command: AllowRequeue) -> Event:
-    return recovery_steps.allow_requeue(
-        self.place.ports, command.task, command.rjms, command.job_id, {}, allowed=command.allowed
-    )
-
-
-def _cancel(self: Coordinator, _state: State, command: CancelJob) -> Event:
-    return recovery_steps.cancel_job(self.place.ports, command.task, command.rjms, command.job_id, {})
-
-
-_CALLS: dict[type[Command], Callable[..., Event]] = {
-    RunStep: _run_step,
-    LookAtJob: _look,
-    AskRequeue: _ask,
-    Requeue: _requeue,
-    AllowRequeue: _allow,
-    CancelJob: _cancel,
-}

@@ -19,6 +19,7 @@ from whesl.coordinator.core import admission, competing_claims, configuration, e
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core import recovery as coordinator_recovery
 from whesl.coordinator.core.changes import tasks as coordinator_changes
+from whesl.coordinator.core.events import Requeue
 from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import TaskEntry
@@ -59,14 +60,12 @@ def lost_acknowledgement_accepted() -> Any:
 
 def restarts_not_compared() -> Any:
     """A requeue is not told from the one that was carried out without an answer."""
-    real = recovery_steps.requeue
+    real = recovery_steps.ORDERS[Requeue]
 
-    def requeue(
-        ports: Any, token: str, rjms: str, job: str, _restarts: int, exclude: Any, environment: Any
-    ) -> Any:
-        return real(ports, token, rjms, job, 1_000_000, exclude, environment)
+    def requeue(scheduler: Any, command: Any) -> Any:
+        return real(scheduler, msgspec.structs.replace(command, restarts=1_000_000))
 
-    return patch.object(recovery_steps, "requeue", requeue)
+    return patch.dict(recovery_steps.ORDERS, {Requeue: requeue})
 
 
 def forgotten_batch_hosts_believed() -> Any:

@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 import msgspec
 import zmq
@@ -41,7 +41,7 @@ from whesl.coordinator.core.events import Journal as WriteDown
 from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
-from whesl.coordinator.effects.calls import CALLS, Calls
+from whesl.coordinator.effects.calls import Call, Calls
 from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.workers import Workers
 from whesl.coordinator.metrics import LatestSnapshot
@@ -362,7 +362,7 @@ class Daemon:
                 self._server.send(send.peer, send.message)
             self._next_sending = time.monotonic() + _PACE
 
-    def _call(self, command: Command) -> None:
+    def _call(self, command: Call) -> None:
         self._calls.make(command, self._state)
 
     def _say(self, command: Say) -> None:
@@ -461,7 +461,7 @@ class Daemon:
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     Send: Daemon._send,
     Tell: Daemon._tell,
-    **dict.fromkeys(CALLS, Daemon._call),
+    **dict.fromkeys(get_args(Call), Daemon._call),
     Say: Daemon._say,
     Stop: Daemon._stop,
 }

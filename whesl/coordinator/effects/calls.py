@@ -5,28 +5,23 @@ None of them may keep the loop from its messages; each ends in an event, whateve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import IO, Any
 
 from whesl.coordinator.core.events import (
-    AllowRequeue,
     AskRequeue,
-    CancelJob,
-    Command,
     Event,
-    JobCancelled,
     JobSeen,
     LookAtJob,
     Requeue,
-    RequeueAllowed,
-    RequeueEnded,
     RunStep,
     StepEnded,
 )
 from whesl.coordinator.core.state import State
 from whesl.coordinator.effects import recovery_steps
 from whesl.coordinator.effects.ports import Ports
+from whesl.coordinator.effects.recovery_steps import Order
 from whesl.coordinator.effects.workers import Workers
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome
 
@@ -48,14 +43,19 @@ class Calls:
         self._log = log
         self._looks: list[LookAtJob] = []
 
-    def make(self, command: Command, state: State) -> None:
+    def make(self, command: Call, state: State) -> None:
         """Make a call; looks at jobs wait for ``look_at_jobs``.
 
         Args:
-            command: one of ``CALLS``.
+            command: what is asked for.
             state: at the time of the command.
         """
-        CALLS[type(command)](self, command, state)
+        if isinstance(command, LookAtJob):
+            self._looks.append(command)
+            return
+        self._workers.submit(
+            partial(answer, command, state, self._ports, self._log), partial(_unexpected, command)
+        )
 
     def look_at_jobs(self, state: State) -> None:
         """Ask for all jobs of a cluster together: a network that was away makes thousands of tasks silent."""
@@ -72,76 +72,36 @@ class Calls:
                     partial(_unseen, some),
                 )
 
-    def _look(self, command: LookAtJob, _state: State) -> None:
-        self._looks.append(command)
 
-    def _run_step(self, command: RunStep, state: State) -> None:
-        ports, log = self._ports, self._log
-        self._workers.submit(
-            lambda: recovery_steps.perform(state, command.recovery, command.index, ports, log),
-            lambda why: StepEnded(
-                recovery=command.recovery, index=command.index, outcome=OwnStepOutcome.FAIL, note=why
-            ),
-        )
+def answer(command: Call, state: State, ports: Ports, log: IO[Any] | int) -> Event:
+    """Make one call and return what came of it.
 
-    def _ask_requeue(self, command: AskRequeue, state: State) -> None:
-        where = _cluster_of(state, command.token)
-        self._workers.submit(
-            lambda: recovery_steps.ask_requeue(
-                self._ports, command.token, command.rjms, command.job_id, where
-            ),
-            lambda why: RequeueEnded(token=command.token, outcome=OrderStatus.REFUSED, reason=why),
-        )
-
-    def _requeue(self, command: Requeue, state: State) -> None:
-        where = _cluster_of(state, command.token)
-        self._workers.submit(
-            lambda: recovery_steps.requeue(
-                self._ports,
-                command.token,
-                command.rjms,
-                command.job_id,
-                command.restarts,
-                command.exclude,
-                where,
-            ),
-            lambda why: RequeueEnded(token=command.token, outcome=OrderStatus.REFUSED, reason=why),
-        )
-
-    def _allow_requeue(self, command: AllowRequeue, state: State) -> None:
-        task, job_id = command.task, command.job_id
-        where = state.environment_of(task)
-        self._workers.submit(
-            lambda: recovery_steps.allow_requeue(
-                self._ports, task, command.rjms, job_id, where, allowed=command.allowed
-            ),
-            lambda why: RequeueAllowed(
-                task=task, allowed=command.allowed, outcome=OrderStatus.REFUSED, reason=why
-            ),
-        )
-
-    def _cancel_job(self, command: CancelJob, state: State) -> None:
-        task, job_id = command.task, command.job_id
-        where = state.environment_of(task)
-        self._workers.submit(
-            lambda: recovery_steps.cancel_job(self._ports, task, command.rjms, job_id, where),
-            lambda why: JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.REFUSED, reason=why),
-        )
+    Args:
+        command: what is asked for.
+        state: at the time of the command.
+        ports: schedulers and workflow managers.
+        log: takes what handlers print on standard error.
+    """
+    if isinstance(command, RunStep):
+        return recovery_steps.perform(state, command.recovery, command.index, ports, log)
+    if isinstance(command, AskRequeue | Requeue):
+        environment = state.environment_of(state.requeues[command.token].task)
+    else:
+        environment = state.environment_of(command.task)
+    if isinstance(command, LookAtJob):
+        return recovery_steps.look_at_jobs(ports, command.rjms, [command], environment)[0]
+    return recovery_steps.carry_out(command, ports, environment)
 
 
-def _cluster_of(state: State, token: str) -> dict[str, str]:
-    return state.environment_of(state.requeues[token].task)
+def _unexpected(command: RunStep | Order, why: str) -> Event:
+    if isinstance(command, RunStep):
+        key, index = command.recovery, command.index
+        return StepEnded(recovery=key, index=index, outcome=OwnStepOutcome.FAIL, note=why)
+    return recovery_steps.not_done(command, OrderStatus.REFUSED, why)
 
 
 def _unseen(looks: Sequence[LookAtJob], why: str) -> list[Event]:
     return [JobSeen(task=look.task, job_id=look.job_id, unseen=why) for look in looks]
 
 
-CALLS: dict[type[Command], Callable[[Calls, Any, State], None]] = {
-    RunStep: Calls._run_step,
-    LookAtJob: Calls._look,
-    AskRequeue: Calls._ask_requeue,
-    Requeue: Calls._requeue,
-    AllowRequeue: Calls._allow_requeue,
-    CancelJob: Calls._cancel_job,
-}
+Call = RunStep | LookAtJob | Order

@@ -11,9 +11,15 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from whesl.coordinator.core.events import (
+    AllowRequeue,
+    AskRequeue,
+    CancelJob,
+    Command,
+    Event,
     JobCancelled,
     JobSeen,
     LookAtJob,
+    Requeue,
     RequeueAllowed,
     RequeueAsked,
     RequeueEnded,
@@ -297,96 +303,86 @@ def _unseen(look: LookAtJob, error: WheslError) -> JobSeen:
     return JobSeen(task=look.task, job_id=look.job_id, unseen=error.message)
 
 
-def ask_requeue(
-    ports: Ports, token: str, rjms: str, job_id: str, environment: Mapping[str, str]
-) -> RequeueAsked | RequeueEnded:
-    """Find out how often a job was restarted before anything is done to it."""
-    try:
-        record = ports.scheduler(rjms, environment).jobs([job_id]).get(job_id)
-    except _LATER as error:
-        return RequeueEnded(token=token, outcome=OrderStatus.LATER, reason=error.message)
-    except WheslError as error:
-        return RequeueEnded(token=token, outcome=OrderStatus.REFUSED, reason=error.message)
-    if record is None:
-        return RequeueEnded(
-            token=token, outcome=OrderStatus.REFUSED, reason="the scheduler does not know the job"
-        )
-    return RequeueAsked(token=token, restarts=record.restarts)
-
-
-def requeue(
-    ports: Ports,
-    token: str,
-    rjms: str,
-    job_id: str,
-    restarts: int,
-    exclude: tuple[str, ...],
-    environment: Mapping[str, str],
-) -> RequeueEnded:
-    """Have a job run again, unless it does already.
+def carry_out(command: Order, ports: Ports, environment: Mapping[str, str]) -> Event:
+    """Carry out what is asked of a job's scheduler and say how it ended; never raises what a port may raise.
 
     Args:
+        command: the order.
         ports: the world.
-        token: of the order.
-        rjms: the scheduler's name.
-        job_id: the job.
-        restarts: its restarts when the order was written down: more of them mean that it was carried out.
-        exclude: nodes to keep it off, where the scheduler can.
         environment: says which cluster.
     """
     try:
-        scheduler = ports.scheduler(rjms, environment)
-        record = scheduler.jobs([job_id]).get(job_id)
-        if record is None:
-            return RequeueEnded(
-                token=token, outcome=OrderStatus.REFUSED, reason="the scheduler does not know the job"
-            )
-        if _runs_again(record, restarts):
-            return RequeueEnded(token=token, outcome=OrderStatus.DONE, reason="it was done before")
-        if record.state is JobState.COMPLETED:
-            return RequeueEnded(token=token, outcome=OrderStatus.REFUSED, reason="the job has completed")
-        try:
-            scheduler.requeue(job_id)
-        except RefusedError:
-            # The same order, of a coordinator that was killed meanwhile, may have come between.
-            if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
-                raise
-        if exclude and isinstance(scheduler, ExcludesNodes):
-            scheduler.exclude(job_id, exclude)
+        return ORDERS[type(command)](ports.scheduler(command.rjms, environment), command)
     except _LATER as error:
-        return RequeueEnded(token=token, outcome=OrderStatus.LATER, reason=error.message)
+        return not_done(command, OrderStatus.LATER, error.message)
     except WheslError as error:
-        return RequeueEnded(token=token, outcome=OrderStatus.REFUSED, reason=error.message)
-    return RequeueEnded(token=token, outcome=OrderStatus.DONE)
+        return not_done(command, OrderStatus.REFUSED, error.message)
+
+
+def not_done(command: Order, outcome: OrderStatus, reason: str) -> Event:
+    """Return the event that says so of an order."""
+    if isinstance(command, AllowRequeue):
+        return RequeueAllowed(task=command.task, allowed=command.allowed, outcome=outcome, reason=reason)
+    if isinstance(command, CancelJob):
+        return JobCancelled(task=command.task, job_id=command.job_id, outcome=outcome, reason=reason)
+    return RequeueEnded(token=command.token, outcome=outcome, reason=reason)
+
+
+def _ask_requeue(scheduler: Scheduler, command: AskRequeue) -> Event:
+    """Find out how often a job was restarted before anything is done to it."""
+    return RequeueAsked(token=command.token, restarts=_known(scheduler, command.job_id).restarts)
+
+
+def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
+    """Have a job run again, unless it does already: more restarts mean that the order was carried out."""
+    job_id, restarts = command.job_id, command.restarts
+    record = _known(scheduler, job_id)
+    if _runs_again(record, restarts):
+        return RequeueEnded(token=command.token, outcome=OrderStatus.DONE, reason="it was done before")
+    if record.state is JobState.COMPLETED:
+        raise RefusedError("the job has completed")
+    try:
+        scheduler.requeue(job_id)
+    except RefusedError:
+        # The same order, of a coordinator that was killed meanwhile, may have come between.
+        if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
+            raise
+    if command.exclude and isinstance(scheduler, ExcludesNodes):
+        scheduler.exclude(job_id, command.exclude)
+    return RequeueEnded(token=command.token, outcome=OrderStatus.DONE)
+
+
+def _known(scheduler: Scheduler, job_id: str) -> JobRecord:
+    record = scheduler.jobs([job_id]).get(job_id)
+    if record is None:
+        raise RefusedError("the scheduler does not know the job")
+    return record
 
 
 def _runs_again(record: JobRecord | None, restarts: int) -> bool:
     return record is not None and (record.restarts > restarts or record.state is JobState.PENDING)
 
 
-def allow_requeue(
-    ports: Ports, task: str, rjms: str, job_id: str, environment: Mapping[str, str], *, allowed: bool
-) -> RequeueAllowed:
-    """Tell a scheduler that wants to know beforehand whether a job may be run again; others need no word."""
-    try:
-        scheduler = ports.scheduler(rjms, environment)
-        if isinstance(scheduler, AllowsRequeue):
-            scheduler.allow_requeue(job_id, allowed)
-    except CouldNotObserveError as error:
-        return RequeueAllowed(task=task, allowed=allowed, outcome=OrderStatus.LATER, reason=error.message)
-    except WheslError as error:
-        return RequeueAllowed(task=task, allowed=allowed, outcome=OrderStatus.REFUSED, reason=error.message)
-    return RequeueAllowed(task=task, allowed=allowed, outcome=OrderStatus.DONE)
+def _allow_requeue(scheduler: Scheduler, command: AllowRequeue) -> Event:
+    """Tell a scheduler that wants to know beforehand whether a job may be run again; no other is asked."""
+    if isinstance(scheduler, AllowsRequeue):
+        try:
+            scheduler.allow_requeue(command.job_id, command.allowed)
+        except TransientError as error:
+            raise RefusedError(error.message) from error  # best effort: only what was not seen is asked again
+    return RequeueAllowed(task=command.task, allowed=command.allowed, outcome=OrderStatus.DONE)
 
 
-def cancel_job(
-    ports: Ports, task: str, rjms: str, job_id: str, environment: Mapping[str, str]
-) -> JobCancelled:
+def _cancel(scheduler: Scheduler, command: CancelJob) -> Event:
     """End a job that nobody looks after any more."""
-    try:
-        ports.scheduler(rjms, environment).cancel(job_id)
-    except _LATER as error:
-        return JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.LATER, reason=error.message)
-    except WheslError as error:
-        return JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.REFUSED, reason=error.message)
-    return JobCancelled(task=task, job_id=job_id, outcome=OrderStatus.DONE)
+    scheduler.cancel(command.job_id)
+    return JobCancelled(task=command.task, job_id=command.job_id, outcome=OrderStatus.DONE)
+
+
+Order = AskRequeue | Requeue | AllowRequeue | CancelJob
+ORDERS: dict[type[Command], Callable[[Scheduler, Any], Event]] = {
+    AskRequeue: _ask_requeue,
+    Requeue: _requeue,
+    AllowRequeue: _allow_requeue,
+    CancelJob: _cancel,
+}
