@@ -19,14 +19,10 @@ from measure import Figure, Part, Protected, arguments, median, run_parts, scrat
 
 from whesl.detect.patterns import canonical
 from whesl.detect.task_watch import Watch
-from whesl.esl.detections import LogDetection
+from whesl.esl.detections.base import Pattern, Source, Stream
+from whesl.esl.detections.log import LogDetection
 from whesl.esl.rules_file import load_rules
-from whesl.esl.spec import (
-    Pattern,
-    Source,
-    Spec,
-    Stream,
-)
+from whesl.esl.spec import Spec
 from whesl.model.workflow import Task
 
 COUNTS = (1, 50, 250)

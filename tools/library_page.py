@@ -9,12 +9,10 @@ import sys
 
 from whesl import esl
 from whesl.esl import library
-from whesl.esl.detections import (
-    Detection,
-    JobExceptionDetection,
-    LogDetection,
-    NodeDetection,
-)
+from whesl.esl.detections.job_exception import JobExceptionDetection
+from whesl.esl.detections.kinds import Detection
+from whesl.esl.detections.log import LogDetection
+from whesl.esl.detections.node import NodeDetection
 from whesl.esl.language import syntax
 from whesl.esl.language.parser import parse
 from whesl.esl.language.source import Source

@@ -5,14 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.coordinator.world import ANY, FULL, RULES, SPAN, START, World, exception, raised, spec, step
+from tests.coordinator.world import ANY, FULL, RULES, SPAN, World, exception, raised, spec, step
 from tests.journals import rebuild, report
 from whesl.coordinator.core.clocks import TOLERATED
 from whesl.coordinator.core.state import Settings
-from whesl.esl.detections import CountDetection
+from whesl.esl.detections.told import CountDetection
 from whesl.esl.spec import Entity, Level, ResourceKind
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
+from whesl.testing.world import START
 from whesl.wire.messages import Heartbeat, NodeSuspect, RecoveryRequest
 
 HOUR = 3600.0

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import msgspec
 
-from tests.journals import rebuild
-from tests.schedulers import Unasked
-from whesl.coordinator.core import machine
+from whesl.coordinator.batching import transition
 from whesl.coordinator.core.events import (
     Arrived,
     Event,
-    Journal,
     Send,
     Started,
     Tell,
@@ -26,7 +22,9 @@ from whesl.coordinator.core.events import (
 from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State, TaskEntry
 from whesl.coordinator.effects.calls import Call, answer
-from whesl.esl.detections import CountDetection, ExitDetection
+from whesl.esl.detections.base import Span
+from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.told import CountDetection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,
@@ -36,20 +34,19 @@ from whesl.esl.spec import (
     RecoveryStep,
     ResourceDeclaration,
     ResourceKind,
-    Span,
     Spec,
 )
 from whesl.model.configuration import Configuration
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
+from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
-from whesl.model.states import JobState, TaskState
+from whesl.model.states import TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.rjms.port import JobRecord, NodeRecord, Scheduler
+from whesl.rjms.port import Scheduler
+from whesl.testing.world import START, KilledError, MemoryJournal, StandInScheduler
 from whesl.wire.messages import AnyMessage, Heartbeat, RecoveryDone, Register, RegisterWorkflow, Reply
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
-START = 1_000_000.0
 FULL = "DISK"
 ANY = ExitDetection(span=SPAN)
 
@@ -112,65 +109,6 @@ DIAMOND = Workflow(
 
 
 @dataclass
-class FakeScheduler(Unasked):
-    """Remembers what was really done; ``silent`` and ``refuse`` make it fail."""
-
-    name: str = "fake"
-    records: dict[str, JobRecord] = field(default_factory=dict)
-    requeued: list[str] = field(default_factory=list)
-    cancelled: list[str] = field(default_factory=list)
-    marked: list[str] = field(default_factory=list)
-    excluded: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    lifted: list[str] = field(default_factory=list)
-    allowed: list[tuple[str, bool]] = field(default_factory=list)
-    silent: int = 0
-    refuse: str = ""
-
-    def put(self, job: str, state: JobState = JobState.RUNNING, **more: Any) -> None:
-        self.records[job] = JobRecord(id=job, state=state, **more)
-
-    def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
-        if self.silent:
-            self.silent -= 1
-            raise CouldNotObserveError("no answer")
-        return {job: self.records[job] for job in ids if job in self.records}
-
-    def requeue(self, job_id: str) -> None:
-        if self.refuse:
-            raise RefusedError(self.refuse)
-        self.requeued.append(job_id)
-        record = self.records[job_id]
-        self.records[job_id] = JobRecord(id=job_id, state=JobState.PENDING, restarts=record.restarts + 1)
-
-    def lift_hold(self, record: JobRecord) -> None:
-        self.lifted.append(record.id)
-
-    def allow_requeue(self, job_id: str, allowed: bool) -> None:
-        if self.silent:
-            self.silent -= 1
-            raise CouldNotObserveError("no answer")
-        self.allowed.append((job_id, allowed))
-
-    def cancel(self, job_id: str, signal: int | None = None) -> None:
-        if self.silent:
-            self.silent -= 1
-            raise CouldNotObserveError("no answer")
-        self.cancelled.append(job_id)
-
-    def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
-        self.excluded[job_id] = tuple(nodes)
-        return True
-
-    def mark_node(self, node: str, reason: str) -> bool:
-        if node not in self.marked:
-            self.marked.append(node)
-        return False
-
-    def nodes(self) -> list[NodeRecord]:
-        return []
-
-
-@dataclass
 class FakeManager:
     """A workflow manager whose step is idempotent; ``transient`` failures come first."""
 
@@ -193,7 +131,7 @@ class FakeManager:
 
 @dataclass
 class FakePorts:
-    fake: FakeScheduler = field(default_factory=FakeScheduler)
+    fake: StandInScheduler = field(default_factory=StandInScheduler)
     wms: FakeManager = field(default_factory=FakeManager)
 
     def scheduler(self, name: str, environment: Mapping[str, str]) -> Scheduler:
@@ -201,10 +139,6 @@ class FakePorts:
 
     def manager(self, name: str) -> FakeManager:
         return self.wms
-
-
-class CrashError(Exception):
-    """The coordinator was killed."""
 
 
 class World:
@@ -226,7 +160,7 @@ class World:
         self.settings = settings or Settings()
         self.ports = FakePorts()
         self.now = START
-        self.journal: list[tuple[str, dict[str, Any], float]] = []
+        self.journal = MemoryJournal()
         self.writes = 0
         self.crash_at = crash_at
         self.torn = torn
@@ -242,14 +176,13 @@ class World:
         self.again: Callable[[], int | None] = lambda: None
         try:
             self.feed(Started())
-        except CrashError:
+        except KilledError:
             self.restart()
 
     # As the daemon does ---------------------------------------------------------------------------------
 
     def feed(self, event: Event, origin: list[Any] | None = None) -> None:
-        state, commands = machine.step(self.state, event, self.now)
-        records = [c.record for c in commands if isinstance(c, Journal)]
+        state, records, commands = transition(self.state, event, [origin], self.now)
         if records and self.full:
             if not isinstance(event, (Arrived, Tick)):
                 self.unwritten.append(event)
@@ -258,13 +191,10 @@ class World:
             self.writes += 1
             number = self.writes
             if number in self.crash_at and number in self.torn:
-                raise CrashError
-            if origin:
-                records[0] = msgspec.structs.replace(records[0], message=origin)
-            # Through JSON, as on disk.
-            self.journal += [(r.kind, json.loads(msgspec.json.encode(r)), self.now) for r in records]
+                raise KilledError
+            self.journal.write(records, self.now)
             if number in self.crash_at:
-                raise CrashError
+                raise KilledError
         self.state = state
         for command in commands:
             if isinstance(command, Send):
@@ -272,7 +202,7 @@ class World:
                 self.sent += [(send.peer, send.message) for send in (earlier, command) if send is not None]
             elif isinstance(command, Tell):
                 self.waiting_peers.add(state, command)
-            elif not isinstance(command, Journal):
+            else:
                 self.work.append(command)
 
     def settle(self) -> None:
@@ -297,11 +227,11 @@ class World:
             self.crashes += 1
             self.work.clear()
             self.waiting_peers = WaitingPeers()
-            self.state = rebuild(self.journal, self.settings)
+            self.state = self.journal.state_of_coordinator(self.settings)
             try:
                 self.feed(Started())
                 self.settle()
-            except CrashError:
+            except KilledError:
                 continue
             return
 
@@ -323,7 +253,7 @@ class World:
                 if not any(data.get("from") == origin for _, data, _ in self.journal):
                     self.feed(Arrived(peer=peer, message=message), origin)
                 self.settle()
-            except CrashError:
+            except KilledError:
                 self.restart()
             else:
                 return
@@ -340,7 +270,7 @@ class World:
             try:
                 self.feed(Tick())
                 self.settle()
-            except CrashError:
+            except KilledError:
                 self.restart()
 
     # What tests ask -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Specifications and a task, built from records: these tests do not depend on the parser."""
 
-from whesl.esl.detections import Detection
+from whesl.esl.detections.base import Source, Span, Stream
+from whesl.esl.detections.kinds import Detection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,
@@ -9,10 +10,7 @@ from whesl.esl.spec import (
     RecoveryStep,
     ResourceDeclaration,
     ResourceKind,
-    Source,
-    Span,
     Spec,
-    Stream,
 )
 from whesl.model.workflow import Task
 

@@ -8,24 +8,14 @@ import pytest
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
 from whesl.detect.core import LATE, TICK, Detectors
 from whesl.detect.matcher import Match
-from whesl.esl.detections import (
-    CodeRange,
-    Detection,
-    DiskDetection,
-    DiskMetric,
-    ExitDetection,
-    HangDetection,
-    JobExceptionDetection,
-    LogDetection,
-    NodeCondition,
-    NodeDetection,
-    ProgressDetection,
-    Require,
-    SilenceDetection,
-)
-from whesl.esl.detections.disk import Usage
-from whesl.esl.detections.timers import TIMEOUT_FLOOR
-from whesl.esl.spec import Pattern, Source
+from whesl.esl.detections.base import Pattern, Source
+from whesl.esl.detections.disk import DiskDetection, DiskMetric, Usage
+from whesl.esl.detections.exit import CodeRange, ExitDetection
+from whesl.esl.detections.job_exception import JobExceptionDetection
+from whesl.esl.detections.kinds import Detection
+from whesl.esl.detections.log import LogDetection, Require
+from whesl.esl.detections.node import NodeCondition, NodeDetection
+from whesl.esl.detections.timers import TIMEOUT_FLOOR, HangDetection, ProgressDetection, SilenceDetection
 from whesl.model.evidence import Detected
 from whesl.model.states import NodeState
 

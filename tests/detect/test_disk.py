@@ -8,7 +8,7 @@ import pytest
 from whesl.detect import disk
 from whesl.detect.disk import inode_fraction, quota_fraction, quota_rows, read_usage, space_fraction
 from whesl.detect.filesystem import LUSTRE
-from whesl.esl.detections import DiskMetric
+from whesl.esl.detections.disk import DiskMetric
 from whesl.model.errors import CouldNotObserveError
 
 QUOTA_LISTING = """\

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from whesl.detect.patterns import MAX_LITERAL, PatternError, canonical
-from whesl.esl.spec import Pattern
+from whesl.esl.detections.base import Pattern
 
 
 def regex(text: str) -> Pattern:

@@ -11,19 +11,12 @@ from hypothesis import strategies as st
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
 from whesl.detect import rehearsal
 from whesl.detect.rehearsal import Rehearsal, Rehearsed
-from whesl.esl.detections import (
-    CountDetection,
-    ExitDetection,
-    HangDetection,
-    LogDetection,
-    Require,
-)
-from whesl.esl.spec import (
-    Pattern,
-    Source,
-    Spec,
-    Stream,
-)
+from whesl.esl.detections.base import Pattern, Source, Stream
+from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.log import LogDetection, Require
+from whesl.esl.detections.timers import HangDetection
+from whesl.esl.detections.told import CountDetection
+from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError
 
 ERROR = Pattern(text="error")

@@ -14,24 +14,13 @@ import pytest
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
 from whesl.detect.patterns import PatternError
 from whesl.detect.task_watch import SKIM_SIZE, Watch
-from whesl.esl.detections import (
-    DiskDetection,
-    DiskMetric,
-    ExitDetection,
-    HangDetection,
-    LogDetection,
-    NodeCondition,
-    NodeDetection,
-    ProgressDetection,
-    SilenceDetection,
-)
-from whesl.esl.detections.disk import Usage
-from whesl.esl.spec import (
-    Pattern,
-    Source,
-    Spec,
-    Stream,
-)
+from whesl.esl.detections.base import Pattern, Source, Stream
+from whesl.esl.detections.disk import DiskDetection, DiskMetric, Usage
+from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.log import LogDetection
+from whesl.esl.detections.node import NodeCondition, NodeDetection
+from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
+from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
 from whesl.model.states import NodeState

@@ -9,33 +9,15 @@ import pytest
 
 from tests.esl.corpus import DETECT, DETECTIONS, HEADER, RECOVER
 from whesl import esl
-from whesl.esl.detections import (
-    CodeRange,
-    CountDetection,
-    DiskDetection,
-    DiskMetric,
-    ExitDetection,
-    ExternalDetection,
-    HangDetection,
-    JobExceptionDetection,
-    LogDetection,
-    NodeCondition,
-    NodeDetection,
-    PredictedDetection,
-    ProgressDetection,
-    Require,
-    SilenceDetection,
-)
-from whesl.esl.spec import (
-    ExceptionSpec,
-    JobExceptionRaise,
-    Otherwise,
-    Pattern,
-    Source,
-    Span,
-    Spec,
-    Stream,
-)
+from whesl.esl.detections.base import Pattern, Source, Span, Stream
+from whesl.esl.detections.disk import DiskDetection, DiskMetric
+from whesl.esl.detections.exit import CodeRange, ExitDetection
+from whesl.esl.detections.job_exception import JobExceptionDetection
+from whesl.esl.detections.log import LogDetection, Require
+from whesl.esl.detections.node import NodeCondition, NodeDetection
+from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
+from whesl.esl.detections.told import CountDetection, ExternalDetection, PredictedDetection
+from whesl.esl.spec import ExceptionSpec, JobExceptionRaise, Otherwise, Spec
 
 STDOUT, STDERR = Source(stream=Stream.STDOUT), Source(stream=Stream.STDERR)
 FILE = Source(stream=Stream.FILE, path="f")

@@ -9,10 +9,11 @@ import pytest
 
 from whesl import esl
 from whesl.esl import library
-from whesl.esl.detections import LogDetection
+from whesl.esl.detections.base import Stream
+from whesl.esl.detections.log import LogDetection
 from whesl.esl.diagnostics import Diagnostic, Result, render_all
 from whesl.esl.language.includes import MAX_DEPTH, MAX_FILES
-from whesl.esl.spec import Level, Spec, Stream
+from whesl.esl.spec import Level, Spec
 
 HEAD = "DECLARE ENTITY JOB\nDECLARE EXCEPTION_TYPE JOB_LEVEL\nDECLARE RESOURCE NODE[REPLACE]\n"
 STEP = "EXCEPTION RECOVERY STEP {} JOB NODE.REPLACE\n"

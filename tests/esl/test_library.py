@@ -13,8 +13,9 @@ from whesl import esl
 from whesl.detect import samples as running
 from whesl.detect.matcher import compile_patterns
 from whesl.esl import library
-from whesl.esl.detections import LogDetection
-from whesl.esl.spec import Pattern, Spec
+from whesl.esl.detections.base import Pattern
+from whesl.esl.detections.log import LogDetection
+from whesl.esl.spec import Spec
 from whesl.esl.tools import samples
 from whesl.esl.tools.samples import Note, Sample
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.esl.corpus import HEADER
 from whesl import esl
 from whesl.detect.patterns import canonical
+from whesl.esl.detections.base import Pattern
 from whesl.esl.language import patterns
 from whesl.esl.language.patterns import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck
 from whesl.esl.language.syntax import Word, offset, unquote
-from whesl.esl.spec import Pattern
 
 SOUND = [
     "abc",

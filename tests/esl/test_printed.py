@@ -10,16 +10,10 @@ import pytest
 
 from tests.esl.corpus import EXAMPLES, PRINTED
 from whesl import esl
-from whesl.esl.detections import HangDetection, LogDetection
-from whesl.esl.spec import (
-    Entity,
-    Level,
-    Operation,
-    Otherwise,
-    ResourceKind,
-    Spec,
-    Stream,
-)
+from whesl.esl.detections.base import Stream
+from whesl.esl.detections.log import LogDetection
+from whesl.esl.detections.timers import HangDetection
+from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind, Spec
 
 
 def spec_of(text: str | bytes) -> Spec:

@@ -6,33 +6,25 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
-from tests.journals import rebuild_task
-from whesl.esl.detections import (
-    CountDetection,
-    Detection,
-    ExitDetection,
-    HangDetection,
-    LogDetection,
-    NodeCondition,
-    NodeDetection,
-)
+from whesl.esl.detections.base import Pattern, Source, Span, Stream
+from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.kinds import Detection
+from whesl.esl.detections.log import LogDetection
+from whesl.esl.detections.node import NodeCondition, NodeDetection
+from whesl.esl.detections.timers import HangDetection
+from whesl.esl.detections.told import CountDetection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,
     Level,
     Operation,
     OperationDeclaration,
-    Pattern,
     RecoveryStep,
     ResourceDeclaration,
     ResourceKind,
-    Source,
-    Span,
     Spec,
-    Stream,
 )
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import (
@@ -75,10 +67,11 @@ from whesl.isolator.core.state import State
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.workflow import Task
+from whesl.testing.world import START, KilledError, MemoryJournal
 from whesl.wire.messages import AnyMessage, Report, Welcome
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
-NOW = 1_000_000.0
+NOW = START
 
 
 def log_detection(text: str = "bad") -> Detection:
@@ -159,10 +152,6 @@ def found(name: str = "CRASH", kind: str = "log", node: str = "") -> Detected:
     return Detected(exception=name, evidence=(evidence,))
 
 
-class CrashError(Exception):
-    """The isolator was killed here."""
-
-
 class World:
     """Performs commands at once, and answers with the events that the shell would send.
 
@@ -174,8 +163,8 @@ class World:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.now = NOW
-        self.records: list[tuple[str, dict[str, Any], float]] = []
-        self.state: State = rebuild_task(setup, [])
+        self.records = MemoryJournal()
+        self.state: State = self.records.state_of_task(setup)
         self.commands: list[Command] = []
         self.messages: list[AnyMessage] = []
         self.alarm: float | None = None
@@ -207,7 +196,7 @@ class World:
     def restart(self, setup: Setup | None = None) -> World:
         """Forget everything but the journal, and start another isolator on it."""
         self.setup = setup or self.setup
-        self.state = rebuild_task(self.setup, self.records)
+        self.state = self.records.state_of_task(self.setup)
         self.alarm = None
         self.finished = None
         self._queue.clear()
@@ -217,21 +206,17 @@ class World:
         self._queue.append(event)
         while self._queue:
             self.state, commands = machine.step(self.state, self._queue.popleft(), self.now)
-            for command in commands:
-                if isinstance(command, Journal):
-                    # What is read back is what JSON made of it.
-                    data = msgspec.json.decode(msgspec.json.encode(command.record))
-                    self.records.append((command.record.kind, data, self.now))
+            self.records.write([each.record for each in commands if isinstance(each, Journal)], self.now)
             # The shell writes the records of one turn in one transaction, and then does the rest.
             dies = self.crash_at is not None and len(self.records) >= self.crash_at
             if dies and not self.crash_late:
-                raise CrashError
+                raise KilledError
             for command in commands:
                 self.commands.append(command)
                 if not isinstance(command, Journal) and not isinstance(command, self.hold):
                     self._perform(command)
             if dies:
-                raise CrashError
+                raise KilledError
         return self
 
     def _perform(self, command: Command) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.isolator.conftest import (
-    CrashError,
     World,
     count_detection,
     detect,
@@ -24,6 +23,7 @@ from whesl.isolator.core.state import Phase
 from whesl.model.evidence import PredictedFailure
 from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
+from whesl.testing.world import KilledError
 from whesl.wire.messages import Control, PredictFailure, RaiseException, Register, Report
 
 Make = Callable[..., World]
@@ -72,7 +72,7 @@ def test_killed_before_it_could_report_it_reports_when_it_is_told_again(message:
     made = World(make_setup(exception(), coordinator=True)).start()
     welcome(made)
     made.crash_at = len(made.records) + 1
-    with pytest.raises(CrashError):
+    with pytest.raises(KilledError):
         hear(made, message)
     made.crash_at = None
     made.restart()
@@ -95,7 +95,7 @@ def test_killed_at_any_record_it_is_raised_once(at: int, late: bool) -> None:
     made.crash_at, made.crash_late = len(made.records) + at, late
     try:
         raise_(made)
-    except CrashError:
+    except KilledError:
         made.crash_at = None
         made.restart()
         # Who has no answer tells it again.

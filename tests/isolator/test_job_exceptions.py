@@ -14,7 +14,6 @@ import pytest
 from tests.isolator.conftest import (
     NOW,
     SPAN,
-    CrashError,
     World,
     exception,
     found,
@@ -23,7 +22,7 @@ from tests.isolator.conftest import (
     step,
 )
 from whesl.agents.worker import Worker
-from whesl.esl.detections import JobExceptionDetection
+from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.spec import (
     ExceptionSpec,
     JobExceptionRaise,
@@ -50,6 +49,7 @@ from whesl.model.evidence import Detected, Evidence, Raised
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.states import NodeState
 from whesl.rjms.port import JobException, NodeEvent
+from whesl.testing.world import KilledError
 
 Make = Callable[..., World]
 
@@ -237,7 +237,7 @@ def test_a_crash_at_any_record_raises_at_least_once_and_recovers_once() -> None:
         made.crash_at, made.crash_late = crash_at, late
         try:
             made.start().exits(3, found("CRASH"))
-        except CrashError:
+        except KilledError:
             made.crash_at = None
             made.restart()
         if "raised" not in made.kinds() and made.running is not None:

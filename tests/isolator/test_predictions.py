@@ -11,7 +11,6 @@ import pytest
 
 from tests.isolator.conftest import (
     SPAN,
-    CrashError,
     World,
     detect,
     exception,
@@ -20,7 +19,7 @@ from tests.isolator.conftest import (
     node_exception,
     step,
 )
-from whesl.esl.detections import PredictedDetection
+from whesl.esl.detections.told import PredictedDetection
 from whesl.esl.spec import (
     ExceptionSpec,
     Operation,
@@ -43,6 +42,7 @@ from whesl.isolator.core.state import Phase
 from whesl.model.evidence import Detected, Evidence, PredictedFailure
 from whesl.model.outcomes import StepOutcome
 from whesl.model.states import NodeState
+from whesl.testing.world import KilledError
 from whesl.wire.messages import PredictFailure
 
 Make = Callable[..., World]
@@ -283,7 +283,7 @@ def test_killed_at_any_record_the_node_is_replaced_once(at: int, late: bool) -> 
     made.crash_at, made.crash_late = len(made.records) + at, late
     try:
         predict(made)
-    except CrashError:
+    except KilledError:
         made.crash_at = None
         made.restart()
         predict(made)

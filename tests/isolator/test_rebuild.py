@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.isolator.conftest import CrashError, World, exception, found, make_setup, step
+from tests.isolator.conftest import World, exception, found, make_setup, step
 from tests.journals import rebuild_task
 from whesl.esl.spec import Level, Otherwise, ResourceKind
 from whesl.isolator.core.events import CoordinatorMessage, Detections, RunStep, StartAttempt, StepDone
@@ -16,6 +16,7 @@ from whesl.isolator.core.state import Phase
 from whesl.model.configuration import Configuration
 from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
+from whesl.testing.world import KilledError
 from whesl.wire.messages import (
     Control,
     EscalationDecision,
@@ -47,7 +48,7 @@ def play(setup: Setup, behaviour: Behaviour, crashes: list[tuple[int, bool]]) ->
                 world.restart()
                 started = True
             live(world, behaviour)
-        except CrashError:
+        except KilledError:
             left.pop(0)
             started = False
         if world.finished is not None and started:

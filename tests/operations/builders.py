@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whesl.esl.detections import CodeRange, ExitDetection
+from whesl.esl.detections.base import Span
+from whesl.esl.detections.exit import CodeRange, ExitDetection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,
@@ -12,7 +13,6 @@ from whesl.esl.spec import (
     OperationDeclaration,
     RecoveryStep,
     ResourceDeclaration,
-    Span,
     Spec,
 )
 from whesl.model.allocation import NodeSet

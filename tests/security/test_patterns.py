@@ -17,8 +17,8 @@ import pytest
 
 from tests.isolator.bench import HEAD
 from whesl.detect.matcher import compile_patterns
+from whesl.esl.detections.base import Pattern
 from whesl.esl.language.patterns import PatternCheck
-from whesl.esl.spec import Pattern
 from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence
 from whesl.operations.node_suspicion import WORDINGS, Suspect, expand, find_suspect

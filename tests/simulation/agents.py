@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whesl.agents.fencing import Fence
 from whesl.agents.liveness import GRACE, Silence
-from whesl.esl.detections import NodeDetection
+from whesl.esl.detections.node import NodeDetection
 from whesl.isolator.core.events import KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.states import NodeState

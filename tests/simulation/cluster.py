@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tests.schedulers import Unasked
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import Host, InvariantError, World
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord, NodeRecord
+from whesl.testing.world import CoordinatorsScheduler
 
 if TYPE_CHECKING:
     from tests.simulation.site import Site
@@ -76,7 +76,7 @@ class Job:
         )
 
 
-class Cluster(Unasked):
+class Cluster(CoordinatorsScheduler):
     """Nodes and jobs; the methods without an underscore that the port has are the scheduler's outside face.
 
     Args:

@@ -16,14 +16,12 @@ from tests.simulation.scenario import struck
 from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
-from whesl.coordinator.batching import events_of
+from whesl.coordinator.batching import events_of, transition
 from whesl.coordinator.client import absent
-from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import (
     Arrived,
     Command,
     Event,
-    Journal,
     RunStep,
     Send,
     Started,
@@ -41,6 +39,7 @@ from whesl.model.evidence import Raised
 from whesl.model.workflow import Workflow
 from whesl.records.coordinator import AnyRecord
 from whesl.rjms.port import Scheduler
+from whesl.testing.world import MemoryJournal
 from whesl.wire.messages import Escalate, Register, Welcome, decode
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Place:
     def __init__(self, system: System) -> None:
         self.system = system
         self.world = system.world
-        self.records: list[tuple[str, bytes, float]] = []
+        self.records = MemoryJournal()
         self.turns = 0
         self.starts = 0
         self.crashes = [crash for crash in system.world.scenario.crashes if crash.who == "coordinator"]
@@ -107,7 +106,7 @@ class Place:
 
     def read(self) -> list[tuple[str, dict[str, Any], float]]:
         """Return the journal as it is read from disk."""
-        return [(kind, msgspec.json.decode(data), time) for kind, data, time in self.records]
+        return [*self.records]
 
     def would_answer(self, register: Register, now: float) -> Welcome:
         """Return what its files say to a task whose registration nobody answers; ``now`` by its host."""
@@ -261,13 +260,9 @@ class Coordinator:
             if isinstance(event, Arrived) and isinstance(event.message, Escalate):
                 told = [(record.kind, msgspec.to_builtins(record)) for record in records]
                 self.system.watch.coordinator.escalation(state, told, event.message.raised, event.peer)
-            state, more = machine.step(state, event, now)
-            own = [command.record for command in more if isinstance(command, Journal)]
-            origin = deliveries[0].origin if len(deliveries) == 1 else None
-            if own and origin is not None:
-                own[0] = msgspec.structs.replace(own[0], message=origin)
+            state, own, more = transition(state, event, [each.origin for each in deliveries], now)
             records += own
-            commands += [command for command in more if not isinstance(command, Journal)]
+            commands += more
         crash = struck(place.crashes, place.turns, {record.kind for record in records})
         if crash is not None and crash.place == 0:
             self._crash(crash.back)
@@ -285,8 +280,8 @@ class Coordinator:
                 place.hearing.unobserved(data["task"], world.now)
             if world.tracing and kind != "report":
                 world.note("coordinator", f"  {kind} {str(data)[:200]}")
-            place.records.append((kind, msgspec.json.encode(record), now))
             self.system.watch.coordinator.record(kind, data, now)
+        place.records.write(records, now)
         self.state = state
         if crash is not None and crash.place == 1:
             self._crash(crash.back)

@@ -50,6 +50,7 @@ from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import Phase, State
 from whesl.journal import Clock
 from whesl.model.evidence import Evidence, LastLines
+from whesl.records.isolator import AnyRecord
 from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
 from whesl.wire.spool import worth_leaving
 
@@ -90,7 +91,7 @@ class Isolator:
             site.network, site.name, site.id, f"{self.setup.claim}-{number}", self._hear, self._contact
         )
         self.agents = Agents(self)
-        self.unwritten: list[tuple[str, bytes, float, float]] = []  # kind, JSON, its own time, true time
+        self.unwritten: list[tuple[AnyRecord, float, float]] = []  # with its own time, and the true one
         self.trouble = ""
         self._alarm: float | None = None
         self._collecting = False
@@ -228,18 +229,17 @@ class Isolator:
             if self.world.tracing:
                 content = msgspec.to_builtins(command.record)
                 self.world.note(self.site.name, f"  {command.record.kind} {_brief(content)}")
-            self.unwritten.append(
-                (command.record.kind, msgspec.json.encode(command.record), self.clock(), self.world.now)
-            )
+            self.unwritten.append((command.record, self.clock(), self.world.now))
         if not self.unwritten:
             return
         if self.world.out(f"disk {self.site.name}"):
             self._schedule(self.clock() + 1.0)
             self._tell_trouble("the disk is full")
             return
-        for kind, data, time, true in self.unwritten:
-            self.files.records.append((kind, data, time))
-            self.site.system.watch.written(self, kind, msgspec.json.decode(data), time, true)
+        for record, time, true in self.unwritten:
+            self.files.records.write([record], time)
+            kind, data, _ = self.files.records[-1]
+            self.site.system.watch.written(self, kind, data, time, true)
         self.unwritten = []
         self._tell_trouble("")
 

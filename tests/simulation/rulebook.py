@@ -6,15 +6,12 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from whesl.esl.detections import (
-    CountDetection,
-    Detection,
-    HangDetection,
-    LogDetection,
-    NodeCondition,
-    NodeDetection,
-    PredictedDetection,
-)
+from whesl.esl.detections.base import Pattern, Source, Span, Stream
+from whesl.esl.detections.kinds import Detection
+from whesl.esl.detections.log import LogDetection
+from whesl.esl.detections.node import NodeCondition, NodeDetection
+from whesl.esl.detections.timers import HangDetection
+from whesl.esl.detections.told import CountDetection, PredictedDetection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,
@@ -22,14 +19,10 @@ from whesl.esl.spec import (
     Operation,
     OperationDeclaration,
     Otherwise,
-    Pattern,
     RecoveryStep,
     ResourceDeclaration,
     ResourceKind,
-    Source,
-    Span,
     Spec,
-    Stream,
 )
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)

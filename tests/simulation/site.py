@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from tests.simulation.cluster import Cluster, Job
 from tests.simulation.isolator import Isolator
 from tests.simulation.network import Network
@@ -16,6 +14,7 @@ from whesl.agents.lease import lead
 from whesl.isolator.core.setup import Setup
 from whesl.isolator.launch.handover import HANDOVER
 from whesl.model.workflow import Task
+from whesl.testing.world import MemoryJournal
 from whesl.wire.messages import AnyMessage
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class Files:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.records: list[tuple[str, bytes, float]] = []
+        self.records = MemoryJournal()
         self.setup: Setup | None = None
         self.salt = f"salt{number}"
         self.result: tuple[str, int] | None = None
@@ -37,7 +36,7 @@ class Files:
 
     def read(self) -> list[tuple[str, dict[str, Any], float]]:
         """Return the journal as a restarted daemon reads it."""
-        return [(kind, msgspec.json.decode(data), time) for kind, data, time in self.records]
+        return [*self.records]
 
 
 class Site:

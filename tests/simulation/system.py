@@ -12,10 +12,11 @@ from tests.simulation.invariants import Watch
 from tests.simulation.network import Client, Network
 from tests.simulation.scenario import NodeFault, Prediction, Raise, Scenario, TaskPlan
 from tests.simulation.site import WORKFLOW, Site
-from tests.simulation.world import START, InvariantError, World
+from tests.simulation.world import InvariantError, World
 from whesl.model.evidence import PredictedFailure
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
+from whesl.testing.world import START
 from whesl.wire.messages import AnyMessage, Command, PredictFailure, RaiseException, RegisterWorkflow, Reply
 
 LOOK = 5.0
@@ -160,7 +161,7 @@ class System:
                 self._foreseen.append((number, prediction))
             else:
                 self.world.at(START + prediction.at, self._foretell, number, prediction)
-        if not self.world.run(lambda: not self.watch.open()):
+        if not self.world.rests(lambda: not self.watch.open()):
             raise InvariantError(
                 "no task lost", f"no end within {self.world.now - START:.0f} s: {self.watch.open()}"
             )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import random
 from collections.abc import Callable
-from typing import Any
 
 from tests.simulation.rulebook import specification
 from tests.simulation.scenario import HostClock, Scenario
+from whesl.testing.world import START, Agenda
 
-START = 1_000_000.0
 # A world that has not come to rest by then never will: far beyond every limit of the cores.
 LONGEST = 12_000.0
 LOOK_EVERY = 16
@@ -54,7 +51,7 @@ class Host:
         return seconds / (1.0 + self._clock.drift)
 
 
-class World:
+class World(Agenda):
     """Time, chance and the trace.
 
     Args:
@@ -65,16 +62,13 @@ class World:
     def __init__(self, scenario: Scenario, *, trace: bool = False) -> None:
         self.scenario = scenario
         self.spec = specification(scenario.rules)
-        self.now = START
+        super().__init__()
         self.tracing = trace
         self.lines: list[str] = []
-        self.events = 0
         self._outages: dict[str, list[tuple[float, float]]] = {}
         for outage in scenario.outages:
             begin = START + outage.at
             self._outages.setdefault(outage.who, []).append((begin, begin + outage.length))
-        self._numbers = itertools.count()
-        self._agenda: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
 
     def host(self, number: int) -> Host:
         """Return the clocks of a host: 0 is the coordinator's, ``number`` the node n``number - 1``."""
@@ -84,14 +78,6 @@ class World:
     def chance(self, name: str) -> random.Random:
         """Return a source of chance of its own, so that one thing left out does not change all others."""
         return random.Random(f"{self.scenario.seed}/{name}")
-
-    def at(self, time: float, call: Callable[..., None], *arguments: Any) -> None:
-        """Call at a time (not before now)."""
-        heapq.heappush(self._agenda, (max(time, self.now), next(self._numbers), call, arguments))
-
-    def after(self, delay: float, call: Callable[..., None], *arguments: Any) -> None:
-        """Call after a delay."""
-        heapq.heappush(self._agenda, (self.now + delay, next(self._numbers), call, arguments))
 
     def out(self, who: str) -> bool:
         """Whether something is out of reach now."""
@@ -113,17 +99,6 @@ class World:
         if self.tracing:
             self.lines.append(f"{self.now - START:9.3f}  {who:<14} {text}")
 
-    def run(self, over: Callable[[], bool]) -> bool:
+    def rests(self, over: Callable[[], bool]) -> bool:
         """Let things happen until ``over``, asked now and then; False when the longest time came first."""
-        agenda, pop = self._agenda, heapq.heappop
-        limit = START + LONGEST
-        while agenda:
-            time, _, call, arguments = pop(agenda)
-            if time > limit:
-                return False
-            self.now = time
-            self.events += 1
-            call(*arguments)
-            if not self.events % LOOK_EVERY and over():
-                return True
-        return over()
+        return self.run(over, longest=LONGEST, every=LOOK_EVERY)

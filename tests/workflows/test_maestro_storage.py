@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from whesl.esl.spec import Entity, Operation, RecoveryStep, ResourceKind, Span
+from whesl.esl.detections.base import Span
+from whesl.esl.spec import Entity, Operation, RecoveryStep, ResourceKind
 from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError
 from whesl.model.evidence import Raised

@@ -24,8 +24,7 @@ import zmq
 
 from whesl import __version__
 from whesl.coordinator import file_limit, garbage_collection, json_views
-from whesl.coordinator.batching import events_of
-from whesl.coordinator.core import machine
+from whesl.coordinator.batching import events_of, transition
 from whesl.coordinator.core.events import (
     Command,
     Event,
@@ -37,7 +36,6 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.core.events import Journal as WriteDown
 from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
@@ -290,15 +288,9 @@ class Daemon:
         written: list[records.AnyRecord] = []
         commands: list[Command] = []
         for event, deliveries in events:
-            state, more = machine.step(state, event, now)
-            if not more:
-                continue
-            own = [command.record for command in more if isinstance(command, WriteDown)]
-            origin = deliveries[0].origin if len(deliveries) == 1 else None
-            if own and origin is not None:
-                own[0] = msgspec.structs.replace(own[0], message=origin)
+            state, own, more = transition(state, event, [each.origin for each in deliveries], now)
             written += own
-            commands += [command for command in more if not isinstance(command, WriteDown)]
+            commands += more
         if written and not self._write_down(written, now):
             return False
         changed = state.bad_nodes is not self._state.bad_nodes

@@ -23,7 +23,7 @@ from typing import Any
 
 from whesl.detect.engines import Engine, capturer, make_engine
 from whesl.detect.patterns import canonical
-from whesl.esl.spec import Pattern
+from whesl.esl.detections.base import Pattern
 
 EXCERPT = 4096  # bytes of a line that are kept as evidence
 PIECE = 1 << 20

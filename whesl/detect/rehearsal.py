@@ -17,7 +17,8 @@ from whesl.detect.core import Detectors
 from whesl.detect.logs import opened
 from whesl.detect.matcher import Match, Matcher, compile_patterns
 from whesl.detect.transformation import transform
-from whesl.esl.spec import Pattern, Source, Spec
+from whesl.esl.detections.base import Pattern, Source
+from whesl.esl.spec import Spec
 from whesl.model.evidence import Detected, History
 from whesl.model.workflow import Task, job_matches
 

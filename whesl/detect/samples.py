@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whesl.detect.matcher import compile_patterns
-from whesl.esl.spec import Pattern, Spec
+from whesl.esl.detections.base import Pattern
+from whesl.esl.spec import Spec
 from whesl.esl.tools.samples import Note, Notes
 
 

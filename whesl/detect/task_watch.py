@@ -14,14 +14,9 @@ from typing import Any
 from whesl.detect.core import Detectors
 from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.detect.tail import READ_SIZE, Chunk, Tailer
-from whesl.esl.detections import DiskMetric
-from whesl.esl.detections.disk import Usage
-from whesl.esl.spec import (
-    Pattern,
-    Source,
-    Spec,
-    Stream,
-)
+from whesl.esl.detections.base import Pattern, Source, Stream
+from whesl.esl.detections.disk import DiskMetric, Usage
+from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
 from whesl.model.recovery_rule import Reach

@@ -9,32 +9,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from whesl.esl.detections import Detection
-from whesl.esl.detections.base import Pattern, Record, Source, Span, Stream
+from whesl.esl.detections.base import Record, Span
+from whesl.esl.detections.kinds import Detection
 from whesl.model.workflow import Task, job_matches
-
-__all__ = [
-    "DEFAULT_LIMIT",
-    "DEFAULT_SEVERITY",
-    "SPEC_VERSION",
-    "Entity",
-    "ExceptionSpec",
-    "JobExceptionRaise",
-    "Level",
-    "Operation",
-    "OperationDeclaration",
-    "Otherwise",
-    "Pattern",
-    "Record",
-    "RecoveryStep",
-    "ResourceDeclaration",
-    "ResourceKind",
-    "Source",
-    "Span",
-    "Spec",
-    "Stream",
-    "operations_of",
-]
 
 SPEC_VERSION = 1
 DEFAULT_LIMIT = 3

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.detect.disk import read_usage
-from whesl.esl.detections import DiskMetric
+from whesl.esl.detections.disk import DiskMetric
 from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap

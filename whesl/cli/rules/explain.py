@@ -13,7 +13,8 @@ import msgspec
 
 from whesl import esl
 from whesl.cli.rules.check import read_workflow
-from whesl.esl.spec import Source, Spec, Stream
+from whesl.esl.detections.base import Source, Stream
+from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow, job_matches
 

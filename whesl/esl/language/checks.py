@@ -7,7 +7,7 @@ import graphlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from whesl.esl.detections import Detection
+from whesl.esl.detections.kinds import Detection
 from whesl.esl.diagnostics import Severity, nearest
 from whesl.esl.language import checkpoints, quantities, syntax
 from whesl.esl.language.declarations import Declarations

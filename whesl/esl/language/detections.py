@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whesl.esl.detections import KINDS, Detection
 from whesl.esl.detections.base import Kind, Pattern, Source
+from whesl.esl.detections.kinds import KINDS, Detection
 from whesl.esl.diagnostics import Severity
 from whesl.esl.language import quantities, syntax
 from whesl.esl.language.declarations import Declarations

@@ -11,8 +11,8 @@ import codecs
 import re
 from dataclasses import dataclass, field
 
+from whesl.esl.detections.base import Span
 from whesl.esl.diagnostics import LINE_END, Findings, Place
-from whesl.esl.spec import Span
 
 MAX_BYTES = 10 * 1024 * 1024
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from whesl.esl._generated.ESLParser import ESLParser
-from whesl.esl.detections import KINDS
+from whesl.esl.detections.kinds import KINDS
 from whesl.esl.language.lexer import Lexeme
 
 _P = ESLParser

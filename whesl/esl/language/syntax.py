@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whesl.esl.spec import Stream
+from whesl.esl.detections.base import Stream
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from typing import Any
 
 from whesl.esl._generated.ESLParser import ESLParser
 from whesl.esl._generated.ESLVisitor import ESLVisitor
+from whesl.esl.detections.base import Stream
 from whesl.esl.language import syntax
 from whesl.esl.language.lexer import Lexeme
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import Word
-from whesl.esl.spec import Stream
 
 _STREAMS = {
     ESLParser.STDOUT: Stream.STDOUT,

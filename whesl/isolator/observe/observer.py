@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl.agents.worker import Worker
-from whesl.esl.spec import Source
+from whesl.esl.detections.base import Source
 from whesl.isolator.core.events import Event, JobExceptionSeen, LeaseEnded, NodeSeen
 from whesl.isolator.observe import output
 from whesl.isolator.task import taskdir

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.esl.spec import Source, Spec, Stream
+from whesl.esl.detections.base import Source, Stream
+from whesl.esl.spec import Spec
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import decoding

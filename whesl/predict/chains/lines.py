@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.detect.engines import capturer
 from whesl.detect.patterns import canonical
-from whesl.esl.spec import Pattern
+from whesl.esl.detections.base import Pattern
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whesl.detect.engines import make_engine
 from whesl.detect.patterns import canonical
-from whesl.esl.spec import Pattern
+from whesl.esl.detections.base import Pattern
 from whesl.model.evidence import PredictedFailure
 from whesl.model.printable import visible
 from whesl.predict.arrays import span

@@ -1,0 +1,29 @@
+"""The list of all kinds: what stands in the union is part of the language."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from whesl.esl.detections.base import Kind
+from whesl.esl.detections.disk import DiskDetection
+from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.job_exception import JobExceptionDetection
+from whesl.esl.detections.log import LogDetection
+from whesl.esl.detections.node import NodeDetection
+from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
+from whesl.esl.detections.told import CountDetection, ExternalDetection, PredictedDetection
+
+Detection = (
+    LogDetection
+    | HangDetection
+    | SilenceDetection
+    | ProgressDetection
+    | ExitDetection
+    | NodeDetection
+    | JobExceptionDetection
+    | ExternalDetection
+    | PredictedDetection
+    | DiskDetection
+    | CountDetection
+)
+KINDS: tuple[type[Kind], ...] = get_args(Detection)
