@@ -42,16 +42,15 @@ def given(environ: Mapping[str, str]) -> Given | None:
     job = environ["SLURM_JOB_ID"]
     if environ.get("WHESL_LOCAL") or not job.isdigit():
         return None
-    from whesl.rjms.slurm.environment import job_of, nodes_of
+    from whesl.rjms.slurm.environment import job_of, nodes_of, own_node
 
     nodes = nodes_of(environ)
-    here = environ.get("SLURMD_NODENAME", "")
     again = environ.get("SLURM_RESTART_COUNT", "")
     return Given(
         rjms="slurm",
         job_id=job_of(environ),
         nodes=nodes,
-        batch_host=here if here in nodes else nodes[0],
+        batch_host=own_node(environ, nodes, os.uname().nodename),
         restart_count=int(again) if again.isascii() and again.isdigit() else 0,
     )
 

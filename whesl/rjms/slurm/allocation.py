@@ -18,7 +18,7 @@ from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest, Suspended
 from whesl.rjms.slurm import kept_output, records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
-from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, job_of, nodes_of
+from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, job_of, nodes_of, own_node
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd import Slurmds
 
@@ -60,12 +60,11 @@ class SlurmAllocation:
 
     def describe(self) -> AllocationInfo:
         """Return what the job was given; needs no slurmctld."""
-        here = self._environ.get("SLURMD_NODENAME", "")
         return AllocationInfo(
             rjms=self.name,
             job_id=self._job,
             nodes=self._nodes,
-            batch_host=here if here in self._nodes else self._nodes[0],
+            batch_host=own_node(self._environ, self._nodes, os.uname().nodename),
             restart_count=_number(self._environ.get("SLURM_RESTART_COUNT")) or 0,
             tasks=_number(self._environ.get("SLURM_NTASKS")),
         )

@@ -69,6 +69,20 @@ def nodes_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     return nodes
 
 
+def own_node(environ: Mapping[str, str], nodes: Sequence[str], host: str) -> str:
+    """Return the node of the job on which this process runs; this host's name where it is none of them.
+
+    The commands of ``salloc`` run on the host where it was called (salloc(1)), in most cases a login node.
+
+    Args:
+        environ: the process's.
+        nodes: the job's.
+        host: the name of this host.
+    """
+    names = (environ.get("SLURMD_NODENAME", ""), host, host.partition(".")[0])
+    return next((name for name in names if name in nodes), host)
+
+
 def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables for the nodes in use, of a job with this environment.
 
