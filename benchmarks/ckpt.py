@@ -2,30 +2,29 @@
 
     python benchmarks/ckpt.py [--quick] [--json FILE] [--only WORD]
 
-Agents are plain DEALER sockets with CURVE in two processes; they answer the coordinator as a node's agent
-does. The bare ROUTER sends each of the same agents a message of the same size, and does nothing else. A time
-ends when an agent's process has read the message.
+Agents are connections with CURVE in two processes (``ckpt_agents.c``); each decrypts its own messages and
+answers the coordinator as a node's agent does. The bare ROUTER sends each of the same agents a message of the
+same size, and does nothing else. A time ends when an agent has read the message.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import select
 import shutil
+import struct
 import subprocess
 import sys
 import time
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 import zmq
 from measure import Figure, NotHereError, arguments, median, percentile, run_parts, scratch, until
+from zmq.utils import z85
 
 from whesl.ckpt import Client, messages
-from whesl.ckpt.core.records import Answered, Ask, CommitFailed, Grant, Joined, Release, Requested
+from whesl.ckpt.core.records import Ask, Requested
 from whesl.ckpt.job import page_of
 from whesl.ckpt.messages import StatusAsked
 from whesl.ckpt.page import Page
@@ -33,6 +32,7 @@ from whesl.ckpt.rendezvous import Address, find
 from whesl.wire.keys import KeyPair, user_keys
 from whesl.wire.sockets import dealer
 
+AGENTS = Path(__file__).with_name("ckpt_agents.c")
 CLIENT = Path(__file__).resolve().parents[1] / "clients" / "c"
 LOOP = """\
 #include <stdio.h>
@@ -213,13 +213,13 @@ def _python(client: Client, count: int = 300_000) -> tuple[float, float]:
 
 def _fan_out(quick: bool) -> list[Figure]:
     """Measure how long a request takes to come to all agents."""
-    count, rounds = (500, 3) if quick else (10_000, 5)
+    count, rounds = (500, 3) if quick else (10_000, 10)
     with scratch() as place:
+        agents = _agents(place)
         home = place / "home"
         home.mkdir(mode=0o700)
         keys = user_keys(home)
-        bare = _bare(count, rounds, keys.coordinator, keys.client)
-        plain = _bare(count, rounds, None, keys.client)
+        bare = _bare(agents, count, rounds, keys.coordinator, keys.client)
         environment = {**os.environ, "WHESL_HOME": str(home), "WHESL_CKPT_HOST": "127.0.0.1"}
         command = [sys.executable, "-m", "whesl", "ckpt", "serve", "--name", "bench", "--arrival", "300"]
         serve = subprocess.Popen(
@@ -227,7 +227,7 @@ def _fan_out(quick: bool) -> list[Figure]:
         )
         try:
             address = until(lambda: find(home / "ckpt" / "bench"), "the coordinator")
-            told = _asked(count, rounds, address, psutil.Process(serve.pid), keys.client)
+            told = _asked(agents, count, rounds, address, psutil.Process(serve.pid), keys.client)
         finally:
             serve.kill()
             serve.wait()
@@ -239,7 +239,7 @@ def _fan_out(quick: bool) -> list[Figure]:
             "ms",
             250,
             floor=percentile(bare.times, 0.99),
-            note=f"{rounds} requests; a bare ROUTER without CURVE {percentile(plain.times, 0.99):.0f} ms",
+            note=f"{rounds} requests; floor: a bare ROUTER",
         ),
         Figure(f"{what}, the last", max(told.times), "ms", floor=max(bare.times)),
         Figure(
@@ -247,16 +247,28 @@ def _fan_out(quick: bool) -> list[Figure]:
             told.used,
             "ms",
             floor=bare.used,
-            note=f"with what it takes in meanwhile; a bare ROUTER without CURVE {plain.used:.0f} ms",
+            note="with what it takes in meanwhile",
         ),
         Figure(
             f"{what}: processor time of the agents",
             told.agents,
             "ms",
             floor=bare.agents,
-            note=f"on the same {os.cpu_count()} processors; without CURVE {plain.agents:.0f} ms",
+            note=f"on the same {os.cpu_count()} processors",
         ),
     ]
+
+
+def _agents(place: Path) -> Path:
+    """Compile the stand-ins for agents."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise NotHereError("no C compiler is on PATH")
+    program = place / "agents"
+    command = [compiler, "-O2", str(AGENTS), "-lsodium", "-o", str(program)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        raise NotHereError("ckpt_agents.c is not compiled: it needs libsodium's header")
+    return program
 
 
 class _Told(NamedTuple):
@@ -267,48 +279,48 @@ class _Told(NamedTuple):
     agents: float
 
 
-def _bare(count: int, rounds: int, server: KeyPair | None, client: KeyPair) -> _Told:
+def _bare(agents: Path, count: int, rounds: int, server: KeyPair, client: KeyPair) -> _Told:
     """Return what a ROUTER needs that only sends.
 
     Args:
+        agents: the program.
         count: of agents.
         rounds: of sending to all.
-        server: its keys; None without CURVE.
+        server: its keys.
         client: the agents' keys.
     """
     with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
-        context.set(zmq.MAX_SOCKETS, 100)
         router.linger = 0
-        if server is not None:
-            router.curve_server = True
-            router.curve_publickey, router.curve_secretkey = server.public.encode(), server.secret.encode()
+        router.curve_server = True
+        router.curve_publickey, router.curve_secretkey = server.public.encode(), server.secret.encode()
         router.sndhwm = router.rcvhwm = 0
         port = router.bind_to_random_port("tcp://127.0.0.1")
-        crowd = _Crowd(count, f"tcp://127.0.0.1:{port}", server.public if server else None, client)
+        crowd = _Crowd(agents, count, port, server.public, client)
         names = [router.recv_multipart()[0] for _ in range(count)]
         crowd.joined()
         content = messages.encode(Ask(nodes=(), epoch=1, round=1, target=0, arrival=60))
         times = []
-        before, agents = time.process_time(), 0.0
+        before, rest = time.process_time(), crowd.used()
         for _ in range(rounds):
-            begin, rest = time.monotonic(), crowd.used()
+            begin = time.monotonic()
             for name in names:
                 router.send_multipart([name, content])
             times += [1000 * (at - begin) for at in crowd.informed()]
-            agents += crowd.used() - rest
             for _ in range(count):  # their answers
                 router.recv_multipart()
-        used = time.process_time() - before
+        used, spent = time.process_time() - before, crowd.used() - rest
         crowd.end()
-    return _Told(times, 1000 * used / rounds, 1000 * agents / rounds)
+    return _Told(times, 1000 * used / rounds, 1000 * spent / rounds)
 
 
-def _asked(count: int, rounds: int, address: Address, serve: psutil.Process, client: KeyPair) -> _Told:
-    """Return what the coordinator needs for a first round."""
+def _asked(
+    agents: Path, count: int, rounds: int, address: Address, serve: psutil.Process, client: KeyPair
+) -> _Told:
+    """Return what the coordinator needs for a first round; each begins when the one before is over."""
     endpoint, server = address.endpoints[0], address.key
-    crowd = _Crowd(count, endpoint, server, client)
+    crowd = _Crowd(agents, count, int(endpoint.rpartition(":")[2]), server, client)
     crowd.joined()
-    times, used, agents = [], 0.0, 0.0
+    times, used, spent = [], 0.0, 0.0
     with zmq.Context() as context, dealer(context, client) as control:
         control.curve_serverkey = server.encode()
         control.connect(endpoint)
@@ -332,93 +344,56 @@ def _asked(count: int, rounds: int, address: Address, serve: psutil.Process, cli
             control.send(messages.encode(Requested()))
             times += [1000 * (at - begin) for at in crowd.informed()]
             used += sum(serve.cpu_times()[:2]) - before
-            agents += crowd.used() - rest
+            spent += crowd.used() - rest
             control.recv()
+            crowd.released()
     crowd.end()
-    return _Told(times, 1000 * used / rounds, 1000 * agents / rounds)
+    return _Told(times, 1000 * used / rounds, 1000 * spent / rounds)
 
 
 class _Crowd:
     """Agents in a few processes."""
 
-    def __init__(self, count: int, endpoint: str, server: str | None, client: KeyPair) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipes: list[Connection] = []
+    def __init__(self, agents: Path, count: int, port: int, server: str, client: KeyPair) -> None:
+        keys = [z85.decode(key).hex() for key in (server, client.public, client.secret)]
         self._processes = []
-        for number in range(PROCESSES):
-            here, there = context.Pipe()
-            names = [f"n{index}" for index in range(number, count, PROCESSES)]
-            given = (there, names, count, endpoint, server, (client.public, client.secret))
-            process = context.Process(target=_agents, args=given, daemon=True)
-            process.start()
-            self._pipes.append(here)
-            self._processes.append(process)
+        self._counts = [len(range(number, count, PROCESSES)) for number in range(PROCESSES)]
+        for number, own in enumerate(self._counts):
+            given = [str(port), *keys, str(number), str(PROCESSES), str(own), str(count)]
+            self._processes.append(subprocess.Popen([str(agents), *given], stdout=subprocess.PIPE))
+
+    def _read(self, size: int, which: int) -> bytes:
+        output = self._processes[which].stdout
+        assert output is not None
+        found = output.read(size)
+        if len(found) < size:
+            raise RuntimeError("agents have ended")
+        return found
 
     def joined(self) -> None:
         """Wait until all have registered."""
-        for pipe in self._pipes:
-            pipe.recv()
+        for which in range(PROCESSES):
+            self._read(1, which)
+
+    released = joined  # a byte each time
 
     def informed(self) -> list[float]:
         """Return when each agent has read the first message of the next request."""
-        return [at for pipe in self._pipes for at in pipe.recv()]
+        return [
+            at
+            for which, own in enumerate(self._counts)
+            for at in struct.unpack(f"={own}d", self._read(8 * own, which))
+        ]
 
     def used(self) -> float:
         """Return the processor time of all of them so far, in seconds."""
-        return sum(sum(psutil.Process(process.pid or 0).cpu_times()[:2]) for process in self._processes)
+        return sum(sum(psutil.Process(process.pid).cpu_times()[:2]) for process in self._processes)
 
     def end(self) -> None:
         """End the processes."""
         for process in self._processes:
             process.terminate()
-            process.join()
-
-
-def _agents(
-    pipe: Connection, names: list[str], count: int, endpoint: str, server: str | None, pair: tuple[str, str]
-) -> None:
-    """Play agents: register, answer, and end each checkpoint when one of them may write."""
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    context.set(zmq.MAX_SOCKETS, len(names) + 10)
-    sockets = {}
-    # Not zmq's own poller, which asks each of the thousands of sockets whenever one has something.
-    ready, by_descriptor = select.epoll(), {}
-    for name in names:
-        socket = dealer(context, KeyPair(*pair)) if server else context.socket(zmq.DEALER)
-        socket.identity = f"agent:{name}".encode()
-        if server:
-            socket.curve_serverkey = server.encode()
-        socket.connect(endpoint)
-        sockets[socket] = name
-        by_descriptor[socket.FD] = socket
-        ready.register(socket.FD, select.EPOLLIN)
-    for socket, name in sockets.items():
-        socket.send(messages.encode(Joined(node=name, ranks=1, of=count)))  # waits for the connection
-    pipe.send(True)
-    times: list[float] = []
-    # A descriptor tells of news only after the socket was asked until it had none.
-    told: list[int] = [*by_descriptor]
-    while True:
-        for descriptor in told:
-            socket = by_descriptor[descriptor]
-            while int(socket.get(zmq.EVENTS)) & int(zmq.POLLIN):
-                message = messages.from_coordinator(socket.recv())
-                now, name = time.monotonic(), sockets[socket]
-                match message:
-                    case Ask(round=1):
-                        times.append(now)
-                        if len(times) == len(names):
-                            pipe.send(times)
-                            times = []
-                    case Grant() if name == "n0":
-                        why = "it is only measured"
-                        socket.send(messages.encode(CommitFailed(node=name, epoch=message.epoch, why=why)))
-                    case Release():
-                        pass
-                if isinstance(message, Ask):
-                    answer = Answered(node=name, epoch=message.epoch, round=message.round, top=1)
-                    socket.send(messages.encode(answer))
-        told = [descriptor for descriptor, _ in ready.poll()]
+            process.wait()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python benchmarks/ckpt_real.py [--quick] [--json FILE] [--only WORD]
 
 Needs root and FUSE: checkpoints are on a file system whose writes share one token bucket
-(``whesl.testing.nfsbed``). Two programs, each on real Slurm, in a real Flux and on the embedded cluster:
+(``whesl.testing.nfsbed``). Two programs, each on real Slurm, in a real Flux and on the embedded cluster
+(``--only flux``, ``--only c-``, ``--only disk``):
 
 * *python*: ranks without MPI. The node is killed (-9) at the end of its lead time, and a spare takes its
   place. The lead time covers the node's own part and not the whole checkpoint, which becomes whole after the
@@ -11,23 +12,30 @@ Needs root and FUSE: checkpoints are on a file system whose writes share one tok
 * *c*: ``clients/c/examples/heat.c``, with MPI. The lead time covers the checkpoint; the node is replaced
   before it fails, and killed at the end of its lead time.
 
+The first program meets troubles as well (``TROUBLES``): a false prediction, two at once, one in the second
+phase, the coordinator killed in each phase, and the disk full in each phase. All but the false prediction end
+with the death of the node, and its ranks restore the checkpoint.
+
 Each has to give the result of an undisturbed run.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 from measure import Figure, NotHereError, arguments, run_parts, scratch, until
 
 from whesl.ckpt import control, manifest
@@ -37,10 +45,11 @@ from whesl.testing.fluxbed import FluxBed, missing
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
-NODES, EACH = 8, 2
+NODES, EACH, SPARES = 8, 2, 2
 RANKS = NODES * EACH
 BANDWIDTH = 4e6  # bytes a second, for all together
 BYTES = 1_500_000  # of a rank: its node needs 0.75 s, all need 6 s
+STEPS = 800  # of the program in Python, 50 ms each
 CLIENT = Path(__file__).resolve().parents[1] / "clients" / "c"
 RULES = """\
 DECLARE ENTITY JOB
@@ -102,7 +111,7 @@ SRUN = f"srun --overlap --overcommit --no-kill -n{RANKS} --ntasks-per-node={EACH
 
 def _sbatch(environment: dict[str, str]) -> Callable[[str, Path], None]:
     def submit(script: str, out: Path) -> None:
-        command = ["sbatch", "-N", str(NODES + 1), "--no-kill", "--no-requeue", f"--output={out}"]
+        command = ["sbatch", "-N", str(NODES + SPARES), "--no-kill", "--no-requeue", f"--output={out}"]
         subprocess.run(
             command, input=script, env=environment, stdout=subprocess.DEVNULL, text=True, check=True
         )
@@ -113,7 +122,7 @@ def _sbatch(environment: dict[str, str]) -> Callable[[str, Path], None]:
 @contextmanager
 def slurm() -> Iterator[Cluster]:
     """Start a real Slurm."""
-    with SlurmBed(nodes=NODES + 1, cpus=4) as bed:
+    with SlurmBed(nodes=NODES + SPARES, cpus=4) as bed:
         environment = {**os.environ, **bed.environment}
         mpi = f"srun --overlap --overcommit --mpi=pmix -n{RANKS} --ntasks-per-node={EACH}"
         yield Cluster(environment, _sbatch(environment), bed.kill_node, SRUN, mpi, survives=True)
@@ -124,12 +133,12 @@ def flux() -> Iterator[Cluster]:
     """Start a real Flux; a job is an instance of its own."""
     if lacking := missing():
         raise NotHereError(f"not installed: {', '.join(lacking)}")
-    with FluxBed(nodes=NODES + 1, cores=4) as bed:
+    with FluxBed(nodes=NODES + SPARES, cores=4) as bed:
         if not bed.namespaces:
             raise NotHereError("nodes of their own need root")
 
         def submit(script: str, out: Path) -> None:
-            bed.batch(f"#!/bin/bash\nexec > {out} 2>&1\n{script}", f"--nodes={NODES + 1}", "--exclusive")
+            bed.batch(f"#!/bin/bash\nexec > {out} 2>&1\n{script}", f"--nodes={NODES + SPARES}", "--exclusive")
 
         run = f"flux run -o cpu-affinity=off -N{NODES} -n{RANKS}"
         yield Cluster(bed.outside, submit, bed.kill_node, run, run, survives=False)
@@ -141,7 +150,7 @@ def local() -> Iterator[Cluster]:
     whesl = [sys.executable, "-m", "whesl", "local"]
     with scratch() as place:
         environment = {**os.environ, "WHESL_LOCAL": str(place / "cluster")}
-        nodes = ["--nodes", str(NODES + 1), "--cpus", "4", "--node-timeout", "4"]
+        nodes = ["--nodes", str(NODES + SPARES), "--cpus", "4", "--node-timeout", "4"]
         subprocess.run([*whesl, "start", *nodes], env=environment, check=True, stdout=subprocess.DEVNULL)
         environment["PATH"] = f"{place / 'cluster' / 'bin'}:{environment['PATH']}"
 
@@ -212,6 +221,21 @@ class Job:
         if told.returncode:
             raise RuntimeError(told.stderr)
 
+    def phase(self) -> str:
+        """Return the phase of the checkpoint that is being taken, empty between two."""
+        return (self.status()["checkpoint"] or {"phase": ""})["phase"]
+
+    def processes(self, what: str) -> list[psutil.Process]:
+        """Return its coordinator of checkpoints (``serve``), or the agents."""
+        found = []
+        for process in psutil.process_iter(["cmdline"]):
+            if ["ckpt", what] != (process.info["cmdline"] or [])[3:5]:
+                continue
+            with suppress(psutil.Error):
+                if process.environ().get("WHESL_HOME") == str(self.home):
+                    found.append(process)
+        return found
+
     def end(self) -> str:
         """Wait for its end; return its output."""
         until(lambda: "status" in self.text(), "the end of the job", 300)
@@ -230,9 +254,8 @@ def python(name: str) -> list[Figure]:
     """Kill the node at the end of its lead time."""
     with scratch() as place, NfsBed("shared") as bed, MANAGERS[name]() as cluster:
         bed.change("shared", bandwidth=BANDWIDTH)
-        steps = 600
         (place / "program.py").write_text(PROGRAM)
-        ranks = f"{cluster.launch} {sys.executable} program.py {RANKS} {steps} {BYTES}"
+        ranks = f"{cluster.launch} {sys.executable} program.py {RANKS} {STEPS} {BYTES}"
         job = Job(place, cluster, bed.at("shared") / "kept", "JOB.CHECKPOINT", ranks)
         victim = _ready(job)[3]
         lead = 5.0 if cluster.survives else 15.0
@@ -243,11 +266,9 @@ def python(name: str) -> list[Figure]:
         killed = time.time()
         text = job.end()
         kept = [one.epoch for one in manifest.whole(bed.backing / "kept")]
-        expected = {f"rank {rank} result {steps * (steps + 1) // 2 * (rank + 1)}" for rank in range(RANKS)}
-        equal = expected <= set(text.splitlines())
         whole = bed.backing / "kept" / "1" / manifest.NAME
         after = whole.stat().st_ctime - killed if whole.exists() else float("nan")
-        restored = text.count("restored step")
+        equal, restored = _result(text)
         note = f"whole {after:+.1f} s after the kill; checkpoints {kept}; {restored} ranks restored"
         return [Figure(f"{name}, python: result equal", float(equal), "", 1, at_most=False, note=note)]
 
@@ -284,12 +305,168 @@ def c(name: str) -> list[Figure]:
         return [Figure(f"{name}, C with MPI: result equal", equal, "", 1, at_most=False, note=note)]
 
 
-def _part(program: Callable[[str], list[Figure]], name: str) -> Callable[[bool], list[Figure]]:
-    return lambda _quick: program(name)
+# Troubles -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Trial:
+    """A job whose checkpoints meet a trouble.
+
+    Attributes:
+        job: it.
+        bed: the file system of its checkpoints.
+        kept: their directory, behind the limit of bandwidth.
+        nodes: those with ranks.
+        dying: when each node is killed, by its name.
+    """
+
+    job: Job
+    bed: NfsBed
+    kept: Path
+    nodes: list[str]
+    dying: dict[str, float]
+
+    def predict(self, index: int, lead: float, *, false: bool = False) -> None:
+        """Say that a node fails; it does, unless that is false."""
+        if not false:
+            self.dying[self.nodes[index]] = time.time() + lead
+        self.job.predict(self.nodes[index], lead)
+
+    def phase(self, name: str) -> None:
+        """Wait for a phase of the checkpoint."""
+        until(lambda: self.job.phase() == name, f"phase {name}", 60)
+
+    def whole(self) -> list[int]:
+        """Return the numbers of the whole checkpoints."""
+        return [found.epoch for found in manifest.whole(self.kept)] if self.kept.is_dir() else []
+
+    def kill_coordinator(self) -> None:
+        """Kill the coordinator of checkpoints; another one is started."""
+        (coordinator,) = self.job.processes("serve")
+        coordinator.kill()
+        until(lambda: coordinator not in self.job.processes("serve"), "its end")
+
+    def first_parts(self, number: int) -> list[int]:
+        """Return the ranks of a checkpoint in the order of the ends of their writing."""
+        parts = sorted((self.kept / str(number)).glob("*.part"), key=lambda part: part.stat().st_mtime_ns)
+        return [int(part.stem.partition("-")[2]) for part in parts]
+
+
+def _false(trial: Trial) -> str:
+    trial.predict(3, 8, false=True)
+    until(trial.whole, "a whole checkpoint", 60)
+    node = trial.nodes[3]
+    until(lambda: trial.job.status()["nodes"][node]["fails_in"] is None, "the end of the lead time", 60)
+    return "the node lived on"
+
+
+def _two(trial: Trial) -> str:
+    trial.predict(3, 30)
+    trial.predict(5, 25)
+    until(trial.whole, "a whole checkpoint", 60)
+    nodes = sorted({rank // EACH for rank in trial.first_parts(1)[: 2 * EACH]})
+    return f"nodes {nodes} of 0 to {NODES - 1} wrote first"
+
+
+def _second(trial: Trial) -> str:
+    trial.predict(3, 30)
+    trial.phase("second")
+    trial.predict(5, 25)
+    until(trial.whole, "a whole checkpoint", 60)
+    return "nodes 3 and 5 died"
+
+
+def _coordinator(phase: str) -> Callable[[Trial], str]:
+    def trouble(trial: Trial) -> str:
+        agents = trial.job.processes("agent")
+        if phase == "agreeing":
+            for agent in agents:  # no rank's step becomes known
+                agent.send_signal(signal.SIGSTOP)
+        trial.predict(3, 30)
+        trial.phase("second" if phase == "sealing" else phase)
+        if phase == "sealing":
+            # It learns nothing of the ends of the parts before it dies.
+            (coordinator,) = trial.job.processes("serve")
+            coordinator.send_signal(signal.SIGSTOP)
+            parts = trial.kept / "1"
+            until(lambda: len(list(parts.glob("*.part"))) == RANKS, "all parts", 60)
+        trial.kill_coordinator()
+        if phase == "agreeing":
+            for agent in agents:
+                agent.send_signal(signal.SIGCONT)
+        until(trial.whole, "a whole checkpoint", 60)
+        return f"killed while {phase}"
+
+    return trouble
+
+
+def _disk(phase: str) -> Callable[[Trial], str]:
+    def trouble(trial: Trial) -> str:
+        full = {"error_rate": 1.0, "error": errno.ENOSPC, "operations": ("write", "create")}
+        if phase == "second":
+            trial.predict(3, 60, false=True)
+            trial.phase("second")
+        where = "manifest" if phase == "sealing" else "rank-"
+        trial.bed.change("shared", path=where, **full)
+        if phase != "second":
+            trial.predict(3, 60, false=True)
+        until(lambda: trial.job.status()["ended"], "the end of the checkpoint", 60)
+        ended = trial.job.status()["ended"]
+        trial.bed.change("shared", error_rate=0.0)
+        if ended["whole"] or "No space left" not in ended["why"]:
+            raise RuntimeError(f"full while {phase}: {ended}")
+        trial.predict(3, 20)
+        until(trial.whole, "a whole checkpoint", 60)
+        return f"{ended['why'].rpartition(':')[0]}: no space; room again"
+
+    return trouble
+
+
+PHASES = ("agreeing", "first", "second", "sealing")
+TROUBLES: dict[str, Callable[[Trial], str]] = {
+    "false prediction": _false,
+    "two predictions": _two,
+    "prediction in second phase": _second,
+    **{
+        f"coordinator killed {each}": _coordinator(each)
+        for each in ("agreeing", "first", "second", "sealing")
+    },
+    **{f"disk full {each}": _disk(each) for each in ("first", "second", "sealing")},
+}
+
+
+def trouble(what: str, name: str) -> list[Figure]:
+    """Let checkpoints meet a trouble; nodes that are to fail are killed at the end of their lead time."""
+    with scratch() as place, NfsBed("shared") as bed, MANAGERS[name]() as cluster:
+        bed.change("shared", bandwidth=BANDWIDTH)
+        (place / "program.py").write_text(PROGRAM)
+        ranks = f"{cluster.launch} {sys.executable} program.py {RANKS} {STEPS} {BYTES}"
+        job = Job(place, cluster, bed.at("shared") / "kept", "JOB.CHECKPOINT", ranks)
+        trial = Trial(job, bed, bed.backing / "kept", _ready(job), {})
+        note = TROUBLES[what](trial)
+        numbers = trial.whole()
+        for node, at in sorted(trial.dying.items(), key=lambda each: each[1]):
+            time.sleep(max(at - time.time(), 0))
+            cluster.kill(node)
+        equal, restored = _result(job.end())
+        held = equal and (restored >= RANKS if trial.dying else restored == 0)
+        note += f"; checkpoints {numbers}; {restored} ranks restored"
+        return [Figure(f"{name}, {what}: result equal", float(held), "", 1, at_most=False, note=note)]
+
+
+def _result(text: str) -> tuple[bool, int]:
+    """Return whether the result is that of an undisturbed run, and how often a rank restored."""
+    expected = {f"rank {rank} result {STEPS * (STEPS + 1) // 2 * (rank + 1)}" for rank in range(RANKS)}
+    return expected <= set(text.splitlines()), text.count("restored step")
+
+
+def _part(run: Callable[..., list[Figure]], *given: str) -> Callable[[bool], list[Figure]]:
+    return lambda _quick: run(*given)
 
 
 if __name__ == "__main__":
     run_parts(
         arguments(__doc__ or ""),
-        [(f"{each.__name__}-{name}", _part(each, name)) for each in (python, c) for name in MANAGERS],
+        [(f"{each.__name__}-{name}", _part(each, name)) for each in (python, c) for name in MANAGERS]
+        + [(f"{what} {name}", _part(trouble, what, name)) for what in TROUBLES for name in MANAGERS],
     )

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from tests.ckpt import asking
@@ -160,6 +161,24 @@ def _nodes(place: Path, directory: Path, stack: ExitStack, *options: str) -> Nod
     return made
 
 
+def agent(nodes: Nodes, number: int) -> psutil.Process:
+    """Return the process that serves a node's ranks, which another one keeps alive."""
+    (served,) = until(psutil.Process(nodes.processes[1 + number].pid).children, "the agent", 30)
+    return served
+
+
+def test_an_agent_that_is_killed_is_started_again(nodes: Nodes) -> None:
+    """Its node kept the whole job from writing checkpoints, to the end."""
+    agent(nodes, 1).kill()
+    nodes.still_works()
+    nodes.hold(0, 1, 2)
+    nodes.say("predict", "n1", "--lead", "90")
+    nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
+    agent(nodes, 1).kill()
+    nodes.let(0, 1, 2)
+    nodes.still_works()
+
+
 def test_of_two_vulnerable_nodes_the_one_with_less_time_left_writes_first(nodes: Nodes) -> None:
     nodes.hold(0, 1, 2)
     nodes.say("predict", "n0", "--lead", "90")
@@ -221,13 +240,13 @@ def test_a_node_is_moved_by_the_site_s_command_where_its_lead_covers_that(
 def test_the_coordinator_is_killed_in_each_phase(nodes: Nodes, phase: str) -> None:
     nodes.hold(0, 1, 2)
     if phase == "agreeing":
-        stopped = nodes.processes[1]  # an agent that does not answer
-        stopped.send_signal(signal.SIGSTOP)
+        stopped = agent(nodes, 0)  # it does not answer
+        stopped.suspend()
     nodes.say("predict", "n1", "--lead", "200")
     if phase == "agreeing":
         nodes.wait(lambda: (nodes.status().get("checkpoint") or {}).get("phase") == "agreeing")
         nodes.kill_coordinator()
-        stopped.send_signal(signal.SIGCONT)
+        stopped.resume()
         nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
         nodes.let(0, 1, 2)
     else:

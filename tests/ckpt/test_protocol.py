@@ -184,6 +184,23 @@ def test_a_prediction_of_the_migrating_node_itself_that_is_too_near() -> None:
     assert state.nodes["n1"].phase is NodePhase.REQUESTED
 
 
+@pytest.mark.parametrize(
+    ("migration", "move", "choice"),
+    [
+        (math.inf, None, ": there is no migration here"),
+        (math.inf, 0.0, ", and moves to a spare by it"),
+        (math.inf, 9.0, ", and moves to a spare by it, which took 9.0 s, and 30.0 s are left"),
+        (40.0, None, ": a migration takes 40.0 s, and 30.0 s are left"),
+        (40.0, 9.0, ": a migration takes 40.0 s, and 30.0 s are left"),
+    ],
+)
+def test_why_a_checkpoint_is_taken(migration: float, move: float | None, choice: str) -> None:
+    """A node that was to move to a spare by its checkpoint was told of as one that cannot be moved."""
+    _, commands = follow(job(migration=migration), (Predicted(node="n1", lead=30.0, move=move), 0.0))
+    said = [command.text for command in commands if isinstance(command, Told)]
+    assert said[1] == f"n1 writes its checkpoint first{choice}"
+
+
 @pytest.mark.parametrize("lead", [-1.0, 0.0, math.inf, math.nan])
 def test_a_lead_time_that_is_none(lead: float) -> None:
     state, commands = follow(job(), (Predicted(node="n1", lead=lead), 0.0))

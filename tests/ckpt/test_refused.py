@@ -13,14 +13,15 @@ import pytest
 from click.testing import CliRunner
 
 from tests.ckpt.test_c_client import CLIENT, COMPILER, compiled
-from whesl.ckpt import Client, manifest, messages, page
+from whesl.ckpt import Client, CommitError, manifest, messages, page
 from whesl.ckpt.agent import Agent
 from whesl.ckpt.core.records import Joined, Settings
 from whesl.ckpt.manifest import Manifest, Part
 from whesl.ckpt.messages import Verified
-from whesl.ckpt.page import Page
+from whesl.ckpt.page import Page, SlotState
 from whesl.ckpt.service import Service
 from whesl.cli.ckpt import service
+from whesl.cli.display import drop
 from whesl.model.errors import UsageError, WheslError
 from whesl.testing import faults
 from whesl.wire.keys import user_keys
@@ -143,6 +144,79 @@ def test_two_programs_with_the_same_ranks(
     assert capfd.readouterr().err.count("another process has this rank") == 1
     assert [slot.rank for slot in sheet.ranks()] == [0]
     first.finish()
+
+
+COMMITS = """\
+#include <stdio.h>
+#include "whesl_ckpt.h"
+int main(int argc, char **argv)
+{
+    whesl_ckpt *ckpt = whesl_ckpt_init(0, 1);
+    if (argc < 2 || !whesl_ckpt_poll(ckpt)) return 2;
+    fclose(fopen(argv[1], "w"));
+    int result = whesl_ckpt_commit(ckpt, argv[1]);
+    printf("%d %s\\n", result, whesl_ckpt_error(ckpt));
+    whesl_ckpt_finish(ckpt);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["../state", "a state"])
+def test_a_manifest_names_files_of_its_own_directory(name: str, sheet: Page, tmp_path: Path) -> None:
+    """The checkpoint was called complete, and could never be restored."""
+    (tmp_path / "1").mkdir()
+    for word, value in ((page.EPOCH, 1), (page.GRANTED, 1), (page.TARGET, 1)):
+        sheet.put(word, value)
+    path = tmp_path / "1" / name
+
+    def told() -> list[SlotState]:
+        return [slot.state for slot in sheet.ranks()]
+
+    client = Client(0, 1)
+    assert client.poll()
+    path.touch()
+    with pytest.raises(CommitError, match="a blank" if " " in name else "it is not in"):
+        client.commit(path)
+    assert told() == [SlotState.FAILED]
+    client.finish()
+    if COMPILER is None:
+        pytest.skip("no C compiler is on PATH")
+    (tmp_path / "commits.c").write_text(COMMITS)
+    program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", tmp_path / "commits.c")
+    done = subprocess.run([program, path], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("-1 cannot commit") and done.stderr == ""
+    assert "No such file" not in done.stdout
+
+
+def test_one_file_is_no_part_of_two_ranks(tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    parts = tuple(Part(rank, 0, 0, "state") for rank in range(2))
+    with pytest.raises(ValueError, match="one file for several ranks"):
+        manifest.write(tmp_path, Manifest(1, 5, parts, "requested"))
+
+
+@pytest.mark.parametrize(("rank", "ranks"), [(-1, 2), (2, 2), (0, 0)])
+def test_a_rank_that_is_none(
+    rank: int, ranks: int, sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    alone(Client(rank, ranks), tmp_path)
+    assert (
+        capfd.readouterr().err
+        == f"whesl.ckpt: rank {rank} of {ranks} is none: checkpoints are not coordinated\n"
+    )
+    assert not list(sheet.ranks())
+
+
+@pytest.mark.parametrize("stderr", ["full", None])
+def test_a_program_whose_standard_error_is_full(
+    stderr: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr("sys.stderr", full if stderr else None)
+        alone(Client(0, 1), tmp_path)
+        monkeypatch.undo()
+        drop(full)
 
 
 def checkpoint(place: Path, ranks: int) -> None:

@@ -61,6 +61,7 @@ def test_the_node_is_replaced_before_it_fails(slurm_bed: Callable[..., SlurmBed]
     job.bed.kill_node(victim)
     job.wait(lambda: "status 0" in job.text(), "the end", 120)
     text = job.text()
+    assert f"{victim} writes its checkpoint first, and moves to a spare by it" in text
     assert text.count(f"of checkpoint {whole}") == ranks, text
     assert all(expected(rank) in text for rank in range(ranks)), text
     assert [data["raised"]["exception"] for kind, data in job.records() if kind == "raised"] == ["DYING"]

@@ -158,6 +158,10 @@ def test_how_long_a_move_to_a_spare_took_is_measured(four: Make) -> None:
     assert made.state.attempt == 2 and made.state.theta >= 4.0
     made.restart()
     assert made.state.theta >= 4.0 and made.state.moving is None
+    # The coordinator of checkpoints is told: of none before, of what it took, and of no spare that is left.
+    predict(made, "n3", "p2")
+    predict(made, "n4", "p3")
+    assert [asked.move for asked in made.asked(AskCheckpoint)] == [0.0, made.state.theta, None]
 
 
 @pytest.mark.parametrize("kinds", [(BEFORE,), (CHECKPOINT, BEFORE)])

@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 from whesl.ckpt import manifest, page
@@ -87,7 +88,9 @@ class Client:
         self._words[page.TARGET] = page.IDLE
         self._first = page.HEADER // 8
         name = os.environ.get("WHESL_CKPT_PAGE", "").replace("%n", name_of_node())
-        if name:
+        if not 0 <= rank < ranks:
+            self._say(f"rank {rank} of {ranks} is none", always=True)
+        elif name:
             self._attach(Path(name))
         else:
             self._say("no agent (WHESL_CKPT_PAGE is not set)")
@@ -143,20 +146,31 @@ class Client:
         Raises:
             CommitError: it could not be made durable.
         """
+        words, first = self._words, self._first
+        coordinated = words[first + page.STATE] == SlotState.WRITING
         try:
             name, size, checksum = _durable(Path(path))
-            if len(os.fsencode(name)) >= page.TEXT:
-                raise OSError(f"its name is longer than {page.TEXT - 1} bytes")
+            if coordinated:
+                self._check(Path(path), name)
         except OSError as error:
             self.give_up(str(error))
             raise CommitError(f"rank {self.rank} cannot commit {path}: {error}") from error
-        words, first = self._words, self._first
-        if words[first + page.STATE] != SlotState.WRITING:
+        if not coordinated:
             return
         words[first + page.BYTES] = size
         words[first + page.CHECKSUM] = checksum
         self._text(name)
         words[first + page.STATE] = SlotState.COMMITTED
+
+    def _check(self, path: Path, name: str) -> None:
+        """Raise OSError where a manifest cannot name a file."""
+        if len(os.fsencode(name)) >= page.TEXT:
+            raise OSError(f"its name is longer than {page.TEXT - 1} bytes")
+        if len(name.split()) != 1:
+            raise OSError("its name has a blank")
+        folder = Path(self._directory) / str(self.epoch)
+        if not folder.samefile(path.parent):
+            raise OSError(f"it is not in {folder}")
 
     def give_up(self, why: str) -> None:
         """Say that this rank cannot write its checkpoint, so that nobody waits for it."""
@@ -288,9 +302,11 @@ class Client:
             data = os.fsencode(text)[: page.TEXT - 1]
             self._memory[start : start + page.TEXT] = data.ljust(page.TEXT, b"\0")
 
-    def _say(self, what: str) -> None:
-        if not self._said and self.rank == 0:
-            sys.stderr.write(f"whesl.ckpt: {what}: checkpoints are not coordinated\n")
+    def _say(self, what: str, *, always: bool = False) -> None:
+        if not self._said and (self.rank == 0 or always) and sys.stderr is not None:
+            with suppress(OSError, ValueError):  # it is full, or closed: the program has to go on
+                sys.stderr.write(f"whesl.ckpt: {what}: checkpoints are not coordinated\n")
+                sys.stderr.flush()
         self._said = True
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import glob
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,11 +22,14 @@ from whesl.ckpt.page import alive
 from whesl.model.errors import TransientError, UsageError, WheslError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-START = 20.0  # seconds for the coordinator to listen
+START = 120.0  # seconds for the coordinator to listen: a file system may be busy, and nothing runs yet
+AGAIN, SELDOM = 0.5, 60.0  # seconds before a coordinator that died twice is started again, and the longest
 END = 5.0  # seconds for agents to end
 ASKED = 2.0  # seconds for a coordinator of the same name to answer
+_PDEATHSIG = 1  # prctl(2)
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def page_of(name: str, run: str, node: str) -> Path:
@@ -89,9 +95,10 @@ class Job:
         self._serve = [*whesl, "serve", "--name", name, "--dir", str(directory), *serve]
         self._coordinator: subprocess.Popen[bytes] | None = None
         self._agents: subprocess.Popen[bytes] | None = None
+        self._program: subprocess.Popen[bytes] | None = None
 
     def run(self, command: Sequence[str]) -> int:
-        """Start everything, wait for the program, and end the rest.
+        """Start everything, wait for the program, and end the rest. Signals go to the program.
 
         Args:
             command: the program, or what launches it.
@@ -111,6 +118,8 @@ class Job:
             "WHESL_CKPT_DIR": str(self._directory),
             "WHESL_CKPT_JOB": self._name,
         }
+        for number in FORWARDED:
+            signal.signal(number, self._signalled)
         try:
             self._coordinator = subprocess.Popen(self._serve, stdin=subprocess.DEVNULL)
             deadline = time.monotonic() + START
@@ -122,23 +131,91 @@ class Job:
                 time.sleep(0.02)
             start = [*agents_command(os.environ, self._name), "--run", self._run]
             self._agents = subprocess.Popen(start, stdin=subprocess.DEVNULL)
-            with subprocess.Popen(list(command), env=environment) as program:
-                for number in (signal.SIGTERM, signal.SIGINT):
-                    signal.signal(number, lambda got, _frame: program.send_signal(got))
+            with self._started(command, environment) as program:
                 self._watch(program)
             return 128 - program.returncode if program.returncode < 0 else program.returncode
         finally:
             for process in (self._agents, self._coordinator):
                 _end(process)
 
+    def _signalled(self, number: int, _frame: object) -> None:
+        """Pass a signal on; before there is a program it ends this one, and what was started."""
+        if self._program is None:
+            raise SystemExit(128 + number)
+        self._program.send_signal(number)
+
+    def _started(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        try:
+            self._program = subprocess.Popen(list(command), env=environment)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise WheslError(f"{command[0]} cannot be started: {error.strerror}") from error
+            # A script without a first line of its own: what every shell does with it.
+            script = shutil.which(command[0]) or command[0]
+            self._program = subprocess.Popen(["/bin/sh", script, *command[1:]], env=environment)
+        return self._program
+
     def _watch(self, program: subprocess.Popen[bytes]) -> None:
-        """Wait for the program; start the coordinator again where it dies."""
+        """Wait for the program; start a coordinator that died again, ever later where it does not live."""
+        pause = 0.0
+        begun = died = time.monotonic()
         while program.poll() is None:
             assert self._coordinator is not None
-            if self._coordinator.poll() is not None:
+            now = time.monotonic()
+            if self._coordinator.poll() is None:
+                died = now
+            elif now - died >= pause:
+                pause = 0.0 if now - begun > SELDOM else min(2 * pause or AGAIN, SELDOM)
                 self._coordinator = subprocess.Popen(self._serve, stdin=subprocess.DEVNULL)
+                begun = died = now
             with suppress(subprocess.TimeoutExpired):
                 program.wait(0.2)
+
+
+def kept_alive(serve: Callable[[], None]) -> int:
+    """Do something in a child process, in another one where a signal kills that; return its exit status.
+
+    A node without an agent would keep its whole job from writing checkpoints. Signals to end go to the child,
+    which ends with this process.
+
+    Args:
+        serve: what is done; it takes SIGTERM and SIGINT itself.
+    """
+    ends = {signal.SIGTERM, signal.SIGINT}
+    child = 0
+    stopped = False
+
+    def stop(number: int, _frame: object) -> None:
+        nonlocal stopped
+        stopped = True
+        if child:
+            os.kill(child, number)
+
+    for number in ends:
+        signal.signal(number, stop)
+    while True:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+        parent = os.getpid()
+        child = os.fork()
+        if child == 0:
+            _die_with(parent)
+            for number in ends:
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
+            serve()
+            return 0
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
+        _, status = os.waitpid(child, 0)
+        if stopped or not os.WIFSIGNALED(status):
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(AGAIN)
+
+
+def _die_with(parent: int) -> None:
+    """Have this process end when another one, which started it, is killed."""
+    ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _refuse_second(home: Path, name: str) -> None:

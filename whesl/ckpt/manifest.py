@@ -61,11 +61,13 @@ def write(directory: Path, manifest: Manifest) -> None:
 
     Raises:
         OSError: it cannot be written.
-        ValueError: a rank is there twice or missing, or a name has a slash or a blank.
+        ValueError: a rank or a name is there twice, a rank is missing, or a name has a slash or a blank.
     """
     ranks = [part.rank for part in manifest.parts]
     if sorted(ranks) != list(range(len(ranks))) or not ranks:
         raise ValueError(f"checkpoint {manifest.epoch} has parts of ranks {sorted(ranks)}")
+    if len({part.name for part in manifest.parts}) != len(ranks):
+        raise ValueError(f"checkpoint {manifest.epoch} has one file for several ranks")
     lines = [
         "whesl-checkpoint 1",
         f"epoch {manifest.epoch}",

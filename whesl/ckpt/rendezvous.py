@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import zlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -52,7 +53,11 @@ def name_of_job(given: str | None) -> str:
     name = given or next(filter(None, ids), "default").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
     if not given and (task := environ.get("WHESL_TASK")):
         # Several tasks may run in one job at the same time.
-        name = f"{name}+{re.sub(r'[^A-Za-z0-9_@+-]', '_', task)}"[:_LONGEST]
+        plain = re.sub(r"[^A-Za-z0-9_@+-]", "_", task)
+        if plain != task.replace("/", "_", 1) or len(name) + 1 + len(plain) > _LONGEST:
+            # Two names that differ in what is left out are two names.
+            plain = f"{zlib.crc32(task.encode()):08x}-{plain}"
+        name = f"{name}+{plain}"[:_LONGEST]
     if not re.fullmatch(rf"[\w@+-]{{1,{_LONGEST}}}", name):
         raise UsageError(f"{name!r} is no name of a job", hint="letters, digits and _ @ + - are")
     return name

@@ -120,7 +120,7 @@ class Checkpoints:
         prediction = command.prediction
         answer = None
         if prediction is not None and (now := prediction.at(time.time())).lead > 0:
-            answer = self._say(_predicted(now))
+            answer = self._say(_predicted(now, command.move))
         else:
             answer = self._say(Requested(reason="a rule asks for it"))
         if answer is None:
@@ -146,8 +146,8 @@ class Checkpoints:
             heard = time.monotonic()
             whole: Any = answer.status["checkpoints"]
             ended: Any = answer.status["ended"]
-            if number in whole:
-                return f"checkpoint {number}", ""
+            if (newest := max(whole, default=0)) >= number:  # a new coordinator may have begun another one
+                return f"checkpoint {newest}", ""
             if ended is not None and ended["number"] >= number:
                 return "", f"checkpoint {number} was given up: {ended['why']}"
         return "", f"checkpoint {number} did not become whole in {timeout:g} s"
@@ -196,7 +196,7 @@ class Checkpoints:
         return "", f"nothing was written in {arguments.timeout:g} s: {missing}"
 
 
-def _predicted(prediction: PredictedFailure) -> Any:
+def _predicted(prediction: PredictedFailure, move: float | None = None) -> Any:
     from whesl.ckpt.core.records import Predicted
 
     return Predicted(
@@ -204,6 +204,7 @@ def _predicted(prediction: PredictedFailure) -> Any:
         lead=prediction.lead,
         confidence=prediction.confidence,
         evidence=prediction.evidence or prediction.source,
+        move=move,
     )
 
 

@@ -211,7 +211,9 @@ whesl_ckpt *whesl_ckpt_init(int rank, int ranks)
         snprintf(name, sizeof name, "%.*s%s%s", (int)(place - page), page, node, place + 2);
     else
         snprintf(name, sizeof name, "%s", page ? page : "");
-    if (*name)
+    if (rank < 0 || rank >= ranks)
+        fprintf(stderr, "whesl_ckpt: rank %d of %d is none: checkpoints are not coordinated\n", rank, ranks);
+    else if (*name)
         attach(ckpt, name);
     else
         say_once(ckpt, "no agent (WHESL_CKPT_PAGE is not set)");
@@ -289,6 +291,17 @@ static int make_durable(whesl_ckpt *ckpt, const char *path, char *name, uint64_t
     return number ? fail(ckpt, "cannot write the directory of", path, number) : 0;
 }
 
+/* Whether a file is in the directory of the present checkpoint: a manifest names files there. */
+static int is_part(const whesl_ckpt *ckpt, const char *name)
+{
+    char own[PATH_MAX], given[PATH_MAX];
+    struct stat mine, theirs;
+    snprintf(own, sizeof own, "%s/%" PRIu64, ckpt->directory, ckpt->epoch);
+    snprintf(given, sizeof given, "%s", name);
+    return stat(own, &mine) == 0 && stat(dirname(given), &theirs) == 0 && mine.st_dev == theirs.st_dev &&
+           mine.st_ino == theirs.st_ino;
+}
+
 int whesl_ckpt_commit(whesl_ckpt *ckpt, const char *path)
 {
     char name[PATH_MAX];
@@ -302,6 +315,11 @@ int whesl_ckpt_commit(whesl_ckpt *ckpt, const char *path)
     const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     if (result == 0 && strlen(last) >= sizeof ckpt->slot->text)
         result = fail(ckpt, "cannot note", path, ENAMETOOLONG);
+    if (result == 0 && (last[strcspn(last, " \t\n\v\f\r")] || !is_part(ckpt, name))) {
+        snprintf(ckpt->error, sizeof ckpt->error, "cannot commit %.120s: its name has a blank, or it is not in the "
+                 "directory of whesl_ckpt_path", path);
+        result = WHESL_CKPT_FAILED;
+    }
     if (result) {
         whesl_ckpt_give_up(ckpt, ckpt->error);
         return result;

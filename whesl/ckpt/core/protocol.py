@@ -212,7 +212,7 @@ class _Transition:
             if other.phase is NodePhase.MIGRATING and nearer:
                 self._abort(name, f"{event.node} fails before")
                 aborted = True
-        self._set(event.node, fails_at=min(fails_at, node.fails_at))
+        self._set(event.node, fails_at=min(fails_at, node.fails_at), move=event.move)
         evidence = event.evidence or "no evidence"
         lead = f"{round(event.lead, 1) or event.lead:g}"
         self.commands.append(Told(text=f"{event.node} is predicted to fail in {lead} s ({evidence})"))
@@ -331,13 +331,21 @@ class _Transition:
                 self.commands.append(Migrate(node=name))
             else:
                 needy.append(name)
-                if self.settings.migration == math.inf:
-                    choice = "there is no migration here"
-                else:
-                    choice = f"a migration takes {self.settings.migration:.1f} s, and {left:.1f} s are left"
-                self.commands.append(Told(text=f"{name} writes its checkpoint first: {choice}"))
+                choice = self._choice(self.nodes[name].move, left)
+                self.commands.append(Told(text=f"{name} writes its checkpoint first{choice}"))
         if needy:
             self._begin(f"predicted: {', '.join(needy)}")
+
+    def _choice(self, move: float | None, left: float) -> str:
+        """Return what speaks for a checkpoint: a node that moves by one writes first as well."""
+        takes, what = self.settings.migration, ": a migration takes"
+        if takes == math.inf and move is None:
+            return ": there is no migration here"
+        if takes == math.inf and not move:
+            return ", and moves to a spare by it"
+        if takes == math.inf:
+            takes, what = move or 0.0, ", and moves to a spare by it, which took"
+        return f"{what} {takes:.1f} s, and {left:.1f} s are left"
 
     def _begin(self, reason: str) -> None:
         gone = sorted(

@@ -67,6 +67,7 @@ class Node(Record, frozen=True, kw_only=True):
         phase: what it does.
         fails_at: when its failure is predicted, in seconds; ``inf`` where none is.
         covered: whether a whole checkpoint was taken since that was predicted.
+        move: as of the prediction.
         answered: the round of the agreement that it answered last; -1 for none.
         until: when it is given up: the end of a migration, or of the time to answer or to write.
     """
@@ -76,6 +77,7 @@ class Node(Record, frozen=True, kw_only=True):
     phase: NodePhase = NodePhase.NORMAL
     fails_at: float = math.inf
     covered: bool = False
+    move: float | None = None
     answered: int = -1
     until: float = math.inf
 
@@ -147,12 +149,17 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
 
 
 class Predicted(Record, frozen=True, kw_only=True, tag="predicted"):
-    """A node's failure is predicted ``lead`` seconds ahead."""
+    """A node's failure is predicted ``lead`` seconds ahead.
+
+    ``move``: seconds that a move to a spare by a checkpoint and a restart took the last time, where that is
+    what follows the checkpoint; 0 where none was measured; None where the node is not moved.
+    """
 
     node: str
     lead: float
     confidence: float = 1.0
     evidence: str = ""
+    move: float | None = None
 
 
 class Requested(Record, frozen=True, kw_only=True, tag="requested"):

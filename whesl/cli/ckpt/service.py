@@ -201,14 +201,9 @@ def serve(
 def agent(name: str | None, node: str | None, of_run: str) -> None:
     """Serve the ranks of this node until a signal comes."""
     from whesl.ckpt import job, rendezvous
-    from whesl.ckpt.agent import Agent
-    from whesl.ckpt.page import Page
-    from whesl.wire import keys
 
-    until = _until()
     chosen = rendezvous.name_of_job(name)
-    home = rendezvous.folder(chosen)
-    address = rendezvous.find(home)
+    address = rendezvous.find(rendezvous.folder(chosen))
     if address is None:
         raise UsageError(
             f"no coordinator of {chosen}", hint="start `whesl ckpt run` or `whesl ckpt serve` first"
@@ -216,12 +211,24 @@ def agent(name: str | None, node: str | None, of_run: str) -> None:
     here = node or rendezvous.name_of_node()
     place = job.page_of(chosen, of_run, here)
     job.remove_earlier(place)
+    directory = Path(address.directory)
+    raise click.exceptions.Exit(job.kept_alive(lambda: _serve_ranks(chosen, here, place, directory)))
+
+
+def _serve_ranks(name: str, node: str, place: Path, directory: Path) -> None:
+    """Be a node's agent until a signal comes."""
+    until = _until()
+    from whesl.ckpt import rendezvous
+    from whesl.ckpt.agent import Agent
+    from whesl.ckpt.page import Page
+    from whesl.wire import keys
+
     served = Agent(
-        here,
-        Page(place, Path(address.directory)),
-        home,
+        node,
+        Page(place, directory),
+        rendezvous.folder(name),
         keys.user_keys(keys.home()).client,
-        _log(f"checkpoints, {here}"),
+        _log(f"checkpoints, {node}"),
     )
     try:
         served.run(until)

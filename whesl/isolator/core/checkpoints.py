@@ -24,6 +24,7 @@ from whesl.records.plan_step import PlanStep
 
 GRACE = 10.0  # seconds after its timeout in which the shell has to say what came of a checkpoint
 _NAME = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)
+_REPLACE = (ResourceKind.NODE.value, Operation.REPLACE.value)
 
 
 def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
@@ -115,6 +116,7 @@ def _do(transition: Transition, asked: Asked) -> None:
             attempt=transition.state.attempt,
             arguments=asked.arguments,
             prediction=predicted(asked.raised),
+            move=transition.state.theta if _moves(transition, asked.raised) else None,
         )
     )
     transition.wake(asked.until)
@@ -212,6 +214,13 @@ def _wants(state: State, spec: ExceptionSpec) -> bool:
 def _goes_on(spec: ExceptionSpec) -> bool:
     """Whether anything is done after the checkpoint."""
     return any((step.resource, step.operation) != _NAME for step in spec.steps)
+
+
+def _moves(transition: Transition, raised: Raised) -> bool:
+    """Whether a spare takes the node's place after the checkpoint."""
+    spec = transition.rule(raised.exception)
+    replaces = any((step.resource, step.operation) == _REPLACE for step in spec.steps)
+    return replaces and not _why_it_stays(transition, spec, raised, "")
 
 
 def _why_it_stays(transition: Transition, spec: ExceptionSpec, raised: Raised, failed: str) -> str:

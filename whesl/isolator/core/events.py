@@ -308,13 +308,15 @@ class RaiseJobException(Command, frozen=True, kw_only=True):
 class AskCheckpoint(Command, frozen=True, kw_only=True):
     """Ask the running program for a checkpoint; CheckpointDone follows.
 
-    ``arguments`` are those of ``JOB.CHECKPOINT``, ``prediction`` is why it is asked for, if that is one.
+    ``arguments`` are those of ``JOB.CHECKPOINT``, ``prediction`` is why it is asked for, if that is one, and
+    ``move`` the seconds that the node's move to a spare is to take (``whesl.ckpt.core.records.Predicted``).
     """
 
     ordinal: int
     attempt: int
     arguments: dict[str, Any] = {}
     prediction: PredictedFailure | None = None
+    move: float | None = None
 
 
 class TellLost(Command, frozen=True, kw_only=True):
