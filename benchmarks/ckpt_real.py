@@ -65,7 +65,7 @@ EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
 """
 PROGRAM = """\
 import os, sys, time
-from whesl.ckpt import Client
+from whesl.ckpt import Client, CommitError
 ranks, steps, size = map(int, sys.argv[1:4])
 rank = int(os.environ.get("FLUX_TASK_RANK") or os.environ["SLURM_PROCID"])
 client = Client(rank, ranks)
@@ -78,8 +78,11 @@ while step < steps:
     step += 1
     total += step * (rank + 1)
     if client.poll():
-        client.path.write_bytes(f"{step} {total} ".ljust(size).encode())
-        client.commit(client.path)
+        try:
+            client.path.write_bytes(f"{step} {total} ".ljust(size).encode())
+            client.commit(client.path)
+        except (OSError, CommitError) as error:
+            client.give_up(str(error))
 client.finish()
 print(f"rank {rank} result {total}", flush=True)
 """
@@ -208,22 +211,27 @@ class Job:
         """Return the nodes that have their ranks."""
         return sorted(name for name, facts in self.status()["nodes"].items() if facts["ranks"] == EACH)
 
-    def predict(self, node: str, lead: float) -> None:
-        """Say that a node fails."""
-        words = ["ckpt", "predict", node, "--lead", str(lead), "--evidence", "benchmark"]
-        told = subprocess.run(
-            [sys.executable, "-m", "whesl", *words],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if told.returncode:
-            raise RuntimeError(told.stderr)
+    def predict(self, *predictions: tuple[str, float]) -> None:
+        """Say at once of some nodes that they fail in so many seconds."""
+        whesl = [sys.executable, "-m", "whesl", "ckpt", "predict", "--evidence", "benchmark"]
+        told = [
+            subprocess.Popen(
+                [*whesl, node, "--lead", str(lead)],
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for node, lead in predictions
+        ]
+        for each in told:
+            said, _ = each.communicate()
+            if each.returncode:
+                raise RuntimeError(said)
 
     def phase(self) -> str:
         """Return the phase of the checkpoint that is being taken, empty between two."""
-        return (self.status()["checkpoint"] or {"phase": ""})["phase"]
+        return str((self.status()["checkpoint"] or {"phase": ""})["phase"])
 
     def processes(self, what: str) -> list[psutil.Process]:
         """Return its coordinator of checkpoints (``serve``), or the agents."""
@@ -260,7 +268,7 @@ def python(name: str) -> list[Figure]:
         victim = _ready(job)[3]
         lead = 5.0 if cluster.survives else 15.0
         begun = time.time()
-        job.predict(victim, lead)
+        job.predict((victim, lead))
         time.sleep(max(begun + lead - time.time(), 0))
         cluster.kill(victim)
         killed = time.time()
@@ -294,7 +302,7 @@ def c(name: str) -> list[Figure]:
             job = Job(here, cluster, kept, "NODE.REPLACE BEFORE FAILURE", run)
             if disturbed:
                 victim, begun, lead = _ready(job)[3], time.time(), 20.0
-                job.predict(victim, lead)
+                job.predict((victim, lead))
                 time.sleep(max(begun + lead - time.time(), 0))
                 cluster.kill(victim)
             text = job.end()
@@ -326,11 +334,11 @@ class Trial:
     nodes: list[str]
     dying: dict[str, float]
 
-    def predict(self, index: int, lead: float, *, false: bool = False) -> None:
-        """Say that a node fails; it does, unless that is false."""
+    def predict(self, leads: dict[int, float], *, false: bool = False) -> None:
+        """Say at once of some nodes, by their places, when they fail; they do, unless that is false."""
         if not false:
-            self.dying[self.nodes[index]] = time.time() + lead
-        self.job.predict(self.nodes[index], lead)
+            self.dying |= {self.nodes[index]: time.time() + lead for index, lead in leads.items()}
+        self.job.predict(*((self.nodes[index], lead) for index, lead in leads.items()))
 
     def phase(self, name: str) -> None:
         """Wait for a phase of the checkpoint."""
@@ -353,7 +361,7 @@ class Trial:
 
 
 def _false(trial: Trial) -> str:
-    trial.predict(3, 8, false=True)
+    trial.predict({3: 8}, false=True)
     until(trial.whole, "a whole checkpoint", 60)
     node = trial.nodes[3]
     until(lambda: trial.job.status()["nodes"][node]["fails_in"] is None, "the end of the lead time", 60)
@@ -361,17 +369,16 @@ def _false(trial: Trial) -> str:
 
 
 def _two(trial: Trial) -> str:
-    trial.predict(3, 30)
-    trial.predict(5, 25)
+    trial.predict({3: 30, 5: 25})
     until(trial.whole, "a whole checkpoint", 60)
     nodes = sorted({rank // EACH for rank in trial.first_parts(1)[: 2 * EACH]})
     return f"nodes {nodes} of 0 to {NODES - 1} wrote first"
 
 
 def _second(trial: Trial) -> str:
-    trial.predict(3, 30)
+    trial.predict({3: 30})
     trial.phase("second")
-    trial.predict(5, 25)
+    trial.predict({5: 25})
     until(trial.whole, "a whole checkpoint", 60)
     return "nodes 3 and 5 died"
 
@@ -382,7 +389,7 @@ def _coordinator(phase: str) -> Callable[[Trial], str]:
         if phase == "agreeing":
             for agent in agents:  # no rank's step becomes known
                 agent.send_signal(signal.SIGSTOP)
-        trial.predict(3, 30)
+        trial.predict({3: 30})
         trial.phase("second" if phase == "sealing" else phase)
         if phase == "sealing":
             # It learns nothing of the ends of the parts before it dies.
@@ -404,18 +411,18 @@ def _disk(phase: str) -> Callable[[Trial], str]:
     def trouble(trial: Trial) -> str:
         full = {"error_rate": 1.0, "error": errno.ENOSPC, "operations": ("write", "create")}
         if phase == "second":
-            trial.predict(3, 60, false=True)
+            trial.predict({3: 60}, false=True)
             trial.phase("second")
         where = "manifest" if phase == "sealing" else "rank-"
         trial.bed.change("shared", path=where, **full)
         if phase != "second":
-            trial.predict(3, 60, false=True)
+            trial.predict({3: 60}, false=True)
         until(lambda: trial.job.status()["ended"], "the end of the checkpoint", 60)
         ended = trial.job.status()["ended"]
         trial.bed.change("shared", error_rate=0.0)
         if ended["whole"] or "No space left" not in ended["why"]:
             raise RuntimeError(f"full while {phase}: {ended}")
-        trial.predict(3, 20)
+        trial.predict({3: 20})
         until(trial.whole, "a whole checkpoint", 60)
         return f"{ended['why'].rpartition(':')[0]}: no space; room again"
 

@@ -163,7 +163,7 @@ def _nodes(place: Path, directory: Path, stack: ExitStack, *options: str) -> Nod
 
 def agent(nodes: Nodes, number: int) -> psutil.Process:
     """Return the process that serves a node's ranks, which another one keeps alive."""
-    (served,) = until(psutil.Process(nodes.processes[1 + number].pid).children, "the agent", 30)
+    served: psutil.Process = until(psutil.Process(nodes.processes[1 + number].pid).children, "it", 30)[0]
     return served
 
 
