@@ -49,7 +49,7 @@ NODES, EACH, SPARES = 8, 2, 2
 RANKS = NODES * EACH
 BANDWIDTH = 4e6  # bytes a second, for all together
 BYTES = 1_500_000  # of a rank: its node needs 0.75 s, all need 6 s
-STEPS = 800  # of the program in Python, 50 ms each
+STEPS = 1500  # of the program in Python, 50 ms each
 CLIENT = Path(__file__).resolve().parents[1] / "clients" / "c"
 RULES = """\
 DECLARE ENTITY JOB
@@ -254,7 +254,7 @@ class Job:
 
 def _ready(job: Job) -> list[str]:
     """Wait for all ranks; return their nodes."""
-    until(lambda: len(job.nodes()) == NODES, "all ranks", 120)
+    until(lambda: len(job.nodes()) == NODES, "all ranks", 300)
     return job.nodes()
 
 
@@ -362,7 +362,7 @@ class Trial:
 
 def _false(trial: Trial) -> str:
     trial.predict({3: 8}, false=True)
-    until(trial.whole, "a whole checkpoint", 60)
+    until(trial.whole, "a whole checkpoint", 180)
     node = trial.nodes[3]
     until(lambda: trial.job.status()["nodes"][node]["fails_in"] is None, "the end of the lead time", 60)
     return "the node lived on"
@@ -370,7 +370,7 @@ def _false(trial: Trial) -> str:
 
 def _two(trial: Trial) -> str:
     trial.predict({3: 30, 5: 25})
-    until(trial.whole, "a whole checkpoint", 60)
+    until(trial.whole, "a whole checkpoint", 180)
     nodes = sorted({rank // EACH for rank in trial.first_parts(1)[: 2 * EACH]})
     return f"nodes {nodes} of 0 to {NODES - 1} wrote first"
 
@@ -379,7 +379,7 @@ def _second(trial: Trial) -> str:
     trial.predict({3: 30})
     trial.phase("second")
     trial.predict({5: 25})
-    until(trial.whole, "a whole checkpoint", 60)
+    until(trial.whole, "a whole checkpoint", 180)
     return "nodes 3 and 5 died"
 
 
@@ -401,7 +401,7 @@ def _coordinator(phase: str) -> Callable[[Trial], str]:
         if phase == "agreeing":
             for agent in agents:
                 agent.send_signal(signal.SIGCONT)
-        until(trial.whole, "a whole checkpoint", 60)
+        until(trial.whole, "a whole checkpoint", 180)
         return f"killed while {phase}"
 
     return trouble
@@ -423,7 +423,7 @@ def _disk(phase: str) -> Callable[[Trial], str]:
         if ended["whole"] or "No space left" not in ended["why"]:
             raise RuntimeError(f"full while {phase}: {ended}")
         trial.predict({3: 20})
-        until(trial.whole, "a whole checkpoint", 60)
+        until(trial.whole, "a whole checkpoint", 180)
         return f"{ended['why'].rpartition(':')[0]}: no space; room again"
 
     return trouble

@@ -96,6 +96,7 @@ class Job:
         self._coordinator: subprocess.Popen[bytes] | None = None
         self._agents: subprocess.Popen[bytes] | None = None
         self._program: subprocess.Popen[bytes] | None = None
+        self._early: list[int] | None = None  # signals that came while it was started
 
     def run(self, command: Sequence[str]) -> int:
         """Start everything, wait for the program, and end the rest. Signals go to the program.
@@ -140,11 +141,15 @@ class Job:
 
     def _signalled(self, number: int, _frame: object) -> None:
         """Pass a signal on; before there is a program it ends this one, and what was started."""
-        if self._program is None:
+        if self._program is not None:
+            self._program.send_signal(number)
+        elif self._early is not None:
+            self._early.append(number)
+        else:
             raise SystemExit(128 + number)
-        self._program.send_signal(number)
 
     def _started(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        self._early = []
         try:
             self._program = subprocess.Popen(list(command), env=environment)
         except OSError as error:
@@ -153,6 +158,8 @@ class Job:
             # A script without a first line of its own: what every shell does with it.
             script = shutil.which(command[0]) or command[0]
             self._program = subprocess.Popen(["/bin/sh", script, *command[1:]], env=environment)
+        for number in self._early:
+            self._program.send_signal(number)
         return self._program
 
     def _watch(self, program: subprocess.Popen[bytes]) -> None:

@@ -111,18 +111,12 @@ class Checkpoints:
 
     def _through_client(self, command: AskCheckpoint, arguments: JobCheckpoint) -> tuple[str, str] | None:
         """Return the checkpoint, or why there is none; None for a program without a client."""
-        from whesl.ckpt.core.records import Requested
         from whesl.ckpt.messages import StatusAsked
 
         first = self._say(StatusAsked())
         if first is None or not any(node["ranks"] for node in _nodes(first)):
             return None
-        prediction = command.prediction
-        answer = None
-        if prediction is not None and (now := prediction.at(time.time())).lead > 0:
-            answer = self._say(_predicted(now, command.move))
-        else:
-            answer = self._say(Requested(reason="a rule asks for it"))
+        answer = self._request(command)
         if answer is None:
             return "", "the coordinator of checkpoints does not answer"
         taken: Any = answer.status.get("checkpoint")
@@ -130,9 +124,17 @@ class Checkpoints:
             return _whole(answer), ""  # the node's state is in a checkpoint that was taken since
         if taken is None:
             return "", answer.text
-        return self._followed(taken["number"], arguments.timeout)
+        return self._followed(command, taken["number"], arguments.timeout)
 
-    def _followed(self, number: int, timeout: float) -> tuple[str, str]:
+    def _request(self, command: AskCheckpoint) -> Reply | None:
+        from whesl.ckpt.core.records import Requested
+
+        prediction = command.prediction
+        if prediction is not None and (now := prediction.at(time.time())).lead > 0:
+            return self._say(_predicted(now, command.move))
+        return self._say(Requested(reason="a rule asks for it"))
+
+    def _followed(self, command: AskCheckpoint, number: int, timeout: float) -> tuple[str, str]:
         from whesl.ckpt.messages import StatusAsked
 
         until, heard = time.monotonic() + timeout, time.monotonic()
@@ -150,6 +152,11 @@ class Checkpoints:
                 return f"checkpoint {newest}", ""
             if ended is not None and ended["number"] >= number:
                 return "", f"checkpoint {number} was given up: {ended['why']}"
+            if answer.status["checkpoint"] is None and _has_joined(command, answer):
+                # The coordinator was killed before an agent had heard of it, and started anew.
+                again = self._request(command)
+                taken: Any = again.status.get("checkpoint") if again is not None else None
+                number = taken["number"] if taken is not None else number
         return "", f"checkpoint {number} did not become whole in {timeout:g} s"
 
     # Of a program that cannot be changed
@@ -211,6 +218,12 @@ def _predicted(prediction: PredictedFailure, move: float | None = None) -> Any:
 def _nodes(answer: Reply) -> list[Any]:
     nodes: Any = answer.status["nodes"]
     return list(nodes.values())
+
+
+def _has_joined(command: AskCheckpoint, answer: Reply) -> bool:
+    """Whether the node that a checkpoint is asked for, or any, is known to the coordinator of checkpoints."""
+    nodes: Any = answer.status["nodes"]
+    return any(nodes) if command.prediction is None else command.prediction.node in nodes
 
 
 def _whole(answer: Reply) -> str:
