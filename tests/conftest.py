@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -22,6 +23,8 @@ from whesl.testing.slurminstall import SlurmBedError, install
 
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
+# The part of all tests within which the last long one begins.
+LONG = 0.8
 # Where tests call functions that numba compiles, and which tests call the same ones: the first that fits.
 COMPILED = {
     "tests/experiments/torus/": "tori",
@@ -67,7 +70,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Share the tests among the processes of pytest-xdist: what may take longest comes first.
+    """Share the tests among the processes of pytest-xdist: what may take longest comes early.
 
     A module's tests stay together where they share a fixture. Of those that need a processor in time one runs
     at a time, as of those that keep one busy. Those that call the same compiled functions stay together,
@@ -76,6 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
     longest: dict[str, float] = {}
+    grouped = set()
     for item in items:
         limit = item.get_closest_marker("timeout")
         seconds = float(limit.args[0]) if limit else 10.0 if item.get_closest_marker("slow") else 0.0
@@ -89,10 +93,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             definition.scope in ("module", "package") for some in definitions.values() for definition in some
         ):
             group = module
+            grouped.add(module)
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
         longest[module] = max(longest.get(module, 0.0), seconds)
-    items.sort(key=lambda item: -longest[item.nodeid.partition("::")[0]])
+    module_of = {item: item.nodeid.partition("::")[0] for item in items}
+    items.sort(key=lambda item: (-longest[module_of[item]], module_of[item] not in grouped))
+    # Long ones mostly wait and short ones mostly compute: side by side, but the last ones are short.
+    long = [item for item in items if longest[module_of[item]]]
+    short = items[len(long) :]
+    place = {item: LONG * number / len(long) for number, item in enumerate(long)}
+    place |= {item: number / len(short) for number, item in enumerate(short)}
+    items.sort(key=place.__getitem__)
+
+
+def pytest_collection_finish() -> None:
+    """Keep all that was imported and collected out of each search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def in_ci() -> bool:

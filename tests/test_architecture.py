@@ -6,11 +6,14 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("architecture")  # one process parses all modules, once
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "whesl"
 # Room: the rooms it may import. The table of docs/architecture.md, which a test below compares.
@@ -73,14 +76,54 @@ def modules(room: str) -> list[Path]:
     return [path for path in (PACKAGE / room).rglob("*.py") if "_generated" not in path.parts]
 
 
+@dataclass
+class Parsed:
+    """What is looked at of a module: imports, those of its first level, and lines that it may not have."""
+
+    imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    loaded: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    managers: list[int] = field(default_factory=list)
+    unsafe: list[int] = field(default_factory=list)
+
+
+@cache
+def parsed(path: Path) -> Parsed:
+    tree, found = ast.parse(path.read_text()), Parsed()
+    found.loaded = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.imports.append(node)
+        elif isinstance(node, ast.Compare) and _compares_managers(node):
+            found.managers.append(node.lineno)
+        elif isinstance(node, ast.Call) and _is_unsafe(node):
+            found.unsafe.append(node.lineno)
+    return found
+
+
+def _compares_managers(node: ast.Compare) -> bool:
+    """Whether a resource manager's name is compared with a literal."""
+    sides = [node.left, *node.comparators]
+    named = [getattr(side, "attr", getattr(side, "id", "")) for side in sides]
+    literal = any(isinstance(side, ast.Constant | ast.Tuple | ast.Set) for side in sides)
+    return literal and any(name.strip("_").endswith("rjms") for name in named)
+
+
+def _is_unsafe(node: ast.Call) -> bool:
+    """Whether text is run: by eval or exec, or by a shell."""
+    if isinstance(node.func, ast.Name) and node.func.id in {"eval", "exec"}:
+        return True
+    shells = [keyword.value for keyword in node.keywords if keyword.arg == "shell"]
+    return any(isinstance(shell, ast.Constant) and shell.value for shell in shells)
+
+
 def imports(path: Path) -> set[str]:
     """Return the rooms that a module imports, lazily or not."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in parsed(path).imports:
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             names = [node.module]
             if node.module == "whesl":
                 names = [f"whesl.{alias.name}" for alias in node.names]
@@ -142,10 +185,10 @@ def test_cores_do_not_touch_the_world() -> None:
     banned = {"os", "socket", "subprocess", "time", "zmq", "sqlite3", "pathlib", "threading", "random", "io"}
     for path in {*PACKAGE.rglob("core.py"), *PACKAGE.rglob("core/*.py"), *modules("scheduling")}:
         names = set()
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in parsed(path).imports:
             if isinstance(node, ast.Import):
                 names |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
+            elif node.module:
                 names.add(node.module.split(".")[0])
         assert not names & banned, f"{path.relative_to(ROOT)} imports {sorted(names & banned)}"
 
@@ -156,13 +199,7 @@ def test_resource_managers_are_told_apart_by_their_own_room_alone() -> None:
     for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).parts[0] in ("rjms", "local", "testing") or "_generated" in path.parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Compare):
-                sides = [node.left, *node.comparators]
-                named = [getattr(side, "attr", getattr(side, "id", "")) for side in sides]
-                literal = any(isinstance(side, ast.Constant | ast.Tuple | ast.Set) for side in sides)
-                if literal and any(name.strip("_").endswith("rjms") for name in named):
-                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        wrong += [f"{path.relative_to(ROOT)}:{line}" for line in parsed(path).managers]
     assert not wrong
 
 
@@ -171,16 +208,10 @@ def test_nothing_unsafe_is_imported() -> None:
     for path in PACKAGE.rglob("*.py"):
         if "_generated" in path.parts:
             continue
-        tree = ast.parse(path.read_text())
-        for node in ast.walk(tree):
+        assert not parsed(path).unsafe, path
+        for node in parsed(path).imports:
             if isinstance(node, ast.Import):
                 assert not {a.name for a in node.names} & {"pickle", "dill", "marshal", "shelve"}, path
-            if isinstance(node, ast.Call):
-                name = node.func.id if isinstance(node.func, ast.Name) else ""
-                assert name not in {"eval", "exec"}, path
-                for keyword in node.keywords:
-                    shell = keyword.arg == "shell" and isinstance(keyword.value, ast.Constant)
-                    assert not (shell and keyword.value.value), path  # type: ignore[attr-defined]  # a Constant
 
 
 def test_modules_stay_readable() -> None:
@@ -217,10 +248,10 @@ def _name(path: Path) -> str:
 
 def _loaded(path: Path, known: Collection[str]) -> set[str]:
     found = set()
-    for node in ast.parse(path.read_text()).body:
+    for node in parsed(path).loaded:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             both = ((f"{node.module}.{alias.name}", node.module) for alias in node.names)
             found |= {inner if inner in known else outer for inner, outer in both}
     return {name for name in found if name in known} - {_name(path)}

@@ -14,6 +14,8 @@ MOST = 0.5
 PAUSE = 9
 # What has to come is waited for so many times as long as it may take where nothing else runs.
 BUSY = 3
+# The end of a long wait is seen late by at most this part of it.
+LATE = 0.02
 
 
 def looks(patience: float) -> Iterator[None]:
@@ -22,11 +24,12 @@ def looks(patience: float) -> Iterator[None]:
     Args:
         patience: in seconds of a machine that is not busy.
     """
-    deadline = time.monotonic() + BUSY * patience
-    while time.monotonic() < deadline:
+    began = now = time.monotonic()
+    while now < began + BUSY * patience:
         before = _spent()
         yield
-        time.sleep(min(max(LEAST, PAUSE * (_spent() - before)), MOST))
+        time.sleep(min(max(LEAST, PAUSE * (_spent() - before), LATE * (now - began)), MOST))
+        now = time.monotonic()
     yield
 
 
