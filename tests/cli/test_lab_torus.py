@@ -138,6 +138,8 @@ GRID_SLIPS = [
     ("--clusters {empty}", "no cluster"),
     ("--clusters {twice}", "twice:5: cluster a is listed twice|listed twice"),
     ("--clusters {table}", "table:1: no cluster"),
+    ("--clusters {huge}", "huge.toml:[12]: cluster a: 1 to 10,000,000 machines"),
+    ("--clusters {wide}", "wide.toml:[12]: cluster a: 1 to 10,000,000 machines and processors"),
 ]
 
 
@@ -150,6 +152,8 @@ def test_slips_on_a_grid(options: str, said: str, log: Path, tmp_path: Path) -> 
         "empty.toml": "cluster = []",
         "twice.toml": one + one,
         "table": "not a table\n",
+        "huge.toml": '[[cluster]]\nname = "a"\nmachines = 10000000000\ncpus = 1\n',
+        "wide.toml": '[[cluster]]\nname = "a"\nmachines = 2\ncpus = 100000000000000000000000\n',
         "unknown": "cluster,machine,start,end\nother,0,10,20\n",
         "machine": "10\tfast\t5\t7\n",
         "broken": "10\tfast\t5\t0\nx\tfast\t5\t0\n",

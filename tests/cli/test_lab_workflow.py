@@ -98,6 +98,7 @@ def test_predictions_of_an_accuracy_follow_their_seed(folder: Path) -> None:
         (["--workflow", "g.stg"], "no machine"),
         (["--workflow", "g.stg", "--nodes", "2", "--resources", "r.toml"], "both say what the machine is"),
         (["--workflow", "g.stg", "--nodes", "1", "--failures", "f.csv"], "f.csv:3: node 1 is not one of 1"),
+        (["--workflow", "g.stg", "--nodes", "1000000000000"], "1000000000000 is not in the range"),
         (["--workflow", "g.stg", "--nodes", "2", "--predictor", "magic"], "no predictor 'magic'"),
         (["--workflow", "g.stg", "--nodes", "2", "--predictor", "aoa:2"], "AOA 2.0 is not from 0 to 1"),
         (["--workflow", "g.stg", "--nodes", "2", "--policy", "fifo", "--ascending"], "does not fit fifo"),

@@ -132,13 +132,40 @@ def test_malformed_lines_are_counted_and_named(tmp_path: Path) -> None:
         site.read_jobs(file, strict=True)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("|5|", f"|{10**400}|"),
+        ("|5|", f"|{'9' * 5000}|"),
+        ("2026-11-23T05:14:02", "2026-11-23T05:14:99"),
+        ("|2|", f"|{10**30}|"),
+    ],
+    ids=["limit", "digits", "second", "nodes"],
+)
+def test_a_number_that_cannot_be_is_malformed(tmp_path: Path, old: str, new: str) -> None:
+    line = "1|COMPLETED|2026-11-23T05:14:02|2026-11-23T05:14:02|2026-11-23T05:15:02|5|2|n[01-02]"
+    file = tmp_path / "sacct.txt"
+    text = (
+        "JobID|State|Submit|Start|End|TimelimitRaw|NNodes|NodeList\n" + line + "\n" + line.replace(old, new)
+    )
+    file.write_text(text)
+    assert [bad.line for bad in site.read_jobs(file).malformed] == [3]
+    with pytest.raises(ValueError, match="time limit"):
+        slurm.seconds(f"{10**400}-00:00:00")
+
+
 def test_times_that_go_back(tmp_path: Path) -> None:
     file = tmp_path / "jobs.csv"
-    file.write_text("job,submit,start,end,nodes\na,100,160,150,4\nb,200,150,250,4\nc,1,2,3,4\n")
+    file.write_text(
+        "job,submit,start,end,nodes,limit\na,100,160,150,4,\nb,200,150,250,4,\nc,1,2,3,4,\n"
+        "d,1,2,3,4,nan\ne,1,2,3,4,-5\n"
+    )
     found = site.read_jobs(file)
     assert [bad.why for bad in found.malformed] == [
         "it ends 10 s before it starts: its times go back",
         "it starts 50 s before its submission",
+        "limit is no time above 0: 'nan'",
+        "limit is no time above 0: '-5'",
     ]
 
 

@@ -30,7 +30,10 @@ _FORMATS = ("lanl", "fta", "mira", "csv")
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="Default: told by the first line.")
 @click.option(
-    "--nodes", type=click.IntRange(1), metavar="N", help="How many nodes a plain table's machine has."
+    "--nodes",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="How many nodes a plain table's machine has.",
 )
 @click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA) [all, as one].")
 @strict_option

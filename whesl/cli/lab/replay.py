@@ -21,6 +21,7 @@ from whesl.lab.replay.run import replay as run
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import write_page
 from whesl.lab.results.tables import as_json, markdown, write_jobs, write_summary, write_table
+from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from whesl.lab.replay.run import Replay
@@ -52,7 +53,9 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
 @click.option(
     "--resources", type=_FILE, metavar="TOML", help="The machine; default: the nodes that the logs name."
 )
-@click.option("--nodes", type=click.IntRange(1), metavar="N", help="So many nodes, where nothing names them.")
+@click.option(
+    "--nodes", type=click.IntRange(1, 1_000_000), metavar="N", help="So many nodes, where nothing names them."
+)
 @click.option(
     "--zone", default="", metavar="NAME", help="Time zone of the logs [this machine's]: Europe/Berlin."
 )
@@ -122,7 +125,12 @@ def replay(
     progress = shown(quiet=quiet)
     log = site.read_jobs(job_log, zone=place, strict=strict)
     failures = site.read_failures(failure_log, zone=place, system=system, leave_out=leave_out, strict=strict)
-    case = prepare(log, failures, resources=machine, nodes=nodes)
+    try:
+        case = prepare(log, failures, resources=machine, nodes=nodes)
+    except UsageError as error:
+        if error.message.startswith(log.name):
+            raise
+        raise UsageError(f"{failure_log}: {error.message}", hint=error.hint) from error
     for note in case.notes:
         progress.note(note)
     found = run(case, against, chosen, progress, train=train, seed=seed)

@@ -44,7 +44,7 @@ _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 @click.option(
     "--resources", type=FILE, metavar="TOML", help="The machine: bandwidth, [[nodes]] count, speed."
 )
-@click.option("--nodes", type=click.IntRange(1), metavar="N", help="So many nodes of speed 1.")
+@click.option("--nodes", type=click.IntRange(1, 1_000_000), metavar="N", help="So many nodes of speed 1.")
 @failures_option
 @system_option
 @strict_option

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+# More than any site has: a slip of a digit must not fill the memory.
+_MOST = 10_000_000
 _ACCEPTED = '[[cluster]] with name = "a", machines = 20, cpus = 8, and speed, properties if wanted'
 
 
@@ -83,7 +85,9 @@ def _wrong(clusters: list[Cluster]) -> Iterator[tuple[int, str]]:
     """Yield the number of each cluster with what is wrong with it."""
     names: set[str] = set()
     for number, cluster in enumerate(clusters):
-        if cluster.machines < 1 or len(cluster.each()) != cluster.machines or min(cluster.each()) < 1:
+        if not 0 < cluster.machines <= _MOST or not 0 < sum(cluster.each()) <= _MOST:
+            yield number, f"cluster {cluster.name}: 1 to {_MOST:,} machines and processors are possible"
+        elif len(cluster.each()) != cluster.machines or min(cluster.each()) < 1:
             yield (
                 number,
                 (

@@ -119,7 +119,12 @@ class Clock:
             if hour is None:
                 hour = self._hours[text[:13]] = self._parsed(f"{text[:13]}:00:00")
             minute, second = text[14:16], text[17:]
-            if text[13] == text[16] == ":" and minute.isdecimal() and second.isdecimal() and minute < "60":
+            if (
+                text[13] == text[16] == ":"
+                and minute.isdecimal()
+                and second.isdecimal()
+                and max(minute, second) < "60"
+            ):
                 return hour + 60 * int(minute) + int(second)
         try:
             number = float(text)
@@ -234,7 +239,10 @@ def _of_row(row: dict[str, str], line: int, clock: Clock) -> JobRecord:
         raise ValueError("not as many fields as the first line has")
     state = (row.get("state") or "completed").strip().lower().replace("_", " ")
     start, end = clock.time(row["start"].strip()), clock.time(row["end"].strip())
-    limit = (row.get("limit") or "").strip()
+    asked = (row.get("limit") or "").strip()
+    limit = float(asked) if asked else math.inf
+    if not limit > 0:
+        raise ValueError(f"limit is no time above 0: {asked[:20]!r}")
     record = JobRecord(
         line,
         row["job"].strip(),
@@ -243,7 +251,7 @@ def _of_row(row: dict[str, str], line: int, clock: Clock) -> JobRecord:
         end,
         whole(row["nodes"].strip(), "nodes"),
         (row.get("hosts") or "").strip(),
-        float(limit) if limit else math.inf,
+        limit,
         State({"node fail": "node failure", "canceled": "cancelled"}.get(state, state)),
     )
     return checked(record)
@@ -251,7 +259,7 @@ def _of_row(row: dict[str, str], line: int, clock: Clock) -> JobRecord:
 
 def whole(text: str, what: str) -> int:
     """Return a whole number. Raises ValueError."""
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > 18:
         raise ValueError(f"{what} is no whole number: {text[:20]!r}")
     return int(text)
 

@@ -59,7 +59,7 @@ _STATES = {
     "SUSPENDED": State.RUNNING,
     "TIMEOUT": State.TIMEOUT,
 }
-_LIMIT = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
+_LIMIT = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}):(\d\d)(?::(\d\d))?")
 _NO_LIMIT = ("", "UNLIMITED", "Partition_Limit", "INVALID")
 # States of a node in which Slurm kills the jobs that it has.
 _FAILURE = re.compile(r"(DOWN|FAIL(?!ING)|ERROR|NO_RESPOND|NOT_RESPONDING)")
