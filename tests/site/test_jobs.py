@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tests.site.test_lookup import NOW, cluster, looked
-from whesl.site.publish.jobs import Job, review
+from whesl.site.publish.jobs import MOST, Job, review
 from whesl.site.publish.lookup import Request
 
 
@@ -28,3 +28,20 @@ def test_a_list_is_removed_when_the_job_has_waited_for_long_enough() -> None:
     assert not kept(math.inf, waited=3000.0)  # the job's own limit
     (change,) = review([job], lookup, ours, NOW, 99.0)
     assert change.decision.nodes == ()
+
+
+def test_a_service_that_leaves_takes_all_lists_back() -> None:
+    """It took 200 of them, and the others stayed."""
+    many = [
+        Job(
+            name=str(at),
+            waiting=True,
+            request=Request(partitions=("main",)),
+            excluded=("n03",),
+            submitted=NOW,
+        )
+        for at in range(3 * MOST)
+    ]
+    ours = {job.name: frozenset(job.excluded) for job in many}
+    assert len(review(many, looked(cluster(), {}), ours, NOW)) == MOST
+    assert len(review(many, None, ours, NOW)) == 3 * MOST

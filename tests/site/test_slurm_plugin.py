@@ -150,6 +150,38 @@ class TestActing:
         acting.until(lambda: fields(acting, job) == ("(null)", "site saw it"), "the list is gone")
         assert fields(acting, own)[0] == "n[02-03]"
 
+    def test_the_waiting_tasks_of_an_array_follow_the_table(self, acting: Site) -> None:
+        """Slurm's refusal for those that run was told as a failure."""
+        array = acting.bed.submit("sleep 60", "--time=5", "--array=1-3%1")
+        listed = ("squeue", "-h", "-j", array, "-o", "%T %x")
+        acting.until(lambda: "RUNNING" in acting.bed.run(*listed).stdout, "one runs")
+        acting.predict("n04")
+        acting.until(lambda: "PENDING n04" in acting.bed.run(*listed).stdout, "the others' list has changed")
+        acting.until(lambda: f"job {array} is now kept off n04" in acting.log(), "it says so")
+        assert "could not change" not in acting.log()
+        acting.bed.run("scancel", array)
+
+    def test_nodes_in_maintenance_are_not_counted(self, acting: Site) -> None:
+        """With them, nodes were left out that the job needed."""
+        reserve = (
+            "create",
+            "reservation",
+            "ReservationName=m",
+            "Nodes=n[04-06]",
+            "StartTime=now",
+            "Duration=60",
+        )
+        made = acting.bed.run("scontrol", *reserve, "Flags=maint,ignore_jobs", "Users=root")
+        assert made.returncode == 0, made.stderr
+        try:
+            acting.until(lambda: "maint" in acting.node("n06")["state"], "the reservation has begun")
+            acting.predict("n01")
+            acting.until(lambda: at_risk(acting) == ["n01"], "the table is published")
+            job = acting.bed.submit("true", "-H", "--time=5", "-N3")
+            assert fields(acting, job)[0] == "(null)"
+        finally:
+            acting.bed.run("scontrol", "delete", "reservation=m")
+
     def test_a_line_of_slurm_s_output_that_a_user_wrote_is_no_mark(self, acting: Site) -> None:
         """It was: the service took the user's own list for one of its own, and the text into AdminComment."""
         forged = "x\n   AdminComment=approved | whesl-placement: exclude=n01; 1 of 1 nodes"

@@ -11,10 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from tests.site.slurmsite import Site
+from whesl.cli.placement.serve import serve
 from whesl.cli.placement.show import status
-from whesl.model.errors import CouldNotObserveError
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish.core import Settings
 from whesl.site.slurm.cluster import Cluster
+from whesl.site.slurm.install import SHARED
 from whesl.site.slurm.service import LOOKUP, TABLE, Service
 from whesl.site.slurm.sources import Sources
 from whesl.testing.slurmbed import SlurmBed
@@ -67,6 +69,25 @@ def shown(directory: Path) -> str:
         return CliRunner().invoke(status, ["--dir", str(directory)], catch_exceptions=False).output
     except CouldNotObserveError as error:
         return f"{error.message}\n{error.hint}"
+
+
+@pytest.mark.parametrize("option", ["--share=nan", "--period=inf", "--settle=nan", "--wait-for-better=nan"])
+def test_an_option_that_is_no_number_is_refused(tmp_path: Path, option: str) -> None:
+    """One ended in a traceback, others in a service that published nothing."""
+    told = ["--dir", str(tmp_path), "--predictions", str(tmp_path / "none"), option, "--once"]
+    with pytest.raises(UsageError, match="expected a number"):
+        CliRunner().invoke(serve, told, catch_exceptions=False)
+
+
+def test_a_second_service_does_not_act_beside_the_one_that_the_plugin_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each took the other's weights for an administrator's, and one of them stayed."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    (tmp_path / SHARED).write_text(f'local M = {{\n   path = "{tmp_path}/first/slurm.table",\n}}\n')
+    told = ["--dir", str(tmp_path / "second"), "--predictions", str(tmp_path / "none"), "--active", "--once"]
+    with pytest.raises(RefusedError, match=f"the table in {tmp_path}/first"):
+        CliRunner().invoke(serve, told, catch_exceptions=False)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from whesl.cli.options import FOLDER, quiet_option, seed_option
 from whesl.cli.placement.records import gathered, record_options, show
 from whesl.model.errors import UsageError
 
+_LEAST = 2.0  # weeks of history of which some can be scored
 _WEEK = 7 * 86400.0
 
 
@@ -59,9 +60,10 @@ def score(
         show(found)
     length = (history.finish - history.begin) / _WEEK
     if weeks * (1 + 1 / refits) >= length:
+        enough = length >= _LEAST
         raise UsageError(
             f"{length:.1f} weeks of history leave nothing before the last {weeks:g} to learn from",
-            hint=f"try --weeks {length / 4:.1f}",
+            hint=f"try --weeks {length / 4:.1f}" if enough else "too little to score: go on observing",
         )
     plan = rolling.plan(history, weeks, horizon=3600.0 * horizon, steps=refits, seed=seed)
     asked = tuple(predictors.split(",")) if predictors else ()

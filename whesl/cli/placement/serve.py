@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import sys
@@ -13,9 +14,10 @@ from typing import Any
 
 import click
 
-from whesl.model.errors import CouldNotObserveError, UsageError
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish import table
 from whesl.site.publish.core import Settings
+from whesl.site.slurm import install
 from whesl.site.slurm.cluster import Cluster
 from whesl.site.slurm.service import Service
 from whesl.site.slurm.sources import Sources
@@ -162,6 +164,14 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
             "there is nothing to predict with",
             hint="--model FILE of `whesl placement learn`, or --predictions",
         )
+    for name, value in given.items():
+        if (
+            isinstance(value, float)
+            and not math.isfinite(value)
+            and (name, value) != ("wait_for_better", math.inf)
+        ):
+            raise UsageError(f"--{name.replace('_', '-')} {value}: expected a number")
+    _alone(mode, given["where"])
     if not table.is_name(given["feature"]):
         raise UsageError(f"{given['feature']!r} is no feature's name", hint="letters, digits, _ . and -")
     settings = Settings(
@@ -192,6 +202,17 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
             service.look()
             over.wait(given["period"])
         return _leave(service)
+
+
+def _alone(mode: str, where: Path) -> None:
+    """Refuse to act beside the service that the plugin reads: each would build on the other's weights."""
+    conf = Path(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf")
+    found = install.published(conf.parent) if mode == "active" else None
+    if found is not None and found.resolve() != where.resolve():
+        raise RefusedError(
+            f"Slurm's plugin reads the table in {found}: another service's",
+            hint=f"--dir {found}, --observe, or `whesl placement install --dir {where}`",
+        )
 
 
 @click.command()

@@ -48,7 +48,7 @@ def review(
     now: float,
     longest: float = math.inf,
 ) -> list[Change]:
-    """Return the lists that have to change, those first that get shorter.
+    """Return the lists that have to change, those first that get shorter; ``MOST``, or all to be removed.
 
     Args:
         jobs: as the scheduler shows them.
@@ -67,7 +67,7 @@ def review(
         if frozenset(decision.nodes) != excluded:
             changes.append((not excluded - set(decision.nodes), Change(job.name, decision, job.excluded)))
     changes.sort(key=lambda one: one[0])
-    return [change for _, change in changes[:MOST]]
+    return [change for _, change in (changes[:MOST] if lookup is not None else changes)]
 
 
 def would(jobs: Iterable[Job], lookup: Lookup, now: float, longest: float = math.inf) -> list[Change]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-# Flags in a node's state with which no job can start on it.
+# Flags in a node's state with which no job can start on it; for reserved ones, none but the reservation's.
 _OUT = frozenset(
-    {"down", "drain", "fail", "unknown", "power_down", "powered_down", "powering_down", "future"}
+    {"down", "drain", "fail", "unknown", "future", "invalid_reg", "not_responding", "reboot_issued"}
+    | {"power_down", "powered_down", "powering_down", "maintenance", "reserved"}
 )
 
 

@@ -8,7 +8,7 @@ import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.local.commands.options import seconds
-from whesl.model.errors import CouldNotObserveError, UsageError
+from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
 from whesl.site.publish import lookup
@@ -137,6 +137,11 @@ class Cluster:
                 raise
             self._commands.run(*update, "excnodelist=")
             return ()
+        except WheslError:
+            # Of an array's tasks, those that run keep the old list, and Slurm calls that an error.
+            shown = self._commands.run("squeue", "-h", "-t", "PD", "-j", change.job, "-o", "%x").split()
+            if not shown or any(set(_excluded(one)) != set(nodes) for one in shown):
+                raise
         return nodes
 
     def _update(self, node: str, *changes: str) -> None:
@@ -243,9 +248,13 @@ def _job(row: list[str]) -> Job:
         name=name,
         waiting=state == "PENDING",
         request=request,
-        excluded=() if excluded in _NONE else expand(excluded),
+        excluded=_excluded(excluded),
         submitted=float(submitted),
     )
+
+
+def _excluded(text: str) -> tuple[str, ...]:
+    return () if text in _NONE else expand(text)
 
 
 def _megabytes(text: str) -> int:

@@ -11,6 +11,7 @@ import difflib
 import hashlib
 import os
 import pwd
+import re
 import secrets
 import stat
 from glob import glob
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MANIFEST = "whesl_placement.json"
 SHARED = "whesl_placement.lua"
 _LIBRARIES = ("/usr/lib/*/slurm*", "/usr/lib64/slurm*", "/usr/lib/slurm*", "/opt/slurm/lib*/slurm")
+_PATH = re.compile(rb'^   path = "([^"\n]+)",$', re.MULTILINE)
 _USUAL_CONF = Path("/etc/slurm/slurm.conf")
 
 
@@ -235,6 +237,16 @@ def check(slurm_conf: Path, directory: Path, kind: Kind) -> list[str]:
             f"{directory} is on {kept.kind}: slurmctld would wait for it; take a local file system"
         )
     return problems
+
+
+def published(here: Path) -> Path | None:
+    """Return the directory whose table the plugin beside slurm.conf reads, None without a plugin.
+
+    Raises:
+        WheslError: its script cannot be read.
+    """
+    found = _PATH.search(_content(here / SHARED) or b"")
+    return Path(os.fsdecode(found[1])).parent if found else None
 
 
 def manifest(here: Path) -> Manifest | None:

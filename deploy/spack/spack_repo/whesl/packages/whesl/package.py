@@ -1,14 +1,19 @@
-"""Spack package of WHESL: put deploy/spack on Spack's list of repositories (spack repo add deploy/spack)."""
+"""Spack package of WHESL, for Spack 1.0 and newer: spack repo add CHECKOUT/deploy/spack/spack_repo/whesl."""
+
+import pathlib
 
 from spack.package import *
+from spack_repo.builtin.build_systems.python import PythonPackage
+
+# The checkout that this file is in.
+CHECKOUT = pathlib.Path(__file__).resolve().parents[6]
 
 
 class Whesl(PythonPackage):
     """Fault-tolerance runtime for HPC workflows: failures recovered in place, once."""
 
     homepage = "https://pypi.org/project/whesl/"
-    # Built from a checkout: spack develop --path CHECKOUT whesl@main
-    has_code = True
+    git = f"file://{CHECKOUT}"
 
     license("Apache-2.0")
 
