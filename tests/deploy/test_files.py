@@ -149,9 +149,13 @@ def test_every_metric_of_the_dashboard_is_served() -> None:
 
 
 def test_spack_s_package_needs_what_the_project_needs() -> None:
-    """Parsed, not built: names and lowest versions of the libraries are those of pyproject.toml."""
+    """Parsed, not built: names and lowest versions of the libraries are those of pyproject.toml.
+
+    Packages that Spack has not, or not so new, are beside it.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    package = ast.parse((DEPLOY / "spack" / "packages" / "whesl" / "package.py").read_text())
+    packages = DEPLOY / "spack" / "spack_repo" / "whesl" / "packages"
+    package = ast.parse((packages / "whesl" / "package.py").read_text())
     said = {
         str(node.args[0].value)
         for node in ast.walk(package)
@@ -161,6 +165,9 @@ def test_spack_s_package_needs_what_the_project_needs() -> None:
     named = [re.fullmatch(r"py-([\w-]+)@([\d.]+):?", one) for one in said if one.startswith("py-")]
     found = {match[1]: match[2] for match in named if match}
     assert len(found) == len(named)
+    for path in (one for one in packages.glob("py_*/package.py")):
+        (version,) = re.findall(r'version\(\s*"([\d.]+)", sha256="\w{64}"', path.read_text())
+        assert _numbers(version) >= _numbers(found[path.parent.name[3:].replace("_", "-")]), path
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["predict"], *extras["metrics"]]
     for requirement in wanted:
