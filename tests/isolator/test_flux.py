@@ -18,7 +18,7 @@ from tests.processes import mentioning, words
 from tests.waiting import until
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
-from whesl.rjms.flux import FluxScheduler
+from whesl.rjms.flux.scheduler import FluxScheduler
 from whesl.rjms.port import JobRequest
 from whesl.testing.faults import keep_locks
 from whesl.testing.fluxbed import FluxBed

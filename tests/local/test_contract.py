@@ -11,7 +11,8 @@ from tests.local.conftest import Bed, MakeBed, wait_until
 from whesl.local import daemons
 from whesl.local.adapter import LocalAllocation, LocalScheduler
 from whesl.local.cluster import Cluster
-from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
+from whesl.rjms.slurm.allocation import SlurmAllocation
+from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract
 

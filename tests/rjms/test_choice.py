@@ -13,7 +13,8 @@ from whesl import rjms
 from whesl.model.errors import UsageError
 from whesl.rjms import shims
 from whesl.rjms.host import HostAllocation
-from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
+from whesl.rjms.slurm.allocation import SlurmAllocation
+from whesl.rjms.slurm.scheduler import SlurmScheduler
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]"}
 

@@ -36,7 +36,7 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
             return found
     for built_in in BUILT_IN.values():
         if all(map(environ.get, built_in.inside)):
-            kind = _loaded(built_in.module, built_in.allocation)
+            kind = _loaded(built_in.allocation)
             present = getattr(kind, "present", None)
             if present is None or present(environ):
                 inside: Allocation = kind(environ)
@@ -129,7 +129,7 @@ def default_manager(environ: Mapping[str, str]) -> str:
 def _kind(name: str) -> Any:
     """Return a scheduler's class. Raises UsageError for an unknown name."""
     if name in BUILT_IN:
-        return _loaded(BUILT_IN[name].module, BUILT_IN[name].scheduler)
+        return _loaded(BUILT_IN[name].scheduler)
     offers = _offers("-scheduler")
     if name not in offers:
         from difflib import get_close_matches
@@ -143,10 +143,11 @@ def _kind(name: str) -> Any:
     return offers[name].load()
 
 
-def _loaded(module: str, name: str) -> Any:
+def _loaded(place: str) -> Any:
     """Return an adapter's class. Only that adapter is imported."""
     from importlib import import_module
 
+    module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 

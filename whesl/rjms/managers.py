@@ -17,8 +17,7 @@ class Manager:
     """One resource manager.
 
     Args:
-        module: its adapter's, imported only when it is chosen.
-        scheduler: the class there that is the outside face.
+        scheduler: the class that is the outside face, as "module:class"; imported only when it is chosen.
         allocation: the class that is the inside face.
         inside: variables that a process inside a job has, all of them.
         cluster: variables that say which cluster is meant.
@@ -35,7 +34,6 @@ class Manager:
 
     def __init__(
         self,
-        module: str,
         scheduler: str,
         allocation: str,
         *,
@@ -51,7 +49,6 @@ class Manager:
         embedded: bool = False,
         user_instances: bool = False,
     ) -> None:
-        self.module = module
         self.scheduler = scheduler
         self.allocation = allocation
         self.inside = inside
@@ -71,9 +68,8 @@ class Manager:
 # sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5); flux-environment(7).
 BUILT_IN = {
     "local": Manager(
-        "whesl.local.adapter",
-        "LocalScheduler",
-        "LocalAllocation",
+        "whesl.local.adapter:LocalScheduler",
+        "whesl.local.adapter:LocalAllocation",
         inside=("SLURM_JOB_ID", "WHESL_LOCAL"),
         cluster=("WHESL_LOCAL",),
         early=True,
@@ -81,9 +77,8 @@ BUILT_IN = {
         embedded=True,
     ),
     "flux": Manager(
-        "whesl.rjms.flux",
-        "FluxScheduler",
-        "FluxAllocation",
+        "whesl.rjms.flux.scheduler:FluxScheduler",
+        "whesl.rjms.flux.allocation:FluxAllocation",
         inside=("FLUX_URI",),
         cluster=("FLUX_URI",),
         files={"FLUX_URI": "local://"},
@@ -91,9 +86,8 @@ BUILT_IN = {
         user_instances=True,
     ),
     "slurm": Manager(
-        "whesl.rjms.slurm",
-        "SlurmScheduler",
-        "SlurmAllocation",
+        "whesl.rjms.slurm.scheduler:SlurmScheduler",
+        "whesl.rjms.slurm.allocation:SlurmAllocation",
         inside=("SLURM_JOB_ID",),
         cluster=("SLURM_CONF",),
         job_cluster=(CLUSTER_NAME,),
@@ -103,7 +97,7 @@ BUILT_IN = {
         holds_flux=True,
     ),
 }
-_OTHER = Manager("", "", "", inside=(), cluster=())  # a third party's
+_OTHER = Manager("", "", inside=(), cluster=())  # a third party's
 
 
 def manager(name: str) -> Manager:

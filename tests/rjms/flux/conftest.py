@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from whesl.rjms.flux import FluxAllocation
+from whesl.rjms.flux.allocation import FluxAllocation
 
 
 @pytest.fixture

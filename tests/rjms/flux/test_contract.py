@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_flux
-from whesl.rjms.flux import FluxAllocation, FluxScheduler
+from whesl.rjms.flux.allocation import FluxAllocation
+from whesl.rjms.flux.scheduler import FluxScheduler
 from whesl.rjms.port import Allocation, TellsEvents
 from whesl.rjms.shims.flux_rewriting import constraint, ranks_of, rewrite_flux
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract

@@ -21,8 +21,8 @@ from tests.waiting import until
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms.flux import FluxAllocation, FluxScheduler
-from whesl.rjms.flux.scheduler import submission
+from whesl.rjms.flux.allocation import FluxAllocation
+from whesl.rjms.flux.scheduler import FluxScheduler, submission
 from whesl.rjms.host import HostAllocation
 from whesl.rjms.port import JobException, JobRequest, NodeEvent, StepRequest
 from whesl.testing.fluxbed import FluxBed
@@ -151,7 +151,7 @@ def test_the_bridge_s_death_costs_no_news(bed: FluxBed, opened: Callable[..., Fl
 
 def test_a_bridge_ends_with_its_client(bed: FluxBed) -> None:
     script = (
-        "import os, signal; from whesl.rjms.flux import FluxAllocation\n"
+        "import os, signal; from whesl.rjms.flux.allocation import FluxAllocation\n"
         "a = FluxAllocation(os.environ); a.watch()\n"
         "print(a._bridge._life.process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -12,7 +12,8 @@ import pytest
 
 from whesl import rjms
 from whesl.model.errors import UsageError
-from whesl.rjms.flux import FluxAllocation, FluxScheduler
+from whesl.rjms.flux.allocation import FluxAllocation
+from whesl.rjms.flux.scheduler import FluxScheduler
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]"}
 TASK = {"FLUX_JOB_ID": "f1"}

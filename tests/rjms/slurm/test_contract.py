@@ -9,7 +9,8 @@ import pytest
 
 from tests.rjms.slurm.conftest import job_environment
 from whesl.rjms.port import Allocation
-from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
+from whesl.rjms.slurm.allocation import SlurmAllocation
+from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract, wait_until
 from whesl.testing.slurmbed import SlurmBed

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from whesl.model.states import JobState
-from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
+from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
-from whesl.rjms.slurm.scheduler import requeues_preempted
+from whesl.rjms.slurm.scheduler import SlurmScheduler, requeues_preempted
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed
 

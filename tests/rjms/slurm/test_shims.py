@@ -16,7 +16,7 @@ from tests.conftest import need_slurm
 from whesl.model.allocation import NodeSet
 from whesl.rjms import hostlist, shims
 from whesl.rjms.port import StepRequest
-from whesl.rjms.slurm import SlurmAllocation
+from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed
 

@@ -19,7 +19,8 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState, NodeState
 from whesl.rjms import shims
 from whesl.rjms.port import JobRequest, StepRequest
-from whesl.rjms.slurm import SlurmAllocation, SlurmScheduler
+from whesl.rjms.slurm.allocation import SlurmAllocation
+from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed
 
