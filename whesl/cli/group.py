@@ -24,12 +24,21 @@ _NAMES_OF_PYTHON = frozenset({"compile", "exec", "raise", "list"})
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group whose commands are imported when they are called.
 
-    # name: (module below the package, one line of help).
-    table: Mapping[str, tuple[str, str]] = COMMANDS
-    package = "whesl.cli"
-    extra = ""  # what has to be installed for its commands; a library that is missing is one clear error
+    Args:
+        table: name: (module below the package, one line of help).
+        package: where the modules are.
+        extra: what has to be installed for its commands; a library that is missing is one clear error.
+    """
+
+    def __init__(
+        self, *args: Any, table: Mapping[str, tuple[str, str]], package: str, extra: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = table
+        self.package = package
+        self.extra = extra
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a user's first contact."""
@@ -103,9 +112,14 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    table=COMMANDS,
+    package="whesl.cli",
+    context_settings=HELP,
     epilog="Manual pages: man whesl, man whesl-run, ... Exit status: 0 done, 1 failed, 2 usage.",
 )
 @click.version_option(__version__, prog_name="whesl")

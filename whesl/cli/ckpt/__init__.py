@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from whesl.cli.group import LazyGroup
+from whesl.cli.group import HELP, LazyGroup
 
 # name: (module below whesl.cli.ckpt, one line of help).
 COMMANDS = {
@@ -20,14 +20,7 @@ COMMANDS = {
 }
 
 
-class CkptGroup(LazyGroup):
-    """The commands of prioritized checkpoints."""
-
-    table = COMMANDS
-    package = "whesl.cli.ckpt"
-
-
-@click.group(cls=CkptGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, table=COMMANDS, package=__name__, context_settings=HELP)
 def ckpt() -> None:
     """Let the node that is about to fail write its checkpoint first, then all others.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from whesl.cli.group import LazyGroup
+from whesl.cli.group import HELP, LazyGroup
 
 # name: (module below whesl.cli.cloud, one line of help).
 COMMANDS = {
@@ -22,15 +22,7 @@ COMMANDS = {
 }
 
 
-class CloudGroup(LazyGroup):
-    """The commands for a cluster and a cloud."""
-
-    table = COMMANDS
-    package = "whesl.cli.cloud"
-    extra = "whesl[cloud]"
-
-
-@click.group(cls=CloudGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, table=COMMANDS, package=__name__, extra="whesl[cloud]", context_settings=HELP)
 def cloud() -> None:
     """Run a workflow on a cluster's free nodes and a cloud: choose a deadline and a price.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from whesl.cli.group import LazyGroup
+from whesl.cli.group import HELP, LazyGroup
 
 # name: (module below whesl.cli.lab, one line of help).
 COMMANDS = {
@@ -21,15 +21,7 @@ COMMANDS = {
 }
 
 
-class LabGroup(LazyGroup):
-    """The lab's commands."""
-
-    table = COMMANDS
-    package = "whesl.cli.lab"
-    extra = "whesl[lab]"
-
-
-@click.group(cls=LabGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, table=COMMANDS, package=__name__, extra="whesl[lab]", context_settings=HELP)
 def lab() -> None:
     """Predictors, policies and simulators on real job logs and failure logs.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from whesl.cli.group import LazyGroup
+from whesl.cli.group import HELP, LazyGroup
 
 # name: (module below whesl.cli.placement, one line of help).
 COMMANDS = {
@@ -22,15 +22,7 @@ COMMANDS = {
 }
 
 
-class PlacementGroup(LazyGroup):
-    """The commands."""
-
-    table = COMMANDS
-    package = "whesl.cli.placement"
-    extra = "whesl[lab]"
-
-
-@click.group(cls=PlacementGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, table=COMMANDS, package=__name__, extra="whesl[lab]", context_settings=HELP)
 def placement() -> None:
     """Keep jobs off nodes that are about to fail, by what this site's own history says.
 
