@@ -226,17 +226,6 @@ def test_progress_must_rise_above_its_maximum() -> None:
     assert bench.wait(9) == []
 
 
-def test_a_pause_stops_the_timers() -> None:
-    bench = Bench(hang(10))
-    assert bench.wait(6) == []
-    bench.detectors.pause(bench.now)
-    assert bench.detectors.next_deadline(bench.now) is None
-    assert bench.wait(1000) == []
-    bench.detectors.resume(bench.now)
-    assert bench.wait(3.9) == []
-    assert bench.wait(0.2) == ["E0"]
-
-
 def test_time_without_the_observer_is_not_silence() -> None:
     bench = Bench(hang(100))
     assert bench.wait(60) == []

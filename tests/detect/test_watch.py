@@ -122,9 +122,9 @@ def test_stdout_and_stderr_in_one_file_are_read_once(tmp_path: Path) -> None:
 def test_an_error_at_the_end_is_seen_before_the_exit(make: Callable[..., Watch], out: Path) -> None:
     watch = make()
     append(out, "x" * 3_000_000 + "\nDisk Quota Expired")
-    found = watch.drain(1001.0) + watch.exit(1, None, 1001.0)
+    found = watch.drain(1001.0) + watch.detectors.exited(1, 1001.0)
     assert names(sorted(found, key=lambda detected: detected.order)) == ["QUOTA", "FAILED"]
-    assert names(watch.exit(0, 9, 1002.0)) == ["FAILED"]
+    assert names(watch.detectors.exited(137, 1002.0)) == ["FAILED"]
 
 
 def test_a_regex_in_an_unfinished_last_line_is_judged_by_drain(make: Callable[..., Watch], err: Path) -> None:
@@ -262,7 +262,7 @@ def test_problems_are_told(out: Path) -> None:
     watch.close()
 
 
-def test_nodes_disks_and_pauses_pass_through(make: Callable[..., Watch]) -> None:
+def test_nodes_and_disks_are_judged_beside_the_output(make: Callable[..., Watch]) -> None:
     rules = spec(
         exception("DOWN", NodeDetection(condition=NodeCondition.DOWN, span=SPAN)),
         exception("FULL", DiskDetection(path="/s", metric=DiskMetric.SPACE, above=0.9, span=SPAN)),
@@ -272,13 +272,11 @@ def test_nodes_disks_and_pauses_pass_through(make: Callable[..., Watch]) -> None
         ),
     )
     watch = make(rules)
-    assert names(watch.node("n2", NodeState.DOWN, "", 1001.0)) == ["DOWN"]
-    assert watch.disk_paths() == (("/s", DiskMetric.SPACE),)
-    assert names(watch.disk(Usage(path="/s", metric=DiskMetric.SPACE, fraction=1.0), 1001.0)) == ["FULL"]
-    watch.pause(1001.0)
-    assert watch.poll(1005.0) == watch.poll(1010.0) == watch.poll(1014.0) == []
-    watch.resume(1014.0)
-    found = [detected for now in range(1015, 1030) for detected in watch.poll(float(now))]
+    assert names(watch.detectors.node("n2", NodeState.DOWN, "", 1001.0)) == ["DOWN"]
+    assert watch.detectors.disk_paths() == (("/s", DiskMetric.SPACE),)
+    full = Usage(path="/s", metric=DiskMetric.SPACE, fraction=1.0)
+    assert names(watch.detectors.disk(full, 1001.0)) == ["FULL"]
+    found = [detected for now in range(1001, 1020) for detected in watch.poll(float(now))]
     assert names(found) == ["STUCK"]
 
 
@@ -313,7 +311,7 @@ def test_a_real_program_in_an_event_loop(make: Callable[..., Watch], out: Path, 
     assert names(found) == ["QUOTA"]
     process.communicate(b"\n", timeout=60)
     assert process.returncode == 3
-    rest = watch.drain(time.time()) + watch.exit(process.returncode, None, time.time())
+    rest = watch.drain(time.time()) + watch.detectors.exited(process.returncode, time.time())
     assert names(rest) == ["CRASH", "FAILED"]
     assert rest[0].evidence[0].captures == {"host": "n9"}
 

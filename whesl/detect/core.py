@@ -2,7 +2,7 @@
 
 No file, process or clock is touched: every call says what time it is. Two clocks are kept. Windows of
 ``WITHIN s`` are measured on the caller's time, which is when a line was *read*. Timers (hang, silence,
-progress) run on *observed* time, which stands still while the task is paused and skips any step between two
+progress) run on *observed* time, which stands still while no attempt runs and skips any step between two
 calls that ends more than ``LATE`` after ``next_deadline``: then this process itself was not running (stopped,
 machine suspended, file system frozen), and nobody can say that the task was silent. A backwards step counts
 as none.
@@ -89,16 +89,6 @@ class Detectors:
         self._bytes_before = self._bytes
         for detector in self._detectors.values():
             detector.start(self._observed)
-
-    def pause(self, now: float) -> None:
-        """Stop the timers: nothing runs, or is stopped on purpose."""
-        self._advance(now)
-        self._paused = True
-
-    def resume(self, now: float) -> None:
-        """Let the timers run on from where they stopped."""
-        self._advance(now)
-        self._paused = False
 
     def matched(
         self, sources: Sequence[Source], pattern: Pattern, match: Match, file: str, now: float

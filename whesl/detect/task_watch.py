@@ -7,7 +7,7 @@ read, so that a line that stands in the file already always wins over the time-o
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,9 @@ from whesl.detect.core import Detectors
 from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.detect.tail import READ_SIZE, Chunk, Tailer
 from whesl.esl.detections.base import Pattern, Source, Stream
-from whesl.esl.detections.disk import DiskMetric, Usage
 from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
-from whesl.model.recovery_rule import Reach
-from whesl.model.states import NodeState
 from whesl.model.workflow import Task
 
 DRAIN_LIMIT = 10_000  # detections that one drain returns; what was found after them is the same trouble
@@ -59,7 +56,11 @@ class _Reading:
 
 
 class Watch:
-    """All detections of one task over its attempts. Not for use by several threads."""
+    """All detections of one task over its attempts. Not for use by several threads.
+
+    ``detectors`` judge what is read, and are told of all else: the end of an attempt (after ``drain``),
+    nodes, disks, exceptions of the resource manager.
+    """
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class Watch:
         """
         self._task = task
         self._engine = engine
-        self._detectors = Detectors(spec, task, node, now)
+        self.detectors = Detectors(spec, task, node, now)
         self._tailer = Tailer(tail)
         self._readings: dict[str, _Reading] = {}
         # Used again and again: memory that is new costs more than what is read into it.
@@ -109,12 +110,8 @@ class Watch:
 
     def next_deadline(self, now: float) -> float | None:
         """Return when ``poll`` has to be called, at the latest, whether or not ``fileno`` is readable."""
-        times = (self._tailer.next_poll(now), self._detectors.next_deadline(now))
+        times = (self._tailer.next_poll(now), self.detectors.next_deadline(now))
         return min((time for time in times if time is not None), default=None)
-
-    def disk_paths(self) -> tuple[tuple[str, DiskMetric], ...]:
-        """Return what ``disk`` is to be told of (see ``disk.read_usage``)."""
-        return self._detectors.disk_paths()
 
     def problems(self) -> dict[str, str]:
         """Return which files cannot be read at present, or were missed in part, and why."""
@@ -124,7 +121,7 @@ class Watch:
         """Read what is new, at most ``max_bytes`` of each file; return what it raises, in order."""
         found = self._take(self._tailer.read(now, max_bytes), now)
         if not self._tailer.pending:
-            found += self._detectors.tick(now)
+            found += self.detectors.tick(now)
         return sorted(found, key=lambda detected: detected.order)
 
     def skim(self, now: float) -> bool:
@@ -156,7 +153,7 @@ class Watch:
                 if matches:
                     # Signs of life, of which nothing comes.
                     self._judge(reading, matches, now)
-                self._detectors.output(count, now)
+                self.detectors.output(count, now)
         return True
 
     def drain(self, now: float) -> list[Detected]:
@@ -176,52 +173,6 @@ class Watch:
             found += self._judge(reading, reading.stream.finish(), now)
         return sorted(found, key=lambda detected: detected.order)[:DRAIN_LIMIT]
 
-    def exit(self, code: int, signal: int | None, now: float, last_line: str = "") -> list[Detected]:
-        """Take the end of the attempt, after ``drain``; return what covers it. Timers stop.
-
-        Args:
-            code: the exit status, 128 + n for signal n.
-            signal: the signal instead, when it is known apart.
-            now: seconds since the epoch.
-            last_line: what was printed last, for the evidence.
-        """
-        return self._detectors.exited(128 + signal if signal else code, now, last_line)
-
-    def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
-        """Take the state of one of the task's nodes; return what it raises."""
-        return self._detectors.node(name, state, reason, now)
-
-    def job_exception(
-        self, exception_type: str, severity: int, note: str, nodes: Sequence[str], job_id: str, now: float
-    ) -> list[Detected]:
-        """Take an exception of the resource manager's; arguments as for ``Detectors.job_exception``."""
-        return self._detectors.job_exception(exception_type, severity, note, nodes, job_id, now)
-
-    def reached(self) -> Reach:
-        """Return how much the attempt has printed, and how far its captured progress has come."""
-        return self._detectors.reached()
-
-    @property
-    def hears_job_exceptions(self) -> bool:
-        """Whether any detection waits for an exception of the resource manager's."""
-        return self._detectors.hears_job_exceptions
-
-    def disk(self, usage: Usage, now: float) -> list[Detected]:
-        """Take the use of a file system; return what it raises."""
-        return self._detectors.disk(usage, now)
-
-    def suspended(self, seconds: float, exceptions: Collection[str], now: float, launching: float) -> None:
-        """Take time in which the job was suspended out of the timers; as ``Detectors.suspended``."""
-        self._detectors.suspended(seconds, exceptions, now, launching)
-
-    def pause(self, now: float) -> None:
-        """Stop the timers while the task is stopped on purpose."""
-        self._detectors.pause(now)
-
-    def resume(self, now: float) -> None:
-        """Let the timers run on."""
-        self._detectors.resume(now)
-
     def new_attempt(
         self,
         now: float,
@@ -235,7 +186,7 @@ class Watch:
         """
         if sources is None:
             sources = {source: r.path for r in self._readings.values() for source in r.sources}
-        self._detectors.new_attempt(now)
+        self.detectors.new_attempt(now)
         self._open(sources, offsets or {})
 
     def snapshot(self) -> dict[str, Any]:
@@ -246,7 +197,7 @@ class Watch:
         restart = {path: r.stream.restart_offset for path, r in self._readings.items()}
         return {
             "version": _SNAPSHOT,
-            "detectors": self._detectors.snapshot(),
+            "detectors": self.detectors.snapshot(),
             "files": self._tailer.state(restart),
             "streams": {path: r.stream.snapshot() for path, r in self._readings.items()},
         }
@@ -258,14 +209,14 @@ class Watch:
         """
         if state["version"] != _SNAPSHOT:
             raise UsageError(f"the detectors' state is of version {state['version']}, not {_SNAPSHOT}")
-        self._detectors.restore(state["detectors"], now)
+        self.detectors.restore(state["detectors"], now)
         self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)
         for path, kept in state["streams"].items():
             if path in self._readings:
                 self._readings[path].stream.restore(kept)
 
     def _open(self, sources: Mapping[Source, str], offsets: Mapping[str, int]) -> None:
-        wanted = self._detectors.sources()
+        wanted = self.detectors.sources()
         # What is looked for in all output has no file of its own.
         places = {source: path for source, path in sources.items() if source != _OUTPUT}
         for source in wanted:
@@ -280,7 +231,7 @@ class Watch:
         for path in self._tailer.paths():
             self._tailer.unfollow(path)
         self._readings = {}
-        latest = self._detectors.signs_of_life()
+        latest = self.detectors.signs_of_life()
         for path, of in files.values():
             patterns = tuple(dict.fromkeys(p for source in of for p in wanted.get(source, ())))
             offset = self._tailer.follow(path, offsets.get(path))
@@ -306,14 +257,14 @@ class Watch:
                 reading.stream = reading.matcher.open(chunk.offset)
             matches += reading.feed(chunk.data, chunk.offset)
             found += self._judge(reading, matches, now)
-            self._detectors.output(len(chunk.data), now)
+            self.detectors.output(len(chunk.data), now)
         return found
 
     def _judge(self, reading: _Reading, matches: list[Match], now: float) -> list[Detected]:
         return [
             detected
             for match in matches
-            for detected in self._detectors.matched(
+            for detected in self.detectors.matched(
                 reading.sources, reading.matcher.patterns[match.pattern], match, reading.path, now
             )
         ]

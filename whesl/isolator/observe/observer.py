@@ -133,7 +133,7 @@ class Observer:
         if self._watch is None:
             return None
         times = [self._watch.next_deadline(now)]
-        if self._watch.disk_paths() and not self._measuring:
+        if self._watch.detectors.disk_paths() and not self._measuring:
             times.append(self._disk_at)
         return min((time for time in times if time is not None), default=None)
 
@@ -146,7 +146,7 @@ class Observer:
         found = self._watch.poll(now)
         usages, self._usages = self._usages, []
         for usage in usages:
-            found += self._watch.disk(usage, now)
+            found += self._watch.detectors.disk(usage, now)
         self.changed = True
         return found
 
@@ -167,7 +167,7 @@ class Observer:
         """
         if self._watch is not None:
             exceptions = {item.exception for item in found}
-            self._watch.suspended(seconds, exceptions, self._clock(), launching)
+            self._watch.detectors.suspended(seconds, exceptions, self._clock(), launching)
 
     def drain(self) -> list[Detected]:
         """Read to the end of the output, and return what it means."""
@@ -175,7 +175,7 @@ class Observer:
 
     def exited(self, code: int, last: LastLines) -> list[Detected]:
         """Return what an exit status means; its evidence names the last line."""
-        return self._watch.exit(code, None, self._clock(), last.clearest) if self._watch else []
+        return self._watch.detectors.exited(code, self._clock(), last.clearest) if self._watch else []
 
     def last_lines(self) -> LastLines:
         """Return what the ended attempt printed last."""
@@ -193,32 +193,32 @@ class Observer:
         """Return the resource manager's word with what detectors make of it; other events as they are."""
         if self._watch is None:
             return event
-        now = self._clock()
+        now, detectors = self._clock(), self._watch.detectors
         if isinstance(event, NodeSeen):
-            found = self._watch.node(event.node, event.state, event.reason, now)
+            found = detectors.node(event.node, event.state, event.reason, now)
             return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, LeaseEnded):
-            found = self._watch.node(event.node, NodeState.DOWN, event.reason, now)
-            self._watch.node(event.node, NodeState.UP, "", now)  # its agent speaks
+            found = detectors.node(event.node, NodeState.DOWN, event.reason, now)
+            detectors.node(event.node, NodeState.UP, "", now)  # its agent speaks
             return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, JobExceptionSeen):
             kind, nodes = event.exception_type, event.nodes
-            found = self._watch.job_exception(kind, event.severity, event.note, nodes, event.job_id, now)
+            found = detectors.job_exception(kind, event.severity, event.note, nodes, event.job_id, now)
             return msgspec.structs.replace(event, found=tuple(found))
         return event
 
     def reached(self) -> Reach:
         """Return how much the attempt has printed, and how far its captured progress has come."""
-        return self._watch.reached() if self._watch else Reach()
+        return self._watch.detectors.reached() if self._watch else Reach()
 
     @property
     def hears_job_exceptions(self) -> bool:
         """Whether any detection waits for an exception of the resource manager's."""
-        return self._watch is not None and self._watch.hears_job_exceptions
+        return self._watch is not None and self._watch.detectors.hears_job_exceptions
 
     def _measure(self, now: float) -> None:
         assert self._watch is not None
-        paths = self._watch.disk_paths()
+        paths = self._watch.detectors.disk_paths()
         if not paths or self._measuring or now < self._disk_at:
             return
         self._measuring = True
