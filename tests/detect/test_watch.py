@@ -446,13 +446,13 @@ def test_of_many_signs_of_life_only_the_last_are_judged(
     out.touch()
     watch = make(spec(exception("HANG", hang), exception("QUOTA", log(QUOTA))), tail=tail)
     judged = []
-    matched = watch._detectors.matched
+    matched = watch.detectors.matched
 
     def counted(*arguments: Any) -> list[Detected]:
         judged.append(arguments[2])
         return matched(*arguments)
 
-    monkeypatch.setattr(watch._detectors, "matched", counted)
+    monkeypatch.setattr(watch.detectors, "matched", counted)
     append(out, "".join(f"cycle = {number}\n" for number in range(100_000)))
     found = watch.drain(1000.0)
     append(out, "Disk Quota Expired\ncycle = 100000\n")

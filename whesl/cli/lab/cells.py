@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab import LabGroup, lab
+from whesl.cli.lab import COMMANDS, lab
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _alone = threading.Lock()
 
 def files(kind: str) -> frozenset[str] | None:
     """Return which parameters of a kind name files; None for no kind."""
-    if kind in KINDS and kind in LabGroup.table:
+    if kind in KINDS and kind in COMMANDS:
         return frozenset(
             name for name, option in _options(kind).items() if isinstance(option.type, click.Path)
         )
