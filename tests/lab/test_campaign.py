@@ -209,6 +209,7 @@ def test_another_content_of_an_input_file_is_another_cell(tmp_path: Path) -> Non
         ("seed = -1\n[[part]]\nkind = 'workflow'\n", ":1: seed is below 0"),
         ("[[part]]\nkind = 'workflow'\nseeds = 0\n", ":3: seeds is how many replicates"),
         ("[[part]]\nkind = 'workflow'\nseeds = [3, -1]\n", ":3: seeds is how many replicates"),
+        ("[[part]]\nkind = 'workflow'\nfixed = { seed = 3 }\n", ":3: seed is no parameter"),
         ("[[part]\n", "no TOML: "),
         ("[[part]]\nkind = 'workflow'\nover = { policy = [] }\n", "an empty list"),
         (

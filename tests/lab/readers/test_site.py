@@ -308,6 +308,19 @@ def test_a_node_of_flux_that_came_back(tmp_path: Path) -> None:
     assert site.read_failures(file).history.end.tolist() == [1795409700.5]
 
 
+def test_times_of_flux_that_go_back(tmp_path: Path) -> None:
+    """They ended the replay with a message that named neither file nor line."""
+    file = tmp_path / "eventlog"
+    begin = '1000.0 restart ranks="0-1" nodelist="n[0-1]"\n1001.0 online idset="0-1"\n'
+    file.write_text(begin + '1200.0 offline idset="1"\n1100.0 online idset="1"\n1300.0 offline idset="0"\n')
+    found = site.read_failures(file)
+    assert [bad.line for bad in found.malformed] == [4]
+    assert "times go back" in found.malformed[0].why
+    assert found.history.start.tolist() == [1200, 1300]
+    with pytest.raises(UsageError, match=r"eventlog: line 4: rank 1 is back before it failed"):
+        site.read_failures(file, strict=True)
+
+
 def test_the_eventlog_that_does_not_tell() -> None:
     with pytest.raises(UsageError, match="no event says which nodes are online"):
         site.read_failures(DATA / "flux-kvs.eventlog")

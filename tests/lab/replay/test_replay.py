@@ -107,6 +107,22 @@ def test_what_cannot_be_replayed(made: Path, tmp_path: Path) -> None:
         replay(made, "--policy", f"{tmp_path / 'none.py'}:X")
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return 1 / 0", r"wrong\.py:Wrong, line 4: ZeroDivisionError: "),
+        ("return None", r"wrong\.py:Wrong: AttributeError: .*\n.*returns whesl\.placement\.port\.Decisions"),
+    ],
+)
+def test_a_policy_of_ones_own_that_is_wrong(made: Path, tmp_path: Path, body: str, said: str) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        f"class Wrong:\n    name = 'wrong'\n    def decide(self, view, predictor, now):\n        {body}\n"
+    )
+    with pytest.raises(UsageError, match=said):
+        replay(made, "--policy", f"{wrong}:Wrong")
+
+
 @pytest.mark.parametrize("text", ["easier", "fcfs+survival", "reliable", "reliable+oracle"])
 def test_candidates_that_are_none(text: str) -> None:
     with pytest.raises(UsageError):

@@ -112,6 +112,8 @@ def read(path: Path, files: Callable[[str], frozenset[str] | None]) -> tuple[Cam
         seeds = part.seeds
         if (seeds < 1) if isinstance(seeds, int) else (not seeds or min(seeds) < 0):
             document.wrong("seeds is how many replicates, or a list of seeds from 0", "part", number, "seeds")
+        if "seed" in {*part.fixed, *part.over}:
+            document.wrong("seed is no parameter: `seeds` says which", "part", number, "fixed")
         if any(not values for values in part.over.values()):
             document.wrong("an empty list in `over`", "part", number, "over")
     document.check()

@@ -106,7 +106,11 @@ def eventlog(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict
             continue
         found.moments.append(time)
         if name == "online":
-            outages += [(rank, down.pop(rank), time) for rank in ranks if rank in down]
+            back = [(rank, down.pop(rank)) for rank in ranks if rank in down]
+            if early := [rank for rank, start in back if time < start]:
+                why = f"rank {early[0]} is back before it failed: its times go back"
+                found.malformed.append(Malformed(line, why))
+            outages += [(rank, start, max(time, start)) for rank, start in back]
             online.update(ranks)
         elif name == "offline":
             down.update((rank, time) for rank in ranks if rank in online and rank not in down)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +14,7 @@ from whesl.lab.cluster import plain
 from whesl.lab.cluster.measures import lost, outcome
 from whesl.lab.cluster.simulation import POLICIES, simulate
 from whesl.lab.replay.savings import PerJob, Saving, savings
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,7 +156,20 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
         found = simulate(case.work, len(case.names), policy, history=case.history, predictor=asked)
         return found.attempts
     own = own_policy(policy)
-    return plain.simulate(case.work, len(case.names), own, history=case.history, predictor=asked)
+    try:
+        return plain.simulate(case.work, len(case.names), own, history=case.history, predictor=asked)
+    except WheslError:
+        raise
+    except Exception as error:  # whatever the user's own policy raises, or answers in place of decisions
+        file = str(Path(policy.rpartition(":")[0]))
+        lines = [
+            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file
+        ]
+        where = f", line {lines[-1]}" if lines else ""
+        raise UsageError(
+            f"policy {policy}{where}: {type(error).__name__}: {error}",
+            hint="decide(view, predictor, now) returns whesl.placement.port.Decisions, of arrays",
+        ) from error
 
 
 def own_policy(text: str) -> Policy:
