@@ -196,6 +196,60 @@ def test_a_lost_task_is_given_to_another_executor_and_the_old_result_is_no_resul
     assert not world.core.state.tasks[sent.assignment.task].done
 
 
+@pytest.mark.parametrize("back", [60.0, 7200.0])
+def test_a_clock_that_is_set_back_keeps_nothing_waiting(back: float) -> None:
+    """Lost tasks are given to others, intervals go on, ends are told again."""
+    world = World(instances=0)
+    executor = first(world, Domain.HPC)
+    world.up(executor)
+    world.seen(executor, ExecutorState.GONE)
+    before = world.now
+    world.now -= back
+    # What began by the old clock proves nothing: it may have been read before the executor was gone.
+    world.tell(Heard(domain=Domain.HPC, began=before, said=()))
+    assert not any(isinstance(record, r.TaskLost) for record, _ in world.journal)
+    world.tell(Tick())
+    world.tell(Heard(domain=Domain.HPC, began=world.now + 0.5, said=()))
+    assert any(isinstance(record, r.TaskLost) for record, _ in world.journal)
+    scaled = sum(isinstance(record, r.Scaled) for record, _ in world.journal)
+    world.tell(Tick(), after=301.0)
+    assert sum(isinstance(record, r.Scaled) for record, _ in world.journal) > scaled
+    world.take(world.core.stop("it was stopped", world.now))
+    assert world.taken(End)
+    world.now -= back
+    world.tell(Tick())
+    assert world.taken(End)
+
+
+def test_a_copy_that_failed_is_made_again_when_the_clock_was_set_back() -> None:
+    world = World(nodes=0, again=10.0)
+    world.up(first(world, Domain.CLOUD))
+    (copy,) = world.taken(Copy)
+    assert isinstance(copy, Copy)
+    world.tell(Copied(name=copy.name, domain=copy.domain, why="the network is away"))
+    world.now -= 7200.0
+    world.tell(Tick())
+    assert world.taken(Copy)
+
+
+def test_an_instance_that_never_ends_is_told_to_people() -> None:
+    """The run does not end before it, and says which one it waits for, until it is gone."""
+    world = World(nodes=0)
+    executor = first(world, Domain.CLOUD)
+    world.up(executor)
+    world.take(world.core.stop("it was stopped", world.now))
+    for _ in range(25):
+        assert not world.core.over
+        world.tell(Tick(), after=31.0)
+        world.seen(executor, ExecutorState.UP)
+    for known_as in [one.id for one in world.core.state.executors.values() if one.id != executor]:
+        world.seen(known_as, ExecutorState.GONE)
+    assert len(world.taken(End)) > 20
+    assert f"h-{executor}" in world.core.state.troubles[f"ending {executor}"]
+    world.seen(executor, ExecutorState.GONE)
+    assert world.core.over and not world.core.state.troubles
+
+
 def test_a_lost_executor_is_replaced() -> None:
     """At the next short interval, for the rest of its time."""
     world = World(nodes=0)

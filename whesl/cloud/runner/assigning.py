@@ -5,6 +5,9 @@ Section 3.3.3 of the document; ``whesl.cloud.core.preload`` has its rule.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 from whesl.cloud.core import preload
 from whesl.cloud.core.events import StageTable
 from whesl.cloud.core.records import Domain
@@ -41,15 +44,19 @@ class Queues:
         self._copy_again: dict[tuple[str, Domain], float] = {}
         state = context.state
         read = {file.name for task in state.workflow.tasks for file in task.inputs}
-        self._final = [
+        self._final = {
             file.name for task in state.workflow.tasks for file in task.outputs if file.name not in read
-        ]
+        }
+        self._away: set[str] = set()  # of those, what lies on the other side only
+        self._new: list[str] = []  # of those, what nobody was asked yet to copy
+        self._missing: dict[tuple[str, Domain], list[str]] = {}  # inputs of a task that a domain has not
+        self.made(state.files)
 
     def waiting(self, stage: str) -> int:
         """Return how many tasks of a stage wait."""
         return sum(len(queue) for queue in self._queues[stage].values())
 
-    def put(self, name: str, now: float) -> None:
+    def put(self, name: str) -> None:
         """Map a task whose parents are done to a domain, and have its inputs copied there."""
         task = self._context.state.tasks[name].task
         queues = self._queues[task.stage]
@@ -62,13 +69,22 @@ class Queues:
             domain = preload.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)
         queues[domain][name] = None
         if self._executors(task.stage, domain, _EXPECTED):
-            self._complete(name, domain, now)
+            self._complete(name, domain)
+
+    def made(self, names: Iterable[str]) -> None:
+        """Note files that a task has written."""
+        files, home = self._context.state.files, self._domains[0]
+        found = [name for name in names if name in self._final and home not in files[name]]
+        self._away.update(found)
+        self._new += found
 
     def copied(self, name: str, domain: Domain, again: float | None) -> None:
         """Note that a copy has ended; one that failed is tried again at a time."""
         self._copying.discard((name, domain))
         if again is not None:
             self._copy_again[name, domain] = again
+        elif domain is self._domains[0]:
+            self._away.discard(name)
 
     def dispatch(self, now: float) -> None:
         """Give tasks to idle executors, the cheaper side first where both are idle."""
@@ -81,14 +97,13 @@ class Queues:
 
     def bring_home(self, now: float) -> bool:
         """Have what no other task reads copied to the cluster's side; whether all of it is there."""
-        state, home = self._context.state, self._domains[0]
-        complete = True
-        for name in self._final:
-            places = state.files.get(name)
-            if places and home not in places:
-                complete = False
-                self._copy(name, home, now)
-        return complete
+        for (name, domain), again in list(self._copy_again.items()):
+            if not again - self._context.limits.again <= now < again:  # a clock may be set back
+                del self._copy_again[name, domain]
+                self._copy(name, domain)
+        while self._new:
+            self._copy(self._new.pop(), self._domains[0])
+        return not self._away
 
     def send(self, executor: Executor) -> None:
         """Ask for the message with an executor's task; it may be sent twice."""
@@ -158,8 +173,8 @@ class Queues:
         if not self._fits(executor, stage, now):
             return True  # it ends, and the task waits for another one
         own = self._queues[stage][domain]
-        for name in list(own)[:64]:
-            if self._complete(name, domain, now):
+        for name in list(islice(own, 64)):
+            if self._complete(name, domain):
                 self._assign(executor, name, now)
                 return True
         if own:
@@ -170,7 +185,7 @@ class Queues:
             name = next(reversed(theirs))
             del theirs[name]
             own[name] = None
-            if self._complete(name, domain, now):
+            if self._complete(name, domain):
                 self._assign(executor, name, now)
             return True
         return False
@@ -193,25 +208,31 @@ class Queues:
     def _assign(self, executor: Executor, name: str, now: float) -> None:
         progress = self._context.state.tasks[name]
         del self._queues[progress.task.stage][executor.domain][name]
+        for domain in self._domains:
+            self._missing.pop((name, domain), None)
         assigned = r.Assigned(
             task=name, executor=executor.id, number=executor.number + 1, attempt=progress.attempt + 1
         )
         self._context.write(assigned, now)
         self.send(executor)
 
-    def _complete(self, name: str, domain: Domain, now: float) -> bool:
+    def _complete(self, name: str, domain: Domain) -> bool:
         """Whether all inputs of a task lie in a domain; what does not is copied there."""
         state = self._context.state
-        complete = True
-        for file in state.tasks[name].task.inputs:
-            places = state.files.get(file.name)
-            if places is not None and domain not in places:
-                complete = False
-                self._copy(file.name, domain, now)
-        return complete
+        missing = self._missing.get((name, domain))
+        if missing is None:
+            inputs = (file.name for file in state.tasks[name].task.inputs)
+            missing = [one for one in inputs if one in state.files and domain not in state.files[one]]
+            self._missing[name, domain] = missing
+            for one in missing:
+                self._copy(one, domain)
+        # Files stay where they are, so what was found needs no second look: there may be very many.
+        while missing and domain in state.files[missing[-1]]:
+            missing.pop()
+        return not missing
 
-    def _copy(self, name: str, domain: Domain, now: float) -> None:
-        if (name, domain) in self._copying or now < self._copy_again.get((name, domain), 0.0):
+    def _copy(self, name: str, domain: Domain) -> None:
+        if (name, domain) in self._copying or (name, domain) in self._copy_again:
             return
         self._copying.add((name, domain))
         expected = next(iter(self._context.state.files[name].values()))

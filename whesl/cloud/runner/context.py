@@ -8,6 +8,7 @@ from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.state import Executor, RunState
 
 END_AGAIN = 30.0  # seconds until an executor that has not ended is told again
+STILL_THERE = 600.0  # seconds after which people are told of one that does not end
 
 
 class Context:
@@ -23,7 +24,7 @@ class Context:
         self.records: list[r.Record] = []
         self.commands: list[Command] = []
         self.ready: list[str] = []
-        self._told: dict[str, float] = {}
+        self._told: dict[str, tuple[float, float]] = {}  # first and last time
 
     def write(self, record: r.Record, now: float) -> None:
         """Write a record, and take it in."""
@@ -39,12 +40,31 @@ class Context:
         """End an executor; one that does not end is told again."""
         if executor.state is not ExecutorState.ENDING:
             self.write(r.ExecutorSeen(id=executor.id, state=ExecutorState.ENDING, why=why), now)
-        if now >= self._told.get(executor.id, 0.0):
-            self._told[executor.id] = now + END_AGAIN
-            self.commands.append(End(executor.id, executor.domain, executor.handle))
+        first, last = self._told.get(executor.id, (now, -END_AGAIN))
+        if last <= now < last + END_AGAIN:
+            return
+        # A clock that was set back begins to count anew.
+        first = first if first <= now else now
+        self._told[executor.id] = first, now
+        self.commands.append(End(executor.id, executor.domain, executor.handle))
+        if now >= first + STILL_THERE:
+            known_as = executor.handle or "it has told no name"
+            why = (
+                f"told for {STILL_THERE / 60:.0f} minutes, and still there ({known_as}): look at it yourself"
+            )
+            self.trouble(_ending(executor), why, now)
+
+    def gone(self, executor: Executor, seen: r.ExecutorSeen | r.ExecutorRefused, now: float) -> None:
+        """Write down that an executor is gone."""
+        self.write(seen, now)
+        self.trouble(_ending(executor), "", now)
 
     def taken(self) -> tuple[list[r.Record], list[Command]]:
         """Return what this transition writes and asks for, and begin the next one."""
         found = self.records, self.commands
         self.records, self.commands = [], []
         return found
+
+
+def _ending(executor: Executor) -> str:
+    return f"ending {executor.id}"

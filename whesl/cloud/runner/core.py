@@ -70,6 +70,8 @@ class Core:
 
     def step(self, event: Event, now: float) -> Outcome:
         """Take an event in; return the records to write and then the commands to carry out."""
+        # A clock may be set back.
+        self._fates = {one: min(since, now) for one, since in self._fates.items()}
         if isinstance(event, Looked):
             for known_as, seen in event.seen.items():
                 executor = self.state.executors.get(known_as)
@@ -80,7 +82,7 @@ class Core:
         elif isinstance(event, Refused):
             executor = self.state.executors[event.id]
             if executor.state in (ExecutorState.ASKED, ExecutorState.ENDING) and not executor.handle:
-                self._context.write(r.ExecutorRefused(id=event.id, why=event.why), now)
+                self._context.gone(executor, r.ExecutorRefused(id=event.id, why=event.why), now)
         elif isinstance(event, Copied):
             self._copied(event, now)
         return self._close(now)
@@ -107,7 +109,7 @@ class Core:
             if executor.task:
                 self._fates[executor.id] = now
             gone = r.ExecutorSeen(id=executor.id, state=seen.state, handle=seen.handle, why=seen.why)
-            self._context.write(gone, now)
+            self._context.gone(executor, gone, now)
         elif executor.state is ExecutorState.ASKED:
             waiting = r.ExecutorSeen(id=executor.id, state=ExecutorState.WAITING, handle=seen.handle)
             self._context.write(waiting, now)
@@ -136,7 +138,7 @@ class Core:
         for known_as, since in list(self._fates.items()):
             executor = self.state.executors[known_as]
             # Whatever it had said before it went was read by now.
-            if executor.domain is event.domain and event.began > since:
+            if executor.domain is event.domain and since < event.began <= now:
                 del self._fates[known_as]
                 if executor.task:
                     self._lost(executor, executor.why or "its executor is gone", now)
@@ -171,6 +173,7 @@ class Core:
                 outputs=said.outputs,
             )
             self._context.write(done, now)
+            self._queues.made(made.name for made in said.outputs)
             self._scaling.measured(progress.task.stage, executor.domain, said.seconds)
 
     def _lost(self, executor: Executor, why: str, now: float) -> None:
@@ -209,7 +212,7 @@ class Core:
         if self.over:
             return self._context.taken()
         while self._context.ready:
-            self._queues.put(self._context.ready.pop(), now)
+            self._queues.put(self._context.ready.pop())
         if not self._why and self._limits.stop is not None and now >= self._limits.stop:
             self._why = "its time is over"
         if self._why:

@@ -73,7 +73,7 @@ class Scaling:
             # Hours in which nobody was here are over.
             state = msgspec.structs.replace(self._paced(state, now), hour=max(-1, due - 1))
             self._scale(state, LongInterval(observation=self.observation(now)), now)
-        elif now >= context.state.interval + settings.short:
+        elif not 0 <= now - context.state.interval < settings.short:  # a clock may be set back
             self._scale(self._paced(state, now), ShortInterval(observation=self.observation(now)), now)
 
     def observation(self, now: float) -> Observation:
