@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -16,7 +17,9 @@ from click.shell_completion import ShellComplete
 from tests.cli.test_watch import append, begun, finished
 from whesl.cli import COMMANDS
 from whesl.cli.group import cli
+from whesl.cloud.runner.site import Provided
 from whesl.journal import Journal
+from whesl.rjms import SCHEDULERS
 
 BIN = Path(sys.executable).parent
 SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
@@ -55,6 +58,28 @@ def test_commands_are_offered_with_all_their_words() -> None:
     found = ShellComplete(cli, {}, "whesl", "_WHESL_COMPLETE").get_completions([], "")
     assert {item.value: item.help for item in found} == {name: text for name, (_, text) in COMMANDS.items()}
     assert "--version" in offered("--")
+
+
+def test_what_the_commands_of_the_cloud_offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Schedulers, clouds, platforms of the prices that the line names, and directories that hold a run."""
+    monkeypatch.chdir(tmp_path)
+    assert offered("cloud run --scheduler ") == sorted(SCHEDULERS)
+    assert offered("cloud run --cloud ") == sorted(name for name in get_args(Provided) if name)
+    assert offered("cloud measure --platforms c") == ["c4.4xlarge", "c5a.4xlarge", "c5n.4xlarge"]
+    assert offered("cloud measure --platforms c4.4xlarge,c") == [
+        "c4.4xlarge,c5a.4xlarge",
+        "c4.4xlarge,c5n.4xlarge",
+    ]
+    prices = 'dated = 2026-01-01\ncurrency = "EUR"\n[[platform]]\nname = "mine"\nprice = 1\n'
+    (tmp_path / "prices.toml").write_text(prices)
+    assert offered("cloud measure --prices prices.toml --platforms ") == ["mine"]
+    assert offered("cloud measure --prices nowhere.toml --platforms ") == []
+    assert offered("cloud status ") == [""], "any directory"
+    for place in ("flow-cloud", "other"):
+        (tmp_path / "deep" / place).mkdir(parents=True)
+    (tmp_path / "deep" / "flow-cloud" / "run.json").touch()
+    assert offered("cloud status deep/") == offered("cloud stop deep/f") == ["deep/flow-cloud"]
+    assert offered("cloud report nowhere/") == ["nowhere/"]
 
 
 @pytest.mark.usefixtures("past")

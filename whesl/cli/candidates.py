@@ -1,10 +1,11 @@
-"""What a shell may complete: workflows and tasks, from the coordinator's journal.
+"""What a shell may complete: workflows and tasks, from the coordinator's journal; schedulers, clouds, runs.
 
 Nothing here may fail or print: a person is in the middle of a line. Nothing is started for it either.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,13 @@ from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from whesl.coordinator.core.state import State, TaskEntry
 
 # More candidates than these are no help, and slow in some shells.
 _MOST = 200
+CLOUDS = ("ec2", "processes", "slurm")  # as ``whesl.cloud.runner.site.Provided``, which loads more
 _FIT: dict[str, Callable[[TaskState], bool]] = {
     "resume": lambda state: state is TaskState.PAUSED,
     "pause": lambda state: not state.final and state is not TaskState.PAUSED,
@@ -76,6 +80,49 @@ def nodes(_context: click.Context, _parameter: click.Parameter, incomplete: str)
 def jobs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the jobs of running tasks that begin so."""
     return _beginning((task.job_id for task in _running() if task.job_id), incomplete)
+
+
+def schedulers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the schedulers that come with the project and begin so."""
+    from whesl.rjms import SCHEDULERS
+
+    return _beginning(SCHEDULERS, incomplete)
+
+
+def clouds(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the clouds that begin so."""
+    return _beginning(CLOUDS, incomplete)
+
+
+def platforms(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the platforms of the prices whose name begins like the last of several, behind the others."""
+    try:
+        from whesl.cloud.prices import load
+
+        known = load(context.params.get("prices")).platforms
+    except (WheslError, ImportError, OSError):
+        return []
+    others, comma, begun = incomplete.rpartition(",")
+    taken = others.split(",")
+    names = (one.name for one in known if one.name not in taken)
+    return [f"{others}{comma}{name}" for name in _beginning(names, begun)]
+
+
+def cloud_runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the directories that hold a run of `whesl cloud` and begin so; any where none does."""
+    from click.shell_completion import CompletionItem
+
+    above, slash, begun = incomplete.rpartition("/")
+    try:
+        entries = [one.name for one in os.scandir(f"{above}{slash}" or ".") if _holds_run(one)]
+    except OSError:
+        entries = []
+    found = [CompletionItem(f"{above}{slash}{name}") for name in _beginning(entries, begun)]
+    return found or [CompletionItem(incomplete, type="dir")]
+
+
+def _holds_run(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir() and os.path.exists(os.path.join(entry.path, "run.json"))  # noqa: PTH110, PTH118 - as given
 
 
 def _running() -> list[TaskEntry]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from whesl.cli import candidates
 from whesl.cli.display import steady
 from whesl.cli.options import FILE, FOLDER, json_option
 from whesl.model.errors import UsageError
@@ -26,8 +27,19 @@ _OPTIONS = (
     click.option(
         "--site", "site_file", type=FILE, metavar="TOML", help="Cluster and cloud [WHESL_HOME/cloud.toml]."
     ),
-    click.option("--scheduler", metavar="NAME", help="slurm, flux or local, over the file's."),
-    click.option("--cloud", "provider", metavar="NAME", help="processes, ec2 or slurm, over the file's."),
+    click.option(
+        "--scheduler",
+        metavar="NAME",
+        shell_complete=candidates.schedulers,
+        help="slurm, flux or local, over the file's.",
+    ),
+    click.option(
+        "--cloud",
+        "provider",
+        metavar="NAME",
+        shell_complete=candidates.clouds,
+        help="processes, ec2 or slurm, over the file's.",
+    ),
     click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs."),
     json_option,
 )
