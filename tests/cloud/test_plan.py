@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from whesl.cloud import plan as planning
 from whesl.cloud import prices
 from whesl.cloud.core.records import HOUR, Domain, FreeForecast, Measurement, Profile
 from whesl.cloud.plan import moments
+from whesl.cloud.runner.choosing import choose
 from whesl.cloud.workflow.read import read
 from whesl.model.errors import UsageError
 
@@ -307,12 +309,23 @@ def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
         ("2001-01-01T00:00", "a deadline is in the past"),
         ("soon,1h,later", "'soon' is no deadline; 'later' is no deadline"),
         ("-3h", "'-3h' is no deadline"),
+        ("0h", "a deadline is now\n"),
     ],
 )
 def test_deadlines_that_nothing_can_meet_are_refused(tmp_path: Path, deadlines: str, said: str) -> None:
     text = TABLE if deadlines != "5m" else TABLE.replace("seconds = 60", "seconds = 400")
     said = said if deadlines != "5m" else "shorter than the critical path of 9 min: map -> reduce"
     assert said in refused(tmp_path, text, "w.toml", "--deadlines", deadlines)
+
+
+@pytest.mark.parametrize("seconds", [50, 60, 70])
+def test_a_budget_that_a_refusal_names_is_enough(tmp_path: Path, seconds: int) -> None:
+    (tmp_path / "w.toml").write_text(TABLE.replace("seconds = 60", f"seconds = {seconds}"))
+    made = planning.case(tmp_path / "w.toml", 0.0)
+    with pytest.raises(UsageError) as refusal:
+        choose(made, 12 * 3600.0, budget=0.01, courses=20)
+    (named,) = re.findall(r"a budget of ([\d.]+),", refusal.value.hint)
+    assert choose(made, 12 * 3600.0, budget=float(named), courses=20).plan.expected_cost <= float(named)
 
 
 def test_a_cycle_is_named(tmp_path: Path) -> None:

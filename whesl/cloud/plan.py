@@ -107,6 +107,32 @@ def load_forecast(path: Path) -> FreeForecast:
     return found
 
 
+def foreseen(forecast: Path | None, free: str | None, now: float) -> FreeForecast | None:
+    """Return the free nodes that a file or a text tells; None where there is neither.
+
+    Args:
+        forecast: a file of ``whesl cloud forecast``.
+        free: one number, or the quantiles 10, 50 and 90 %.
+        now: seconds since the epoch.
+
+    Raises:
+        UsageError: there are both, or one is not what it should be.
+    """
+    if forecast is not None and free is not None:
+        raise UsageError("--free and --forecast both say which nodes are free", hint="give one of them")
+    if forecast is not None:
+        return load_forecast(forecast)
+    if free is None:
+        return None
+    try:
+        nodes = [float(part) for part in free.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--free {free}: no numbers", hint="accepted are 40 or 20,40,60: the quantiles 10, 50 and 90 %"
+        ) from None
+    return menu.constant(nodes, now)
+
+
 def on_spot(given: Case, *, gpu: bool = False) -> Case:
     """Return a case whose instances are spot ones, where the prices have a price for them.
 

@@ -90,7 +90,8 @@ def test_measure_then_run(home: Home) -> None:
     assert told[0] == "run_started" and told[-1] == "run_ended"
     assert json.loads(home.whesl("report", "--json", str(place)).stdout)["outputs"]
     # Once more is no second run.
-    assert home.whesl("run", str(home.flow), "--dir", str(place)).returncode == 0
+    again = home.whesl("run", str(home.flow), "--dir", str(place), "--budget", "3")
+    assert again.returncode == 0 and "goes on with the budget that it was begun with: none" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,8 @@ def test_measure_then_run(home: Home) -> None:
         (("measure", "flow.json", "--platforms", "z9"), "known"),
         (("run", "flow.json", "--deadline", "100000d", "--free", "1"), "later than plans are made for"),
         (("run", "flow.json", "--deadline", "12h", "--cloud", "nosuch"), "known: 'processes'"),
+        (("run", "flow.json", "--deadline", "12h", "--free", "1", "--forecast", "x.json"), "both say"),
+        (("run", "flow.json", "--deadline", f"{9**400}h", "--free", "1"), "later than plans are made for"),
         (("status", "nowhere"), "no run"),
         (("run", "flow.json", "--deadline", "12h", "--site", "nowhere.toml"), "nowhere.toml"),
     ],

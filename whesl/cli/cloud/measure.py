@@ -8,17 +8,25 @@ from pathlib import Path
 
 import click
 
+from whesl.cli import candidates
 from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError, WheslError
 
-_SHARE = 0.05
+_EPILOG = (
+    "Exit status: 0 something was measured, 1 nothing, 2 usage. The same command takes a killed run up again."
+)
 
 
-@click.command()
+@click.command(epilog=_EPILOG)
 @click.argument("workflow", type=FILE)
 @click.option("--sample", default="5%", metavar="N%|T", help="A share of the tasks, or a time: 5%, 1h [5%].")
-@click.option("--platforms", metavar="NAME,...", help="Instance types; default: all of the prices.")
+@click.option(
+    "--platforms",
+    metavar="NAME,...",
+    shell_complete=candidates.platforms,
+    help="Instance types; default: all of the prices.",
+)
 @click.option("--prices", type=FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
 @click.option("-o", "--out", type=FILE, metavar="JSON", help="The profile; default: DIR/profile.json.")
 @site_options

@@ -10,13 +10,12 @@ import click
 
 from whesl.cli.lab.numbers import Finite
 from whesl.cli.options import FILE, out_option, seed_option
-from whesl.model.errors import UsageError, WheslError
+from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whesl.cloud.core.menu import Case, Offer
-    from whesl.cloud.core.records import FreeForecast
 
 
 @click.command()
@@ -76,13 +75,7 @@ def plan(
 
     now = time.time()
     moments = planning.moments(deadlines, now)
-    if free is not None and forecast is not None:
-        raise UsageError("--free and --forecast both say which nodes are free", hint="give one of them")
-    foreseen: FreeForecast | None = None
-    if forecast is not None:
-        foreseen = planning.load_forecast(forecast)
-    elif free is not None:
-        foreseen = menu.constant(_numbers(free), now)
+    foreseen = planning.foreseen(forecast, free, now)
     case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
     offers = list(menu.menu(case, moments, probability, courses=courses, seed=seed))
     if any(one.spot is not None for one in case.prices.platforms):
@@ -134,15 +127,6 @@ def prices(spot: bool, given: Path | None, site_file: Path | None) -> None:
             )
         text = files.with_spot(text, found, time.strftime("%Y-%m-%d"))
     click.echo(text, nl=False)
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(
-            f"--free {text}: no numbers", hint="accepted are 40 or 20,40,60: the quantiles 10, 50 and 90 %"
-        ) from None
 
 
 def _values(case: Case, offers: Sequence[Offer], probability: float) -> str:

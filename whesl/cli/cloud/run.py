@@ -14,7 +14,6 @@ from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.cloud.core.records import FreeForecast
     from whesl.cloud.runner.site import Site
 
 _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command takes a killed run up again."
@@ -83,11 +82,9 @@ def run(
             raise UsageError("a new run needs a deadline", hint="--deadline 12h")
         now = time.time()
         site = sites.load(site_file, scheduler=scheduler, provider=provider)
-        foreseen: FreeForecast | None = None
-        if forecast is not None:
-            foreseen = planning.load_forecast(forecast)
-        elif site.cluster.scheduler:
-            foreseen = menu.constant(_numbers(free) if free is not None else [idle(site)], now)
+        foreseen = planning.foreseen(forecast, free, now)
+        if foreseen is None and site.cluster.scheduler:
+            foreseen = menu.constant([idle(site)], now)
         case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
         if site.cloud.spot and site.cloud.provider:
             case = planning.on_spot(case, gpu=gpu_nodes)
@@ -111,6 +108,12 @@ def run(
             + (f", probability {plan.probability:.2f}" if plan.probability is not None else ""),
             err=True,
         )
+    elif budget is not None and budget != (begun := runs.setup_of(place).limits.budget):
+        click.echo(
+            f"note: the run in {place} goes on with the budget that it was begun with:"
+            f" {'none' if begun is None else f'{begun:.2f}'}",
+            err=True,
+        )
     return carry(place, in_json=in_json)
 
 
@@ -121,12 +124,3 @@ def idle(site: Site) -> float:
     options = {"directory": site.cluster.directory} if site.cluster.directory else {}
     nodes = rjms.scheduler(site.cluster.scheduler, **options).nodes()
     return float(sum("idle" in node.raw_state.lower() for node in nodes))
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(
-            f"--free {text}: no numbers", hint="accepted are 40 or 20,40,60: the quantiles 10, 50 and 90 %"
-        ) from None

@@ -119,7 +119,9 @@ def check(case: Case, deadlines: Sequence[float]) -> None:
     wrong = []
     for deadline in deadlines:
         length = deadline - case.start
-        if length <= 0:
+        if -0.5 <= length <= 0:
+            wrong.append("a deadline is now")
+        elif length <= 0:
             wrong.append(f"a deadline is in the past, by {hours_text(-length)}")
         elif length > LONGEST:
             wrong.append(f"a deadline of {hours_text(length)} is later than plans are made for")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from whesl.cloud.core import menu, scaler
@@ -50,9 +52,10 @@ def choose(
     )
     found = offer.plan
     if budget is not None and found.expected_cost > budget:
+        enough = math.ceil(100 * found.expected_cost) / 100
         raise UsageError(
             f"the plan costs {found.expected_cost:.2f} {case.prices.currency}, the budget is {budget:.2f}",
-            hint=f"a budget of {found.expected_cost:.2f}, a later deadline, or a lower --probability",
+            hint=f"a budget of {enough:.2f}, a later deadline, or a lower --probability",
         )
     schedule = found.schedule
     quick = msgspec.structs.replace(
