@@ -85,6 +85,20 @@ def test_a_workflow_goes_as_a_whole_and_only_when_it_is_old_enough() -> None:
     assert "written to on" in {found.workflow: found.why for found in staying}["half"]
 
 
+def test_commands_of_exec_go_one_by_one() -> None:
+    """One that a power failure had ended once kept the files of all commands ever wrapped, for good."""
+    old = Leftover(path=Path("a"), task="exec/a", changed=100.0)
+    young = Leftover(path=Path("b"), task="exec/b", changed=200.0)
+    lost = Leftover(path=Path("c"), task="exec/c", changed=100.0, why="no end of it is known")
+    everything = Found(workflow="exec", leftovers=(old, young, lost), why="exec/c: no end of it is known")
+    (going,), (staying,) = choose([everything], 150.0)
+    assert (going.leftovers, going.why) == ((old,), "")
+    assert (staying.leftovers, staying.why) == ((young, lost), "exec/c: no end of it is known")
+    (going,), (staying,) = choose([Found(workflow="exec", leftovers=(old, young))], 150.0)
+    assert (going.leftovers, staying.leftovers) == ((old,), (young,))
+    assert choose([Found(workflow="exec", leftovers=(old,))], 150.0)[1] == []
+
+
 def test_a_task_that_has_left_nothing_yet_keeps_its_workflow(tmp_path: Path) -> None:
     made(tmp_path, "flow", "first")
     states = {"flow/first": TaskState.COMPLETED, "flow/second": TaskState.REGISTERED}

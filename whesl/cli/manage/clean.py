@@ -20,6 +20,7 @@ from rich.text import Text
 from whesl.cli import candidates
 from whesl.cli.display import Screen, steady
 from whesl.coordinator.client.observing import known_state
+from whesl.isolator.launch.job_request import WITHOUT_WORKFLOW
 from whesl.isolator.task import cleanup
 from whesl.isolator.task.cleanup import Leftover
 from whesl.model import home as places
@@ -82,8 +83,9 @@ def clean(workflows: tuple[str, ...], days: float | None, dry_run: bool, yes: bo
     """Remove the files of tasks that are over: WORKFLOWs by name, or all old ones.
 
     A workflow goes as a whole once each of its tasks is over; one that is not, or of which that cannot be
-    told, stays. Outputs of tasks are not touched. `whesl status` and `whesl report` show removed workflows
-    as before, except those that ran without a coordinator.
+    told, stays. What `whesl exec` ran without a workflow goes task by task. Outputs of tasks are not touched.
+    `whesl status` and `whesl report` show removed workflows as before, except those that ran without a
+    coordinator.
     """
     if not (dry_run or yes) and (as_json or not sys.stdin.isatty()):
         raise UsageError("nobody can be asked here", hint="say --dry-run to look, --yes to remove")
@@ -150,12 +152,23 @@ def survey(home: Path, states: Mapping[str, TaskState], wanted: Sequence[str] = 
 def choose(everything: Sequence[Found], before: float) -> tuple[list[Found], list[Found]]:
     """Return which workflows go and which stay; those that stay say why. Pure.
 
+    Commands of ``whesl exec`` have nothing to do with each other: each of them goes or stays alone.
+
     Args:
         everything: what there is.
         before: workflows that were written to later than this stay, seconds since the epoch.
     """
     going, staying = [], []
     for found in everything:
+        if found.workflow == WITHOUT_WORKFLOW:
+            over = tuple(item for item in found.leftovers if not item.why and item.changed <= before)
+            rest = tuple(item for item in found.leftovers if item.why or item.changed > before)
+            if over:
+                going.append(msgspec.structs.replace(found, leftovers=over, why=""))
+            if not rest:
+                continue
+            why = _some([f"{item.task}: {item.why}" for item in rest if item.why])
+            found = msgspec.structs.replace(found, leftovers=rest, why=why)
         if found.why:
             staying.append(found)
         elif found.changed > before:
