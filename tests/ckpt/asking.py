@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from whesl.ckpt import control
 from whesl.ckpt.messages import StatusAsked
@@ -20,3 +23,15 @@ def status(home: Path, name: str) -> dict[str, Any]:
         return control.ask(address, StatusAsked(), 5.0, home=home).status
     except TransientError:
         return {}
+
+
+def processes(home: Path, what: str) -> list[psutil.Process]:
+    """Return a home's coordinators of checkpoints (``serve``), or agents, also in other namespaces."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if ["ckpt", what] != (process.info["cmdline"] or [])[3:5]:
+            continue
+        with suppress(psutil.Error):
+            if process.environ().get("WHESL_HOME") == str(home):
+                found.append(process)
+    return found

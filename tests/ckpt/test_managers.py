@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,19 +102,35 @@ def test_the_result_is_the_same_after_a_predicted_node_died(
         def text() -> str:
             return out.read_text() if out.exists() else ""
 
-        def nodes() -> list[str]:
+        def status() -> dict[str, Any]:
             assert "status" not in text(), text()
             (name,) = [found.parent.name for found in home.glob("ckpt/*/address")] or [""]
-            found = asking.status(home, name).get("nodes", {})
+            return asking.status(home, name)
+
+        def taken() -> dict[str, Any] | None:
+            checkpoint: dict[str, Any] | None = status().get("checkpoint")
+            return checkpoint
+
+        def nodes() -> list[str]:
+            found = status().get("nodes", {})
             return sorted(node for node, facts in found.items() if facts["ranks"] == EACH)
 
         until(lambda: len(nodes()) == NODES, "all ranks", 90)
         victim = nodes()[1]
         environment = {**os.environ, "WHESL_HOME": str(home)}
-        subprocess.run([*whesl, "ckpt", "predict", victim, "--lead", "60"], env=environment, check=True)
+        # The coordinator is killed before an agent has heard of the prediction.
+        agents = asking.processes(home, "agent")
+        for agent in agents:
+            agent.suspend()
+        subprocess.run([*whesl, "ckpt", "predict", victim, "--lead", "300"], env=environment, check=True)
+        until(lambda: (taken() or {}).get("phase") == "agreeing", "a checkpoint that begins", 60)
+        (coordinator,) = asking.processes(home, "serve")
+        coordinator.kill()
+        for agent in agents:
+            agent.resume()
         until(lambda: kept.is_dir() and manifest.whole(kept), "a whole checkpoint", 60)
         (found,) = manifest.whole(kept)
-        parts = sorted(found.parts, key=lambda part: (kept / "1" / part.name).stat().st_ctime_ns)
+        parts = sorted(found.parts, key=lambda part: (kept / str(found.epoch) / part.name).stat().st_ctime_ns)
         steps = found.step + 100
         (tmp_path / "steps").write_text(str(steps))
         kill(victim)
