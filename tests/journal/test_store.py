@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
-import json
 import os
 import signal
 import sqlite3
@@ -163,15 +161,6 @@ def test_readers_cannot_write_and_closed_journals_neither(tmp_path: Path) -> Non
     assert caught.value.reason == "closed"
 
 
-def test_export_is_json_lines(tmp_path: Path) -> None:
-    out = io.BytesIO()
-    with Journal(tmp_path / "j.db") as journal:
-        journal.append_many([("a", {"x": "é"}), ("b", {})], NOW)
-        assert journal.export(out) == 2
-    lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert lines[0] == {"seq": 1, "time": NOW, "kind": "a", "data": {"x": "é"}}
-
-
 def test_remote_file_systems_get_no_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "local", lambda _: False)
     with Journal(tmp_path / "j.db") as journal:
@@ -324,10 +313,10 @@ class TestConsumer:
             consumer.poll(30)
         assert 30 <= now[0] < 31
 
-    def test_follow_reads_what_another_process_writes(self, tmp_path: Path) -> None:
+    def test_what_another_process_writes_is_read(self, tmp_path: Path) -> None:
         path = tmp_path / "j.db"
-        reader = Journal(path)
-        stream = reader.follow()
+        Journal(path).close()
+        stream = iter(JournalConsumer(path))
         assert next(stream) is CAUGHT_UP
         program = (
             "import sys\nfrom pathlib import Path\nfrom whesl.journal import Journal\n"

@@ -69,7 +69,6 @@ class Rehearsal:
     Args:
         spec: the specification.
         task: the task whose output the logs are.
-        engine: ``auto``, ``hyperscan`` or ``re2``.
         progress: called with the bytes read so far, after each piece.
     """
 
@@ -78,12 +77,10 @@ class Rehearsal:
         spec: Spec,
         task: Task,
         *,
-        engine: str = "auto",
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._spec = spec
         self._task = task
-        self._engine = engine
         self._progress = progress
         self._detectors = Detectors(spec, task, "", 0.0)
         self._history = History()
@@ -110,7 +107,7 @@ class Rehearsal:
         wanted = self._detectors.sources()
         for path, sources in logs.items():
             patterns = tuple(dict.fromkeys(p for source in sources for p in wanted.get(source, ())))
-            self._read(Path(path), sources, compile_patterns(patterns, self._engine))
+            self._read(Path(path), sources, compile_patterns(patterns))
 
     def ended(self, status: int) -> None:
         """Take the end of the job, with an exit status as a shell gives it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whesl.journal.store import Journal, Record
@@ -22,6 +22,7 @@ class CaughtUp:
 
 
 CAUGHT_UP = CaughtUp()
+_INTERVAL = 0.2  # seconds between looks at the file once everything was read
 
 
 class JournalConsumer:
@@ -30,8 +31,6 @@ class JournalConsumer:
     Args:
         path: the journal's file.
         since: the last number already seen, 0 for all.
-        kinds: only these, None for all.
-        interval: seconds between looks at the file once everything was read.
         clock: seconds, monotonic.
         sleep: waits for a number of seconds.
 
@@ -43,15 +42,11 @@ class JournalConsumer:
         path: Path,
         *,
         since: int = 0,
-        kinds: Iterable[str] | None = None,
-        interval: float = 0.2,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._journal = Journal(path, read_only=True)
         self._seen = since
-        self._kinds = None if kinds is None else frozenset(kinds)
-        self._interval = interval
         self._clock = clock
         self._sleep = sleep
         self._waiting: deque[Record | CaughtUp] = deque()
@@ -71,7 +66,7 @@ class JournalConsumer:
                 self._fetch()
             if self._waiting:
                 return self._waiting.popleft()
-            left = self._interval if deadline is None else min(self._interval, deadline - self._clock())
+            left = _INTERVAL if deadline is None else min(_INTERVAL, deadline - self._clock())
             if left <= 0:
                 raise TimeoutError
             self._sleep(left)
@@ -87,8 +82,7 @@ class JournalConsumer:
     def _fetch(self) -> None:
         for record in self._journal.read(self._seen):
             self._seen = record.seq
-            if self._kinds is None or record.kind in self._kinds:
-                self._waiting.append(record)
+            self._waiting.append(record)
         if not self._live:
             self._live = True
             self._waiting.append(CAUGHT_UP)

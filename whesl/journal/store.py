@@ -16,7 +16,7 @@ import time as _time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -27,9 +27,6 @@ from whesl.journal.history import Record
 from whesl.journal.rows import Anchor, checksum, holds, insert, record_of, records_in, row_of
 from whesl.model.record import Damage
 from whesl.model.retry import exists, remove, retried, told
-
-if TYPE_CHECKING:
-    from whesl.journal.consumer import CaughtUp
 
 __all__ = ["Anchor", "Damage", "Journal", "JournalError", "Record"]
 
@@ -51,7 +48,7 @@ class Journal:
 
     Args:
         path: the database file; made (mode 0600) unless ``read_only``.
-        read_only: only ``read``, ``follow`` and ``export`` are wanted; the file has to exist.
+        read_only: only ``read`` is wanted; the file has to exist.
         reserve: bytes that are kept for the time when the file system is full. They lie in the journal's own
             files, where nobody else can take them.
         begin_anew: when nothing of a damaged file can be read, put it aside and go on with an empty one,
@@ -221,20 +218,6 @@ class Journal:
             seen = record.seq
             if wanted is None or record.kind in wanted:
                 yield record
-
-    def follow(self, since: int = 0) -> Iterator[Record | CaughtUp]:
-        """Yield the history, then CAUGHT_UP, then records as they come; it never ends by itself."""
-        from whesl.journal.consumer import JournalConsumer  # the consumer opens journals: no cycle at import
-
-        return iter(JournalConsumer(self.path, since=since))
-
-    def export(self, out: IO[bytes], since: int = 0) -> int:
-        """Write the records as JSON lines and return how many there were. Raises as ``read`` does."""
-        count = 0
-        for record in self.read(since):
-            out.write(msgspec.json.encode(record) + b"\n")
-            count += 1
-        return count
 
     @property
     def last(self) -> int:
