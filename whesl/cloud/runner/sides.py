@@ -10,6 +10,7 @@ from typing import Protocol
 from whesl.cloud.core.records import Domain
 from whesl.cloud.providers.port import (
     EndReason,
+    Instance,
     InstanceRequest,
     InstanceState,
     Market,
@@ -169,11 +170,18 @@ class ProviderSide:
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
         """Ask for the run's instances; one that is not shown is gone when its end time has long passed."""
-        shown = {instance.token: instance for instance in self._provider.instances(self._run)}
-        strays = [one.id for token, one in shown.items() if not one.gone and not wanted(token)]
-        stopped = [one.id for one in shown.values() if one.state is InstanceState.STOPPED]
-        if strays or stopped:
-            self._provider.terminate([*strays, *stopped])
+        handles = {known_as: handle for known_as, handle, _ in executors}
+        shown: dict[str, Instance] = {}
+        ended: list[str] = []
+        listed = self._provider.instances(self._run)
+        # One whose name was heard first, then those that live: a cloud may have started two for a token.
+        for one in sorted(listed, key=lambda one: (one.id != handles.get(one.token), one.gone)):
+            first = shown.setdefault(one.token, one) is one
+            stray = not one.gone and not (first and wanted(one.token))
+            if stray or one.state is InstanceState.STOPPED:
+                ended.append(one.id)
+        if ended:
+            self._provider.terminate(ended)
         found = {}
         for known_as, handle, ends in executors:
             instance = shown.get(known_as) or self._provider.find(known_as)
