@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from tests.ckpt.test_c_client import CLIENT, COMPILER, compiled
 from whesl.ckpt import Client, CommitError, manifest, messages, page
 from whesl.ckpt.agent import Agent
-from whesl.ckpt.core.records import Joined, Settings
+from whesl.ckpt.core.records import Joined, Requested, Settings
 from whesl.ckpt.manifest import Manifest, Part
 from whesl.ckpt.messages import Verified
 from whesl.ckpt.page import Page, SlotState
@@ -289,5 +289,23 @@ def test_a_rank_that_never_restores_is_told_of(tmp_path: Path) -> None:
         assert "1 of its 2 ranks" in text and text.endswith("Not heard of: n1")
         made._take(b"agent:n1", messages.encode(Verified(node="n1", epoch=1, good=1, bad=0)))
         assert said[-1] == "checkpoint 1 is restored"
+    finally:
+        made.close()
+
+
+def test_a_directory_that_is_removed_meanwhile(tmp_path: Path) -> None:
+    """What was in it was told of as whole ever after, and nothing was written any more."""
+    kept = tmp_path / "kept"
+    checkpoint(kept, 1)
+    said: list[str] = []
+    keys = user_keys(tmp_path / "home")
+    made = Service(Settings(), kept, tmp_path, keys, host="127.0.0.1", log=said.append)
+    try:
+        made._take(b"agent:n0", messages.encode(Joined(node="n0", ranks=1, of=1)))
+        assert made.status()["checkpoints"] == [1]
+        shutil.rmtree(kept)
+        assert made.status()["checkpoints"] == []
+        made._take(b"", messages.encode(Requested()))
+        assert (kept / "2").is_dir() and not any("given up" in each for each in said)
     finally:
         made.close()

@@ -284,6 +284,9 @@ class Service:
             epoch = self._state.epoch
             self._log(f"checkpoint {ask.epoch} begins ({epoch.reason if epoch else ''})")
         try:
+            self._directory.mkdir(
+                mode=0o700, exist_ok=True
+            )  # it may have been removed; what it was in was not
             (self._directory / str(ask.epoch)).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             node = ask.nodes[0] if ask.nodes else ""
@@ -354,10 +357,22 @@ class Service:
         if self._agreed >= 0:
             self._server.send(peer, messages.encode(Agreed(epoch=self._agreed)))
 
+    def _is_there(self, number: int) -> bool:
+        """Whether a checkpoint has not been removed; one that cannot be looked at has not."""
+        try:
+            (self._directory / str(number) / manifest.NAME).stat()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return True
+
     def status(self) -> dict[str, object]:
         """Return what is known, for people and programs."""
         now = time.monotonic()
         epoch = self._state.epoch
+        if epoch is None:  # a node whose state is in one of them may be given up for that
+            self._whole = [number for number in self._whole if self._is_there(number)]
         return {
             "directory": str(self._directory),
             "checkpoints": self._whole,
