@@ -40,6 +40,8 @@ class ShortestFirst:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     processors = int(sys.argv[2])
     work, _ = trace.workload(swf.read(Path(sys.argv[1])), processors)
     for policy in (Easy(), ShortestFirst()):
