@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.predict.chains.test_stream import CHAIN, line
 from whesl.cli.group import cli
+from whesl.model.errors import UsageError
 from whesl.predict.chains import document
 from whesl.site.health import Reading
 from whesl.site.history import model
@@ -127,6 +128,18 @@ def test_bad_input_is_one_clear_error(site: Path, tmp_path: Path) -> None:
         said = shown.output + str(shown.exception)
         assert told in said, said
         assert not isinstance(shown.exception, (KeyError, ValueError, TypeError, IndexError))
+
+
+def test_a_history_of_days_is_not_scored_by_a_part_of_it(tmp_path: Path) -> None:
+    """It was advised to score 0.0 weeks."""
+    (tmp_path / "short.txt").write_text(
+        "NodeName|TimeStart|TimeEnd|State|Reason\n"
+        "n1|2026-03-09T00:00:00|2026-03-09T01:00:00|DOWN*|Not responding\n"
+        "n2|2026-03-10T00:00:00|2026-03-10T01:00:00|DOWN*|Not responding\n"
+    )
+    shown = whesl("score", "--events", tmp_path / "short.txt", "--nodes", "n[1-4]")
+    assert isinstance(shown.exception, UsageError)
+    assert shown.exception.hint == "too little to score: go on observing"
 
 
 def test_health_is_printed_and_appended(tmp_path: Path) -> None:
