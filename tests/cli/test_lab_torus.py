@@ -131,6 +131,7 @@ GRID_SLIPS = [
     ("--clusters {clusters} --failures {late}", "no failure within the log's time"),
     ("--clusters {clusters} --failures {late} --afc 1", "give one of them"),
     ("--clusters {clusters} --afc nan", "no finite number"),
+    ("--clusters {clusters} --afc 1e12", "up to 10,000,000 can be generated"),
     ("--clusters {clusters} --policy ls --starts 5 --seconds 2", "give one of them"),
     ("--clusters {clusters} --seconds 2", "about local search"),
     ("--clusters {clusters} --policy ls --seconds 0", "not in the range"),

@@ -51,7 +51,7 @@ _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 @system_option
 @click.option(
     "--failure-count",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 10_000_000),
     metavar="N",
     help="Thin records of another machine to N, folded on the nodes, stretched over the log's time.",
 )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from whesl.experiments.grid.loop import Grid, Outages
 
 
+_MOST = 10_000_000
+
+
 class Law(NamedTuple):
     """How machines fail.
 
@@ -48,7 +51,7 @@ def generated(grid: Grid, begin: float, finish: float, law: Law, seed: int) -> O
         seed: of the draws.
 
     Raises:
-        UsageError: a parameter that no distribution has.
+        UsageError: a parameter that no distribution has, or too many failures.
     """
     if law.afc < 0 or min(law.gap_shape, law.duration_shape, law.duration_scale) <= 0 or law.burst < 1:
         raise UsageError(
@@ -56,6 +59,11 @@ def generated(grid: Grid, begin: float, finish: float, law: Law, seed: int) -> O
         )
     machines = len(grid.cpus)
     total = round(machines * (finish - begin) / 3600.0 * law.afc)
+    if total > _MOST:
+        raise UsageError(
+            f"{total:,} failures on {machines} machines in {(finish - begin) / 3600.0:,.0f} hours",
+            hint=f"up to {_MOST:,} can be generated: a smaller rate",
+        )
     draws = np.random.default_rng(seed)
     sizes = draws.geometric(1.0 / law.burst, total)
     sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), total)) + 1]
