@@ -99,7 +99,8 @@ def main() -> int:
     parser.add_argument("place", type=Path, metavar="DIR")
     given = parser.parse_args()
     page = PAGE.read_text(encoding="utf-8")
-    page = written(page, "probabilities", probabilities(given.place))
+    if any((given.place / f"{scale}-calibration").exists() for scale in SCALES):
+        page = written(page, "probabilities", probabilities(given.place))
     if all((given.place / scale).exists() for scale in SCALES):
         page = written(page, "observations", observed(given.place))
     PAGE.write_text(page, encoding="utf-8")
