@@ -193,7 +193,9 @@ class FluxBed(Bed):
     def batch(self, script: str, *options: str) -> str:
         """Submit a script's text with flux batch options and return the job's id. Raises FluxBedError."""
         path = self.script(script)
-        result = self.run("flux", "batch", "--output=/dev/null", *options, str(path))
+        # The brokers of the job read start files too.
+        home = str(self.directory)
+        result = self.run("flux", "batch", "--output=/dev/null", *options, str(path), HOME=home)
         if result.returncode != 0:
             raise FluxBedError(f"flux batch: {result.stderr}")
         return result.stdout.strip()
