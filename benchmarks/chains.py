@@ -18,9 +18,9 @@ from pathlib import Path
 
 from measure import Figure, arguments, run_parts
 
-from whesl.cli.placement.demonstration import templates
+from whesl.cli.placement.chains_demo import templates
 from whesl.detect.engines import make_engine
-from whesl.detect.patterns import canonical
+from whesl.detect.regex_subset import canonical
 from whesl.predict.chains import synthetic, template
 from whesl.predict.chains.lines import Header
 from whesl.predict.chains.stream import ChainStream, Compiled

@@ -26,7 +26,7 @@ from measure import Figure, NotHereError, arguments, median, run_parts, scratch,
 
 from whesl.ckpt import control
 from whesl.ckpt.core.records import Predicted
-from whesl.ckpt.job import page_of
+from whesl.ckpt.job_launch import page_of
 from whesl.ckpt.messages import StatusAsked
 from whesl.ckpt.rendezvous import find
 from whesl.testing.nfsbed import NfsBed

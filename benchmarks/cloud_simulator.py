@@ -24,18 +24,18 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from whesl.cloud import plan as planning
-from whesl.cloud.core import menu
+from whesl.cloud import plan_inputs as planning
+from whesl.cloud.core import plan_menu
 from whesl.cloud.core.records import HOUR, Domain, Measurement, Plan, Profile
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run as runs
-from whesl.cloud.runner.choosing import choose, slowed
 from whesl.cloud.runner.events import Limits
-from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
+from whesl.cloud.runner.plan_choice import choose, slowed
+from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import LEAST_BILLED
 from whesl.experiments.cloud import cluster as machine
 from whesl.experiments.cloud import simulate
-from whesl.experiments.cloud.traces import Trace
+from whesl.experiments.cloud.background_jobs import Trace
 from whesl.journal import Journal
 
 TABLE = """\
@@ -69,7 +69,7 @@ writes = ["all"]
 KIND = "c5a.4xlarge"
 
 
-def limited(case: menu.Case, most: int) -> menu.Case:
+def limited(case: plan_menu.Case, most: int) -> plan_menu.Case:
     """Return a case whose plans know how many instances there are."""
     paces = tuple(
         pace
@@ -86,7 +86,7 @@ def real(place: Path, cluster: Path, given: argparse.Namespace, seconds: float) 
     flow = place / "flow.toml"
     flow.write_text(TABLE.format(tasks=given.tasks, seconds=seconds, work=given.work))
     now = time.time()
-    case = limited(planning.case(flow, now, forecast=menu.constant([given.nodes], now)), given.instances)
+    case = limited(planning.case(flow, now, forecast=plan_menu.constant([given.nodes], now)), given.instances)
     deadline = now + max(given.share * (2 * given.tasks + 1) * seconds, 6 * seconds + 20)
     chosen = choose(case, deadline, hour=given.hour)
     site = Site(
@@ -136,12 +136,12 @@ def real(place: Path, cluster: Path, given: argparse.Namespace, seconds: float) 
 
 def simulated(found: dict[str, Any], given: argparse.Namespace) -> tuple[float, float, float]:
     """Return the end in seconds, the cost, and the share of the tasks in the cloud of the simulated plan."""
-    case: menu.Case = found["case"]
+    case: plan_menu.Case = found["case"]
     times = HOUR / given.hour
     slow = slowed(case, given.hour)
     begin = case.start
     deadline = begin + (found["deadline"] - begin) * times
-    plan: Plan = menu.menu(slow, [deadline])[0].plan
+    plan: Plan = plan_menu.menu(slow, [deadline])[0].plan
     paces = tuple(
         pace
         if pace.platform is None

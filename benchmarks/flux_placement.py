@@ -31,8 +31,8 @@ from measure import Figure
 
 from whesl.predict.history import merged
 from whesl.predict.survival import fit
-from whesl.site import plugins
-from whesl.site.flux import live
+from whesl.site import plugin_paths
+from whesl.site.flux import module_loading
 from whesl.site.history.model import About, SiteModel, save
 from whesl.site.publish import table
 
@@ -117,7 +117,7 @@ def turn(environment: dict[str, str], module: tuple[str, ...], jobs: int) -> tup
     def flux(*words: str) -> None:
         subprocess.run(["flux", *words], env=environment, check=True, capture_output=True, timeout=600)
 
-    before = live.scheduler(environment)
+    before = module_loading.scheduler(environment)
     if before:
         flux("module", "remove", before)
     flux("module", "load", *module)
@@ -159,16 +159,16 @@ def throughput(nodes: int, quick: bool) -> list[Figure]:
         files = predictions(place, names)
         bare = place / "sched-bare.py"
         bare.write_text(BARE)
-        ours = str(plugins.find("flux/sched-whesl.py"))
+        ours = str(plugin_paths.find("flux/sched-whesl.py"))
         modules: dict[str, tuple[str, ...]] = {
             "sched-simple": ("sched-simple",),
             "bare Python class": (str(bare),),
         }
         for kind, file in files.items():
             for acts in (False, True)[kind == "model" :]:
-                options = live.Options(predictions=str(file), acts=acts)
+                options = module_loading.Options(predictions=str(file), acts=acts)
                 name = f"{'acts' if acts else 'observes'}, {kind}"
-                modules[name] = (ours, *live.arguments(options, "fifo"))
+                modules[name] = (ours, *module_loading.arguments(options, "fifo"))
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in modules}
         with instance(place, nodes) as environment:
             for number in range(1 if quick else TURNS):

@@ -28,10 +28,10 @@ import numpy as np
 from measure import Figure, NotHereError, run_parts, scratch
 from numpy.typing import NDArray
 
-from whesl.lab.cluster import plain, trace
+from whesl.lab.cluster import python_loop, simulation_records
 from whesl.lab.cluster.running import enter, leave, pop, push
 from whesl.lab.cluster.simulation import simulate
-from whesl.lab.cluster.trace import Workload
+from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers import swf
 from whesl.placement.easy import Easy, may_overtake, reservation
 from whesl.predict.history import History, merged
@@ -154,7 +154,7 @@ class Parts:
         self.options = options
         self.nodes = options.processors
         if options.log is not None:
-            self.work, _ = trace.workload(swf.read(options.log), self.nodes)
+            self.work, _ = simulation_records.workload(swf.read(options.log), self.nodes)
             self.about = options.log.name
         else:
             self.work = generated(JOBS, self.nodes, 0.85)
@@ -164,11 +164,12 @@ class Parts:
         """Measure the first call: compiled, and out of the cache."""
         code = (
             "import time; begun = time.perf_counter()\n"
-            "from whesl.lab.cluster import simulation, trace\n"
+            "from whesl.lab.cluster import simulation, simulation_records\n"
             "import numpy as np\n"
             "loaded = time.perf_counter()\n"
             "one = np.ones(1)\n"
-            "work = trace.Workload(np.arange(1), one, np.ones(1, dtype=np.int64), one, one, one)\n"
+            "sizes = np.ones(1, dtype=np.int64)\n"
+            "work = simulation_records.Workload(np.arange(1), one, sizes, one, one, one)\n"
             "simulation.simulate(work, 1)\n"
             "print(loaded - begun, time.perf_counter() - loaded)"
         )
@@ -224,7 +225,7 @@ class Parts:
             lambda: simulate(work, nodes, "fcfs"),
             lambda: simulate(work, nodes, "conservative"),
         )
-        (python,) = best(1, lambda: plain.simulate(work, nodes, Easy()))
+        (python,) = best(1, lambda: python_loop.simulate(work, nodes, Easy()))
         count, note = len(work.job), f"{self.about}, {len(work.job)} jobs"
         return [
             Figure("EASY, bare counting loop", count / bare, "jobs/s", note=note),

@@ -235,7 +235,7 @@ class _Local:
 
     def kill(self, node: str) -> None:
         from whesl.local import daemons
-        from whesl.local.cluster import Cluster as LocalCluster
+        from whesl.local.cluster_directory import Cluster as LocalCluster
 
         daemons.kill_node(LocalCluster(str(self._cluster)), node)
 

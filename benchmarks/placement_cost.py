@@ -28,7 +28,7 @@ from pathlib import Path
 import psutil
 
 from whesl.site.publish import lookup, table
-from whesl.site.publish.machine import Node
+from whesl.site.publish.cluster_nodes import Node
 from whesl.site.publish.table import HORIZONS, NodeRisk, Table
 from whesl.testing.slurmbed import SlurmBed
 

@@ -30,7 +30,7 @@ import psutil
 from placement_stream import LIMIT, NODES, Attempt, Stream, given, parser, run_all, without_the_leader
 
 from whesl.predict.history import History
-from whesl.site.flux import live
+from whesl.site.flux import module_loading
 from whesl.site.publish import table
 
 PATIENCE = 900.0
@@ -185,8 +185,10 @@ class Run:
         if self.mode != "off":
             self._publish()
             acts = self.mode != "observing"
-            options = live.Options(predictions=str(self.table), acts=acts, wait=self.wait if acts else 0.0)
-            live.load(options, self.instance.environment)
+            options = module_loading.Options(
+                predictions=str(self.table), acts=acts, wait=self.wait if acts else 0.0
+            )
+            module_loading.load(options, self.instance.environment)
         client = subprocess.Popen(
             ["flux", "python", "-c", _CLIENT], env=self.instance.environment, text=True, bufsize=1,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whesl.lab.cluster.simulation import simulate
-from whesl.lab.cluster.trace import Workload
+from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers import failures as readers
 from whesl.predict.accuracy import exact, of_accuracy
 from whesl.predict.history import History, merged

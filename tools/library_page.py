@@ -17,8 +17,8 @@ from whesl.esl.language import syntax
 from whesl.esl.language.parser import parse
 from whesl.esl.language.source import Source
 from whesl.esl.spec import ExceptionSpec
-from whesl.esl.tools import samples
-from whesl.esl.tools.samples import Notes
+from whesl.esl.tools import sample_comments
+from whesl.esl.tools.sample_comments import Notes
 
 HEAD = """\
 # Pattern library
@@ -42,7 +42,7 @@ def page() -> str:
 
 def _section(name: str) -> str:
     content = library.place(name).read_bytes()
-    notes = samples.read(content, name)
+    notes = sample_comments.read(content, name)
     spec = esl.parse(content, str(library.place(name))).spec
     assert spec is not None
     text = f"\n## {name}\n\n{_about(content.decode())}\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from whesl.lab.cluster import measures, plain, trace
+from whesl.lab.cluster import measures, python_loop, simulation_records
 from whesl.lab.readers import swf
 from whesl.placement.easy import Easy, may_overtake, reservation
-from whesl.placement.selection import first_free
+from whesl.placement.first_free import first_free
 
 
 class ShortestFirst:
@@ -43,8 +43,8 @@ if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     processors = int(sys.argv[2])
-    work, _ = trace.workload(swf.read(Path(sys.argv[1])), processors)
+    work, _ = simulation_records.workload(swf.read(Path(sys.argv[1])), processors)
     for policy in (Easy(), ShortestFirst()):
-        attempts = plain.simulate(work, processors, policy)
+        attempts = python_loop.simulate(work, processors, policy)
         figures = measures.measures(work, attempts, measures.outcome(work, attempts), processors)
         print(policy.name, {name: round(figures[name], 1) for name in ("mean_wait", "mean_bounded_slowdown")})

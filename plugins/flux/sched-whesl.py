@@ -157,7 +157,7 @@ class Guide:
     """
 
     def __init__(self, options, log, again):
-        from whesl.site.flux.source import Source
+        from whesl.site.flux.prediction_file import Source
 
         self.acts = options["mode"] == "act"
         self.log = log
@@ -203,7 +203,7 @@ class Guide:
     def look(self, pool, now):
         """Read the predictions where they or the instance's ranks have changed."""
         self._looked = now
-        from whesl.site.flux.advice import Advice
+        from whesl.site.flux.rank_selection import Advice
 
         changed = self._source.refresh()
         if changed or self.advice is None or pool._ranks.keys() != self._hosts.keys():

@@ -20,8 +20,10 @@ import pytest
 from tests.processes import lives
 from tests.waiting import until
 from whesl.agents import agent, processes, responder
+from whesl.agents.agent_supervisor import Agents
 from whesl.agents.lease import KernelWitness
-from whesl.agents.link import (
+from whesl.agents.liveness import GRACE
+from whesl.agents.messages import (
     FROM_AGENT,
     Beat,
     BeatAnswer,
@@ -32,12 +34,10 @@ from whesl.agents.link import (
     Stacks,
     ToAgent,
 )
-from whesl.agents.liveness import GRACE
-from whesl.agents.server import Agents
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.rjms.port import Allocation, StepRequest
 from whesl.wire.keys import LinkKeys
-from whesl.wire.link import LinkServer, Received
+from whesl.wire.peer_link import LinkServer, Received
 
 
 def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from tests.waiting import until
 from whesl.agents.lease import KEPT, LAST_CALL, KernelWitness, Lease, lead, moment
 from whesl.agents.lease_table import LeaseTable
 from whesl.agents.liveness import LEASE_MARGIN, SETTLING, Silence
-from whesl.model.paused_process import SLACK, Stoppage
+from whesl.model.event_loop_stall import SLACK, Stoppage
 
 LIMIT = 3.0
 KILLING = LEASE_MARGIN - LAST_CALL  # seconds, for the end of all processes

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.started import token
-from whesl.agents import processes, shared_memory
+from whesl.agents import processes, shm_cleanup
 from whesl.agents.processes import TOKEN_VARIABLE
 
 __all__ = ["token"]  # a fixture
@@ -35,7 +35,7 @@ class Memory:
         self._started: list[subprocess.Popen[bytes]] = []
 
     def file(self, name: str, mode: int = 0o600) -> Path:
-        path = shared_memory.PLACE / f"{name}{self.tag}.{len(self._made)}"
+        path = shm_cleanup.PLACE / f"{name}{self.tag}.{len(self._made)}"
         path.write_bytes(bytes(4096))
         path.chmod(mode)
         self._made.append(path)
@@ -88,7 +88,7 @@ def test_whatever_is_not_surely_theirs_stays(memory: Memory, token: str) -> None
 def test_a_file_that_took_the_place_of_another_stays(memory: Memory, token: str) -> None:
     path = memory.file("sm_segment.host.0.")
     rank = memory.process(path, token=token)
-    segments = shared_memory.Segments()
+    segments = shm_cleanup.Segments()
     segments.note([rank.pid])
     path.unlink()
     path.write_bytes(b"of the next attempt")
@@ -103,12 +103,12 @@ def test_a_symbolic_link_is_not_followed(memory: Memory, tmp_path: Path) -> None
     link.unlink()
     link.symlink_to(target)
     rank = memory.process(target)
-    segments = shared_memory.Segments()
+    segments = shm_cleanup.Segments()
     segments.note([rank.pid])
     assert segments.remove(list) == 0 and target.exists() and link.is_symlink()
 
 
 def test_without_such_a_directory_nothing_happens(tmp_path: Path) -> None:
-    segments = shared_memory.Segments(tmp_path / "none")
+    segments = shm_cleanup.Segments(tmp_path / "none")
     segments.note([os.getpid()])
     assert segments.remove(lambda: [os.getpid()]) == 0

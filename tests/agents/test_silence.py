@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from whesl.agents.agent_supervisor import Agents
 from whesl.agents.fencing import ANSWER_LIMIT, Fence
-from whesl.agents.link import TO_AGENT, Beat, Kill, LinkFile
 from whesl.agents.liveness import (
     CONFIRM,
     GRACE,
@@ -23,12 +23,12 @@ from whesl.agents.liveness import (
     NodeUp,
     Silence,
 )
-from whesl.agents.server import Agents
+from whesl.agents.messages import TO_AGENT, Beat, Kill, LinkFile
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model import decoding
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.port import StepRequest
-from whesl.wire.link import LinkClient
+from whesl.wire.peer_link import LinkClient
 
 LIMIT = 3.0
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.detect.test_core import A, Bench, hang
+from whesl.agents.job_suspension import ANSWER_LIMIT, HeldSilence, Suspension
 from whesl.agents.liveness import Silence
-from whesl.agents.suspension import ANSWER_LIMIT, HeldSilence, Suspension
 from whesl.isolator.observe.held_hangs import LAUNCHING, RESUMING, HeldHangs
 from whesl.model.evidence import Detected
 from whesl.rjms.port import Suspended

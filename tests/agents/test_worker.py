@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from whesl.agents.worker import Worker
+from whesl.agents.worker_thread import Worker
 
 DEADLINE = 30.0  # seconds
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from whesl.ckpt import job, rendezvous
+from whesl.ckpt import job_launch, rendezvous
 
 
 class Running:
@@ -85,7 +85,7 @@ def test_a_script_without_a_first_line_of_its_own(running: Running) -> None:
 
 def test_a_coordinator_that_cannot_be_started_is_tried_ever_later(tmp_path: Path) -> None:
     """It was begun anew five times a second, for as long as the program ran."""
-    made = job.Job((), "name", tmp_path)
+    made = job_launch.Job((), "name", tmp_path)
     made._serve = ["sh", "-c", f"echo >> {tmp_path / 'starts'}; exit 1"]
     made._coordinator = subprocess.Popen(made._serve)
     with subprocess.Popen(["sleep", "3"]) as program:

@@ -22,7 +22,7 @@ from tests.waiting import until
 from whesl.ckpt import manifest
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.local import daemons
-from whesl.local.cluster import Cluster
+from whesl.local.cluster_directory import Cluster
 from whesl.scheduling.records import Partition, Settings
 from whesl.testing.fluxbed import FluxBed
 

@@ -15,9 +15,9 @@ import pytest
 
 from tests.ckpt import asking
 from tests.waiting import until
-from whesl.ckpt import Client, manifest, page
-from whesl.ckpt.job import page_of
-from whesl.ckpt.page import Page, Slot, SlotState
+from whesl.ckpt import Client, manifest, shared_memory
+from whesl.ckpt.job_launch import page_of
+from whesl.ckpt.shared_memory import Page, Slot, SlotState
 from whesl.testing import faults
 
 if TYPE_CHECKING:
@@ -308,9 +308,9 @@ def test_a_rank_that_comes_late_does_not_tell_of_its_earlier_part(
     monkeypatch.setenv("WHESL_CKPT_PAGE", str(sheet.path))
     client = Client(0, 1)
     for number in (1, 2):
-        sheet.put(page.EPOCH, number)
-        sheet.put(page.GRANTED, number)
-        sheet.put(page.TARGET, number)
+        sheet.put(shared_memory.EPOCH, number)
+        sheet.put(shared_memory.GRANTED, number)
+        sheet.put(shared_memory.TARGET, number)
         (tmp_path / str(number)).mkdir()
         seen: list[Slot] = []
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.ckpt import asking
 from tests.waiting import until
-from whesl.ckpt import job, manifest, rendezvous
+from whesl.ckpt import job_launch, manifest, rendezvous
 from whesl.ckpt.core import interval
 
 if TYPE_CHECKING:
@@ -203,12 +203,12 @@ def test_names_in_flux_inside_a_job_of_slurm(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("SLURMD_NODENAME", "batch-host")
     assert (rendezvous.name_of_job(None), rendezvous.name_of_node()) == ("17", "batch-host")
-    assert job.agents_command(os.environ, "17")[0] == "srun"
+    assert job_launch.agents_command(os.environ, "17")[0] == "srun"
     monkeypatch.setenv("FLUX_URI", "local:///tmp/flux")
     assert (rendezvous.name_of_job(None), rendezvous.name_of_node()) == ("17", NODE)
     monkeypatch.setenv("FLUX_ENCLOSING_ID", "\N{LATIN SMALL LETTER F WITH HOOK}26st4Ej")
     assert rendezvous.name_of_job(None) == "f26st4Ej"
-    assert job.agents_command(os.environ, "f26st4Ej")[:3] == ["flux", "exec", "--rank=all"]
+    assert job_launch.agents_command(os.environ, "f26st4Ej")[:3] == ["flux", "exec", "--rank=all"]
     monkeypatch.setenv("FLUX_JOB_ID", "f1")  # one task of a job has no agents on others' nodes
     monkeypatch.delenv("SLURM_JOB_ID")
-    assert job.agents_command(os.environ, "f1")[0] == sys.executable
+    assert job_launch.agents_command(os.environ, "f1")[0] == sys.executable

@@ -17,7 +17,7 @@ from click.shell_completion import ShellComplete
 from tests.cli.test_watch import append, begun, finished
 from whesl.cli import COMMANDS
 from whesl.cli.group import cli
-from whesl.cloud.runner.site import Provided
+from whesl.cloud.runner.site_file import Provided
 from whesl.journal import Journal
 from whesl.rjms import SCHEDULERS
 

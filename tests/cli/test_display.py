@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.cli.display import READER_GONE
+from whesl.cli.broken_pipe import READER_GONE
 
 ROOT = Path(__file__).resolve().parents[2]
 WHESL = [sys.executable, "-m", "whesl"]
@@ -89,7 +89,7 @@ def test_a_terminal_without_colours(tmp_path: Path) -> None:
     """NO_COLOR (https://no-color.org) is heeded where there would be colours."""
     code = (
         "import sys\n"
-        "from whesl.cli.display import Screen\n"
+        "from whesl.cli.broken_pipe import Screen\n"
         "Screen(force_terminal=True).print('[red]word[/red]')\n"
     )
     plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}

@@ -15,7 +15,7 @@ from rich.console import Console
 from tests.cli.test_watch import append, begun, finished
 from whesl.cli.group import cli
 from whesl.cli.inspect import status
-from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.json_views import status_view
 from whesl.journal import Journal
 from whesl.model.errors import UsageError

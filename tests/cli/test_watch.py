@@ -25,7 +25,7 @@ from rich.console import Console
 
 from tests.journals import of_daemon, rebuild
 from whesl.cli.inspect.watch import Watcher
-from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.json_views import status_view
 from whesl.esl.spec import Spec
 from whesl.journal import Journal

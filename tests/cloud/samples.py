@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whesl.cloud.core import pace, profile
+from whesl.cloud.core import profiling, stage_speed
 from whesl.cloud.core.records import (
     Dependency,
     Domain,
@@ -34,7 +34,7 @@ PRICES = PriceList(
     write=0.06,
     leaving=0.09,
 )
-CLUSTER = pace.cluster_nodes(gpu=True)
+CLUSTER = stage_speed.cluster_nodes(gpu=True)
 
 
 def stage(
@@ -76,4 +76,4 @@ def oai(images: int) -> Workflow:
 
 def complete(flow: Workflow) -> Profile:
     """Return a profile of what the workflow states."""
-    return profile.complete(flow, Profile(workflow=flow.name), (CLUSTER, *PRICES.platforms))
+    return profiling.complete(flow, Profile(workflow=flow.name), (CLUSTER, *PRICES.platforms))

@@ -8,20 +8,20 @@ import pytest
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
 from whesl.cloud import page
-from whesl.cloud.core import menu, pace
+from whesl.cloud.core import plan_menu, stage_speed
 from whesl.cloud.core.records import HOUR, Workflow
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
 from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`
 
 
-def case(flow: Workflow) -> menu.Case:
-    return menu.Case(
+def case(flow: Workflow) -> plan_menu.Case:
+    return plan_menu.Case(
         workflow=flow,
         profile=complete(flow),
         prices=PRICES,
-        forecast=menu.constant([20, 40, 60], 0.0),
-        paces=pace.paces(flow, complete(flow), PRICES, CLUSTER),
+        forecast=plan_menu.constant([20, 40, 60], 0.0),
+        paces=stage_speed.paces(flow, complete(flow), PRICES, CLUSTER),
         start=0.0,
         notes=("assumed: <b>all</b> of it",),
     )
@@ -32,7 +32,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     long = workflow(*oai(2000).stages, stage("a-stage-with-a-very-long-name-" * 4, 3, [], 5))
     made = case(long)
     path = tmp_path_factory.mktemp("menu") / "menu.html"
-    offers = menu.menu(made, [6 * HOUR, 24 * HOUR], courses=20)
+    offers = plan_menu.menu(made, [6 * HOUR, 24 * HOUR], courses=20)
     path.write_text(page.html(made, offers, 0.9), encoding="utf-8")
     return path
 

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 
 from tests.cloud.samples import PRICES
 from whesl.cli.cloud.plan import plan
-from whesl.cloud import plan as planning
+from whesl.cloud import plan_inputs as planning
 from whesl.cloud import prices
 from whesl.cloud.core.records import HOUR, Domain, FreeForecast, Measurement, Profile
-from whesl.cloud.plan import moments
-from whesl.cloud.runner.choosing import choose
+from whesl.cloud.plan_inputs import moments
+from whesl.cloud.runner.plan_choice import choose
 from whesl.cloud.workflow.read import read
 from whesl.model.errors import UsageError
 

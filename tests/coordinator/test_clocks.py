@@ -7,7 +7,7 @@ import pytest
 
 from tests.coordinator.world import ANY, FULL, RULES, SPAN, World, exception, raised, spec, step
 from tests.journals import rebuild, report
-from whesl.coordinator.core.clocks import TOLERATED
+from whesl.coordinator.core.clock_offset import TOLERATED
 from whesl.coordinator.core.state import Settings
 from whesl.esl.detections.told import CountDetection
 from whesl.esl.spec import Entity, Level, ResourceKind

@@ -20,7 +20,7 @@ from tests.coordinator.daemons import PATIENCE, Isolator, journal, kill, registe
 from tests.coordinator.world import FakePorts, exception, raised, spec, step
 from tests.journals import report
 from whesl.coordinator.client import start
-from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.daemon import Daemon
 from whesl.esl.spec import (
     Entity,
@@ -31,11 +31,11 @@ from whesl.esl.spec import (
     Spec,
 )
 from whesl.journal import JournalError
-from whesl.model.configuration import Configuration
 from whesl.model.errors import UsageError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.endpoint import endpoint_file, read_endpoint, write_endpoint
 from whesl.wire.keys import private_directory

@@ -25,7 +25,7 @@ from whesl.locking import locks
 from whesl.locking.locks import Owner
 from whesl.model.states import TaskState
 from whesl.testing.faults import tmpfs
-from whesl.testing.ports import free_port
+from whesl.testing.free_ports import free_port
 from whesl.wire.endpoint import write_endpoint
 from whesl.wire.keys import private_directory
 from whesl.wire.messages import (

@@ -7,14 +7,14 @@ from itertools import pairwise
 import pytest
 
 from tests.journals import of_daemon
-from whesl.coordinator.core.configuration import configure_by_change
-from whesl.coordinator.core.hierarchy import dependents, identify
 from whesl.coordinator.core.journal_replay import apply
 from whesl.coordinator.core.state import State
+from whesl.coordinator.core.task_lookup import dependents, identify
+from whesl.coordinator.core.task_reconfiguration import configure_by_change
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
-from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.wire.messages import Register
 

@@ -31,10 +31,10 @@ from whesl.coordinator.metrics import LatestSnapshot, families
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
-from whesl.testing.ports import free_port
+from whesl.testing.free_ports import free_port
 from whesl.wire.client import request
 from whesl.wire.messages import Heartbeat, Query, RecoveryDone, Welcome
-from whesl.wire.metrics import MetricsServer, address
+from whesl.wire.metrics_server import MetricsServer, address
 
 Figure = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

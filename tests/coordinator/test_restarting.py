@@ -12,8 +12,8 @@ import pytest
 from tests.coordinator.daemons import Isolator, kill, register, until, whesl
 from tests.journals import of_daemon
 from whesl.coordinator.client import start
-from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.storage.snapshot_schedule import Limits
+from whesl.coordinator.client.journal_state import known_state
+from whesl.coordinator.storage.background_snapshots import Limits
 from whesl.journal import Journal, snapshot
 from whesl.model.states import TaskState
 from whesl.wire.messages import Finished, Welcome

@@ -22,19 +22,19 @@ from hypothesis import strategies as st
 from tests.coordinator.test_crashes import play
 from tests.coordinator.world import World, raised
 from tests.journals import of_daemon, of_daemons, rebuild, report
-from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.core.journal_replay import Replay, apply
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.storage import snapshots
+from whesl.coordinator.storage.background_snapshots import Limits, Snapshotter
 from whesl.coordinator.storage.restore import reopen
-from whesl.coordinator.storage.snapshot_schedule import Limits, Snapshotter
 from whesl.coordinator.storage.snapshots import Kept, Reader, pieces
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, SnapshotError
-from whesl.model.configuration import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
+from whesl.model.task_configuration import Configuration
 from whesl.wire.messages import RecoveryDone
 
 PATIENCE = 60.0

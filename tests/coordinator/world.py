@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from whesl.coordinator.batching import transition
+from whesl.coordinator.core.configuration_fanout import WaitingPeers
 from whesl.coordinator.core.events import (
     Arrived,
     Event,
@@ -19,9 +19,9 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State, TaskEntry
-from whesl.coordinator.effects.calls import Call, answer
+from whesl.coordinator.effects.manager_calls import Call, answer
+from whesl.coordinator.heartbeat_batching import transition
 from whesl.esl.detections.base import Span
 from whesl.esl.detections.exit import ExitDetection
 from whesl.esl.detections.told import CountDetection
@@ -36,11 +36,11 @@ from whesl.esl.spec import (
     ResourceKind,
     Spec,
 )
-from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.rjms.port import Scheduler
 from whesl.testing.world import START, KilledError, MemoryJournal, StandInScheduler

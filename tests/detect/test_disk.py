@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from whesl.detect import disk
-from whesl.detect.disk import inode_fraction, quota_fraction, quota_rows, read_usage, space_fraction
-from whesl.detect.filesystem import LUSTRE
+from whesl.detect import disk_usage
+from whesl.detect.disk_usage import inode_fraction, quota_fraction, quota_rows, read_usage, space_fraction
+from whesl.detect.filesystem_type import LUSTRE
 from whesl.esl.detections.disk import DiskMetric
 from whesl.model.errors import CouldNotObserveError
 
@@ -90,7 +90,7 @@ def test_quota_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CouldNotObserveError, match="not on PATH"):
         read_usage(str(tmp_path), DiskMetric.QUOTA)
-    monkeypatch.setattr(disk, "mount_source", lambda _: "/dev/sda1")
+    monkeypatch.setattr(disk_usage, "mount_source", lambda _: "/dev/sda1")
     # Over quota, the command's own status is a failure.
     fake(tmp_path, "quota", "echo '/dev/sda1 11000* 10000 12000 0 5 0 0 0'; exit 1")
     assert read_usage(str(tmp_path), DiskMetric.QUOTA).fraction == 1.1
@@ -107,7 +107,7 @@ def test_quota_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_quota_command_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path, "quota", "exec /bin/sleep 600")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(disk, "COMMAND_LIMIT", 0.2)
+    monkeypatch.setattr(disk_usage, "COMMAND_LIMIT", 0.2)
     with pytest.raises(CouldNotObserveError, match="did not answer"):
         read_usage(str(tmp_path), DiskMetric.QUOTA)
 
@@ -115,5 +115,5 @@ def test_a_quota_command_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_lustre_asks_lfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path, "lfs", "echo '/mnt/lustre 15000 0 20000 - 99 0 100 -'")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(disk, "magic_of", lambda _: LUSTRE)
+    monkeypatch.setattr(disk_usage, "magic_of", lambda _: LUSTRE)
     assert read_usage(str(tmp_path), DiskMetric.QUOTA).fraction == 0.99

@@ -13,7 +13,7 @@ import inotify_simple
 import pytest
 
 from whesl.detect import tail
-from whesl.detect.filesystem import magic_of, mount_source
+from whesl.detect.filesystem_type import magic_of, mount_source
 from whesl.detect.tail import FASTEST, SAFETY, SLOWEST, Chunk, Tailer
 
 DEADLINE = 60.0  # seconds that a test waits for what must come

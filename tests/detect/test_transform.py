@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.detect.build import SPAN, TASK, exception, spec
-from whesl.detect.transformation import Transformed, transform
+from whesl.detect.exception_transformation import Transformed, transform
 from whesl.esl.detections.told import CountDetection
 from whesl.esl.spec import ExceptionSpec, Spec
 from whesl.model.evidence import History

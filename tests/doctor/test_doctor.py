@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.waiting import until
-from whesl.doctor import findings, flux, machine, managers, settings, software, workflows
+from whesl.doctor import findings, flux, machine, resource_managers, slurm_settings, software, workflows
 from whesl.doctor.findings import Answer, Finding, State, ask, examine, version_tuple
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed
@@ -211,23 +211,23 @@ def slurm(place: Path, version: str = "22.05.8", nodes: str = "n01 idle\\nn02 do
 
 def test_slurm_that_answers(place: Path) -> None:
     slurm(place)
-    finding = only(managers.slurm())
+    finding = only(resource_managers.slurm())
     assert (finding.state, finding.version) == (State.OK, "22.05.8")
     assert finding.detail == "2 nodes: 1 down, 1 idle"
-    told = only(settings.slurm())
+    told = only(slurm_settings.slurm())
     assert told.state is State.WARN
     assert "accounting_storage/none" in told.detail
 
 
 def test_slurm_that_is_too_old(place: Path) -> None:
     slurm(place, version="21.08.8")
-    assert only(managers.slurm()).state is State.FAILED
+    assert only(resource_managers.slurm()).state is State.FAILED
 
 
 def test_slurm_in_pieces(place: Path) -> None:
     slurm(place)
     (place / "scancel").unlink()
-    finding = only(managers.slurm())
+    finding = only(resource_managers.slurm())
     assert finding.state is State.FAILED
     assert "scancel" in finding.detail
 
@@ -240,7 +240,7 @@ def test_slurm_whose_controller_is_away(place: Path) -> None:
         '[ "$1" = --version ] && { echo slurm 22.05.8; exit; }',
         "echo 'slurm_load_partitions: Unable to contact slurm controller' >&2; exit 1",
     )
-    finding = only(managers.slurm())
+    finding = only(resource_managers.slurm())
     assert finding.state is State.FAILED
     assert "Unable to contact slurm controller" in finding.detail
     assert "scontrol ping" in finding.advice
@@ -341,12 +341,12 @@ def test_a_real_flux(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_flavours(text: str, expected: str) -> None:
-    assert managers.flavour(text) == expected
+    assert resource_managers.flavour(text) == expected
 
 
 def test_a_launcher_that_cannot_run(place: Path) -> None:
     command(place, "mpirun", "echo 'error while loading shared libraries: libfoo.so' >&2; exit 127")
-    finding = only(managers.launchers())
+    finding = only(resource_managers.launchers())
     assert (finding.name, finding.state) == ("mpirun", State.FAILED)
     assert "libfoo.so" in finding.detail
 
@@ -357,12 +357,12 @@ def test_a_launcher_that_cannot_run(place: Path) -> None:
 def test_a_local_cluster_that_this_shell_means_should_be_there(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert only(managers.local()).state is State.OK
+    assert only(resource_managers.local()).state is State.OK
     cluster = tmp_path / "cluster"
     cluster.mkdir(mode=0o700)
     (cluster / "settings.json").write_text("{}")
     monkeypatch.setenv("WHESL_LOCAL", str(cluster))
-    finding = only(managers.local())
+    finding = only(resource_managers.local())
     assert finding.state is State.FAILED
     assert "whesl local start" in finding.advice
 
@@ -471,9 +471,9 @@ def test_commands_are_executable_in_these_tests(place: Path) -> None:
 def test_a_real_slurm(slurm: SlurmBed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "COMMAND_LIMIT", 60.0)
     monkeypatch.setenv("SLURM_CONF", slurm.environment["SLURM_CONF"])
-    finding = only(managers.slurm())
+    finding = only(resource_managers.slurm())
     assert (finding.state, finding.version[:2].isdigit()) == (State.OK, True), finding
     assert finding.detail.startswith("4 nodes: ")
-    told = {found.name: found.state for found in settings.slurm()}
+    told = {found.name: found.state for found in slurm_settings.slurm()}
     # The test cluster keeps no accounts; nothing else is wrong with its settings.
     assert told == {"Slurm accounting": State.WARN, "Slurm JobFileAppend": State.OK}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
-from whesl.doctor import home_files
+from whesl.doctor import home_filesystem
 from whesl.doctor.findings import Finding, State
 from whesl.locking import mounts
 from whesl.testing.nfsbed import NfsBed
@@ -38,7 +38,7 @@ def named(findings: list[Finding], name: str) -> Finding:
 
 
 def test_all_is_well(bed: NfsBed) -> None:
-    found = home_files.files()
+    found = home_filesystem.files()
     assert [finding.state for finding in found] == [State.OK]
     assert "flock and fcntl" in found[0].detail and "between hosts is not known" in found[0].detail
     assert not list((bed.at("login") / "home").iterdir()), "it has left something"
@@ -48,21 +48,21 @@ def test_all_is_well(bed: NfsBed) -> None:
 def test_a_home_without_locks(bed: NfsBed, code: int) -> None:
     """It had found everything in order."""
     bed.change("login", flock_error=code, fcntl_error=errno.ENOLCK)
-    found = named(home_files.files(), "locks")
+    found = named(home_filesystem.files(), "locks")
     assert found.state is State.WARN
     assert f"flock: none ({os.strerror(code)})" in found.detail and "fcntl: none" in found.detail
 
 
 def test_locks_that_fail_are_not_called_missing(bed: NfsBed) -> None:
     bed.change("login", flock_error=errno.EIO)
-    assert "flock: failed (Input/output error)" in named(home_files.files(), "locks").detail
+    assert "flock: failed (Input/output error)" in named(home_filesystem.files(), "locks").detail
 
 
 @pytest.mark.parametrize("option", ["nolock", "local_lock=all", "localflock"])
 def test_options_that_keep_locks_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     monkeypatch.setenv("WHESL_HOME", str(tmp_path))
     monkeypatch.setattr(mounts, "mount_of", lambda _: mounts.Mount("/", "nfs", frozenset({option})))
-    found = named(home_files.files(), "locks")
+    found = named(home_filesystem.files(), "locks")
     assert found.state is State.WARN and option in found.detail
 
 
@@ -71,7 +71,7 @@ def test_options_that_keep_locks_local(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_what_fails_is_named(bed: NfsBed, operation: str, name: str) -> None:
     bed.change("login", error_rate=1.0, error=errno.EPERM, operations=(operation,))
-    found = named(home_files.files(), name)
+    found = named(home_filesystem.files(), name)
     assert found.state is State.FAILED and "not permitted" in found.detail
 
 
@@ -79,7 +79,7 @@ def test_before_the_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     place = tmp_path / "place"
     place.mkdir()
     monkeypatch.setenv("WHESL_HOME", str(place / "not" / "yet"))
-    assert named(home_files.files(), "locks").state is State.OK
+    assert named(home_filesystem.files(), "locks").state is State.OK
     assert not list(place.iterdir())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.doctor import login, managers, settings
+from whesl.doctor import login, resource_managers, slurm_settings
 from whesl.doctor.findings import Finding, State
 from whesl.rjms.slurm import records
 
@@ -24,7 +24,7 @@ ALONE = GOOD.replace("slurmdbd", "none")
 
 
 def told(text: str, **environ: str) -> dict[str, Finding]:
-    return {finding.name: finding for finding in settings.findings(records.settings(text), environ)}
+    return {finding.name: finding for finding in slurm_settings.findings(records.settings(text), environ)}
 
 
 # Slurm ------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_a_slurm_that_hides_its_nodes_answers(tmp_path: Path, monkeypatch: pytes
         )
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    (finding,) = managers.slurm()
+    (finding,) = resource_managers.slurm()
     assert (finding.state, finding.version) == (State.OK, "22.05.8")
     assert "PrivateData" in finding.detail
 

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from whesl.esl.language.arguments import ARGUMENTS, Argument, ArgumentType, arguments_of, signal_number
+from whesl.esl.language.operation_arguments import (
+    ARGUMENTS,
+    Argument,
+    ArgumentType,
+    arguments_of,
+    signal_number,
+)
 from whesl.esl.spec import Operation, ResourceKind
 from whesl.operations.arguments import checked, split_command
 

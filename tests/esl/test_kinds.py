@@ -26,7 +26,7 @@ DECLARE EXCEPTION SUNSPOT JOB_LEVEL JOB [*]
 EXCEPTION DETECTION SUNSPOT EXTERNAL
 """
 # Counting comes after detection, and is a state of the isolator's own.
-ELSEWHERE = {"CountDetection": {"detect/transformation.py"}}
+ELSEWHERE = {"CountDetection": {"detect/exception_transformation.py"}}
 
 
 class Sunspot(Kind, frozen=True, kw_only=True, tag="sunspot"):

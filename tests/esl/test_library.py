@@ -10,14 +10,14 @@ import pytest
 
 from tests.esl.corpus import ROOT
 from whesl import esl
-from whesl.detect import samples as running
+from whesl.detect import sample_lines as running
 from whesl.detect.matcher import compile_patterns
 from whesl.esl import library
 from whesl.esl.detections.base import Pattern
 from whesl.esl.detections.log import LogDetection
 from whesl.esl.spec import Spec
-from whesl.esl.tools import samples
-from whesl.esl.tools.samples import Note, Sample
+from whesl.esl.tools import sample_comments
+from whesl.esl.tools.sample_comments import Note, Sample
 
 SYSLOG = ROOT.parent / "shared" / "data" / "syslog"
 LIBRARIES = [name for name in library.names() if name != "mpi"]  # which has no patterns of its own
@@ -46,7 +46,7 @@ def every_pattern() -> dict[Pattern, str]:
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_samples(name: str, engine: str) -> None:
     content, spec = load(name)
-    count, failures = running.run(spec, samples.read(content, name), engine)
+    count, failures = running.run(spec, sample_comments.read(content, name), engine)
     assert [failure.text for failure in failures] == []
     assert count >= 4
 
@@ -54,7 +54,7 @@ def test_samples(name: str, engine: str) -> None:
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_everything_is_said_about_everything(name: str) -> None:
     content, spec = load(name)
-    notes = samples.read(content, name)
+    notes = sample_comments.read(content, name)
     assert all(notes.exceptions[exception.name].about for exception in spec.exceptions)
     lines = {d.span.line for e in spec.exceptions for d in e.detections if isinstance(d, LogDetection)}
     for note in notes.detections:
@@ -80,7 +80,7 @@ def test_a_sample_of_one_library_is_a_false_alarm_of_no_other() -> None:
     patterns = every_pattern()
     matcher = compile_patterns(tuple(patterns))
     for name in LIBRARIES:
-        for note in samples.read(load(name)[0], name).detections:
+        for note in sample_comments.read(load(name)[0], name).detections:
             for sample in note.sees:
                 for match in matcher.open().feed(sample.text.encode() + b"\n", 0):
                     seen = patterns[matcher.patterns[match.pattern]].partition(": ")[2]
@@ -120,7 +120,7 @@ EXCEPTION DETECTION FLAP ANY ["link flap", "carrier lost"] output
 #: sees anything
 EXCEPTION DETECTION FLAP EXIT CODE 1
 """
-    notes = samples.read(text, "t.esl")
+    notes = sample_comments.read(text, "t.esl")
     assert notes.exceptions["FLAP"].about == "The link went up and down."
     assert notes.detections[0] == Note(
         exception="FLAP",
@@ -143,5 +143,5 @@ def test_sources_can_be_looked_up(name: str) -> None:
         r"(?:[\w.-]+/[\w.-]+(?: [\w.-]+)?(?: \(.*?\))?(?:, | and )|https://|glibc, E\w+"
         r"|CUDA runtime, cuda|HPE PALS;|nvidia-smi|IBM, |whesl: |the same page )"
     )
-    for note in samples.read(load(name)[0], name).detections:
+    for note in sample_comments.read(load(name)[0], name).detections:
         assert known.match(note.source), note.source

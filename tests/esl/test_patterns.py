@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.esl.corpus import HEADER
 from whesl import esl
-from whesl.detect.patterns import canonical
+from whesl.detect.regex_subset import canonical
 from whesl.esl.detections.base import Pattern
 from whesl.esl.language import patterns
 from whesl.esl.language.patterns import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck

@@ -18,8 +18,8 @@ from whesl.isolator.task.taskdir import Result, TaskDir
 from whesl.model import decoding, retry
 from whesl.model.states import TaskState
 from whesl.rjms import clusters
-from whesl.wire.home import HomeError, make_private
 from whesl.wire.keys import user_keys, write_private
+from whesl.wire.private_directory import HomeError, make_private
 
 LASTING = (errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EEXIST)
 

@@ -13,9 +13,9 @@ import msgspec
 from tests.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.fuzz.harness import Harness
 from tests.isolator.conftest import exception, make_setup
-from whesl.agents.link import LinkFile
+from whesl.agents.messages import LinkFile
 from whesl.coordinator import json_views
-from whesl.coordinator.client.observing import known_state
+from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.core import journal_replay
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.storage import snapshots
@@ -34,7 +34,7 @@ from whesl.report.collection import gather
 from whesl.report.summary import summarise
 from whesl.wire.endpoint import endpoint_file, read_endpoint
 from whesl.wire.messages import RecoveryRequest
-from whesl.workflows.submit import avoid, once
+from whesl.workflows.submit import bad_nodes, once
 
 NOW = 1_000_000.0
 _RECORDS = 40
@@ -234,8 +234,8 @@ def files(data: bytes) -> None:
         (home / "coordinator").mkdir()
         endpoint_file(home).write_bytes(data)
         read_endpoint(home)
-        avoid.bad_nodes_file(home).write_bytes(data)
-        avoid.read(home, NOW)
+        bad_nodes.bad_nodes_file(home).write_bytes(data)
+        bad_nodes.read(home, NOW)
         submissions = home / "ledger"
         ledger = once.Ledger(submissions, "t")
         with ledger.locked():

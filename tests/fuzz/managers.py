@@ -16,8 +16,8 @@ from whesl.rjms import hostlist
 from whesl.rjms.flux import bridge
 from whesl.rjms.flux import records as flux_records
 from whesl.rjms.flux.allocation import FluxAllocation
-from whesl.rjms.shims.flux_rewriting import idset
-from whesl.rjms.slurm import bindings, environment, records, states
+from whesl.rjms.shims.flux_constraints import idset
+from whesl.rjms.slurm import environment_rewriting, pyslurm_client, records, states
 from whesl.rjms.slurm.command import failure
 
 
@@ -34,12 +34,12 @@ def slurm(data: bytes) -> None:
         states.job_state(line)
         states.node_state(line)
         states.reason_text(line)
-        bindings.release(line)
+        pyslurm_client.release(line)
         records.token_of(line)
     assert isinstance(failure("squeue", 1, text), WheslError)
     variables = dict(line.partition("=")[::2] for line in text.splitlines())
     with contextlib.suppress(CouldNotObserveError):
-        environment.for_nodes(environment.nodes_of(variables), variables)
+        environment_rewriting.for_nodes(environment_rewriting.nodes_of(variables), variables)
 
 
 def hostlists(data: bytes) -> None:

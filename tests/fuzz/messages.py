@@ -9,7 +9,7 @@ import msgspec
 from tests.coordinator.world import DIAMOND, RULES
 from tests.fuzz.harness import Harness, text_of
 from tests.isolator.conftest import exception, make_setup
-from whesl.agents import link
+from whesl.agents import messages
 from whesl.coordinator import json_views
 from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core import machine as coordinator
@@ -24,12 +24,12 @@ from whesl.model.decoding import UNDECODABLE
 from whesl.records import coordinator as records
 from whesl.records import of_coordinator, of_isolator
 from whesl.wire.delivery import Inbox, Outbox
-from whesl.wire.link import LINK_VERSION, _Codec
 from whesl.wire.messages import AnyMessage, Envelope, decode, encode
+from whesl.wire.peer_link import LINK_VERSION, _Codec
 
 NOW = 1_000_000.0
 _MOST = 64  # messages of one input
-_codec = _Codec((link.Beat, link.Killed, link.Stacks))
+_codec = _Codec((messages.Beat, messages.Killed, messages.Stacks))
 
 
 def frames(data: bytes) -> None:

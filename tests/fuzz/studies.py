@@ -14,7 +14,7 @@ from whesl.workflows.maestro import study
 from whesl.workflows.maestro.expand import expand
 from whesl.workflows.maestro.manager import Maestro
 from whesl.workflows.port import FluxifyOptions
-from whesl.workflows.submit import directives, jobspec, once, options
+from whesl.workflows.submit import flux_directives, jobspec, once, sbatch_options
 
 _OPTIONS = FluxifyOptions(workflow="w", spec="/rules.esl", home="/home", program=("whesl",))
 
@@ -44,8 +44,8 @@ def batch(data: bytes) -> None:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return
-    directives.parse(text)
-    options.parse_header(text)
+    flux_directives.parse(text)
+    sbatch_options.parse_header(text)
     try:
         scripts.parse_script(text, Path("/w/job.sh"))
         wrapped = Batch().fluxify(text, Path("/w/job.sh"), _OPTIONS).text
@@ -65,7 +65,7 @@ def batch(data: bytes) -> None:
 def submission(data: bytes) -> None:
     """Read the words of a submission, what the submission printed, and a jobspec."""
     text = text_of(data)
-    call = options.parse_call(text.split("\n"))
+    call = sbatch_options.parse_call(text.split("\n"))
     assert len(call.words) <= len(text.split("\n"))
     once.job_id(text)
     with contextlib.suppress(WheslError):

@@ -62,8 +62,8 @@ from whesl.isolator.core.events import (
     Tick,
     WriteReconfigure,
 )
-from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import State
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.workflow import Task

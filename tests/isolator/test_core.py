@@ -21,7 +21,7 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Otherwise, ResourceKind
-from whesl.isolator.core import rules
+from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import (
     AttemptNotStarted,
     CollectEvidence,
@@ -38,11 +38,11 @@ from whesl.isolator.core.events import (
     Tick,
 )
 from whesl.isolator.core.state import Phase
-from whesl.model.configuration import Configuration
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import ControlAction, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.wire.messages import (
     Control,
     Reconfigure,
@@ -379,7 +379,7 @@ def test_a_recovery_starts_from_where_the_failed_attempt_s_files_are(world: Make
     seen: list[PathMap] = []
 
     def run(command: RunStep) -> StepDone:
-        configuration = rules.context(made.state).configuration
+        configuration = recovery_decision.context(made.state).configuration
         seen.append(configuration.path_map)
         changed = msgspec.structs.replace(configuration, path_map=PathMap().with_rule("/data", "/big"))
         return StepDone(

@@ -33,10 +33,10 @@ from whesl.isolator.core.events import (
     WriteReconfigure,
 )
 from whesl.isolator.core.state import Phase
-from whesl.model.configuration import Configuration
 from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.records import isolator as records
 from whesl.wire.messages import (
     Control,

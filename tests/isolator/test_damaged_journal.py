@@ -15,8 +15,8 @@ from tests.isolator.bench import Bench, bench, exists, until
 from tests.isolator.conftest import exception, make_setup
 from tests.journals import rebuild_task
 from tests.waiting import written
-from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import Phase
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.resume import unrecorded
 from whesl.records.isolator import AnyRecord
 

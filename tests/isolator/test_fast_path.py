@@ -18,13 +18,13 @@ import pytest
 from whesl import rjms
 from whesl.cli.launch import fast_exec as options
 from whesl.esl.rules_file import load_rules
-from whesl.isolator.launch import fast_path, full_path, keeper, runner
-from whesl.isolator.launch.job_request import Request
+from whesl.isolator.launch import attempt_runner, fast_path, full_path, keeper
+from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job
 from whesl.locking import locks
-from whesl.model.configuration import Configuration
 from whesl.model.errors import UsageError
-from whesl.rjms.submission import GRANTED_SPARES, REQUEUE_ALLOWED
+from whesl.model.task_configuration import Configuration
+from whesl.rjms.submission_variables import GRANTED_SPARES, REQUEUE_ALLOWED
 
 RULES = """\
 DECLARE ENTITY JOB
@@ -64,7 +64,7 @@ class Place:
         monkeypatch.setattr(keeper, "signals_kept", contextlib.nullcontext)
         monkeypatch.setattr(keeper, "hold_signals", lambda: None)
         monkeypatch.setattr(keeper, "append_only", lambda descriptor: None)
-        monkeypatch.setattr(runner, "start", self._start)
+        monkeypatch.setattr(attempt_runner, "start", self._start)
         (path / "rules.esl").write_text(RULES)
         (path / "own.log").write_text("before\n")
         (path / "script").write_text("#!/bin/sh -e\necho script\n")

@@ -19,13 +19,13 @@ from tests.waiting import until
 from whesl.agents import processes
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import StartAttempt, Started
-from whesl.isolator.core.setup import Setup, split, token
-from whesl.isolator.launch import first_attempt, keeper, runner
-from whesl.isolator.launch.starter import Starter
+from whesl.isolator.core.task_setup import Setup, split, token
+from whesl.isolator.launch import attempt_runner, first_attempt, keeper
+from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.workflow import Task
-from whesl.rjms.host import HostAllocation
+from whesl.rjms.single_host import HostAllocation
 
 TASK = Task(id="exec/app", step="app", workspace="/")
 NODES = ("n01", "n02", "n03", "n04")
@@ -66,7 +66,7 @@ def job(tmp_path: Path, script: str, **changes: object) -> Job:
     return Job(
         setup=msgspec.structs.replace(setup, **changes),
         script=script,
-        interpreter=runner.interpreter(script),
+        interpreter=attempt_runner.interpreter(script),
         workdir=str(tmp_path),
         stdin=os.devnull,
         stdout=taskdir.Stream(str(tmp_path / "out")),

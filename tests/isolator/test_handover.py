@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.isolator.conftest import make_setup
-from whesl.isolator.launch import handover
-from whesl.isolator.launch.handover import Fate
+from whesl.isolator.launch import stale_lock
+from whesl.isolator.launch.stale_lock import Fate
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.locking import locks, procfs
 from whesl.locking.locks import Owner
@@ -75,7 +75,7 @@ def owner(**changes: Any) -> Owner:
     ],
 )
 def test_what_the_resource_manager_knows_of_an_owner(holder: Owner, manager: Manager, expected: Fate) -> None:
-    assert handover.fate(holder, INFO, manager) is expected
+    assert stale_lock.fate(holder, INFO, manager) is expected
 
 
 class Held:
@@ -96,7 +96,7 @@ class Held:
 
     def present(self, manager: Manager) -> Owner | None:
         setup = make_setup(claim="38.1", job_id="38", rjms="slurm", restarts=1)
-        return handover.present(self.directory, setup, INFO, manager)
+        return stale_lock.present(self.directory, setup, INFO, manager)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_dead_host_s_lock_is_taken_over(held: Held, capfd: pytest.CaptureFixtu
 def test_an_isolator_that_does_not_hear_loses_its_lock_in_the_end(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handover, "HANDOVER", 0.3)
+    monkeypatch.setattr(stale_lock, "HANDOVER", 0.3)
     assert held.present(Manager(NodeState.UP)) is None
     assert held.lost()
 
@@ -143,7 +143,7 @@ def test_an_owner_of_the_same_host_that_cannot_be_seen_from_here_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A node came back at once, its processes numbered anew, and the dead owner's number was attached to."""
-    monkeypatch.setattr(handover, "HANDOVER", 0.3)
+    monkeypatch.setattr(stale_lock, "HANDOVER", 0.3)
     boot = f"{procfs.boot().partition('/')[0]}/pid:[1]"
     other = Held(tmp_path, host="n1", boot=boot)
     assert other.present(Manager(NodeState.UP)) is None

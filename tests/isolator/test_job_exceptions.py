@@ -21,7 +21,7 @@ from tests.isolator.conftest import (
     node_exception,
     step,
 )
-from whesl.agents.worker import Worker
+from whesl.agents.worker_thread import Worker
 from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.spec import (
     ExceptionSpec,
@@ -29,7 +29,7 @@ from whesl.esl.spec import (
     Otherwise,
     ResourceKind,
 )
-from whesl.isolator.core import job_exceptions
+from whesl.isolator.core import manager_exceptions
 from whesl.isolator.core.events import (
     Event,
     JobExceptionRaised,
@@ -40,12 +40,12 @@ from whesl.isolator.core.events import (
     Say,
     StepDone,
 )
-from whesl.isolator.core.setup import token_prefix
+from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.observe import manager_events
 from whesl.isolator.observe.manager_events import ManagerEvents
-from whesl.model.allocation import NodeSet
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.evidence import Detected, Evidence, Raised
+from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.states import NodeState
 from whesl.rjms.port import JobException, NodeEvent
@@ -282,10 +282,10 @@ def test_notes_are_one_short_line() -> None:
     raised = Raised(
         exception="E", task="wf/t", attempt=2, ordinal=4, time=NOW, evidence=(evidence,), transformed_from=()
     )
-    note = job_exceptions.note_of(raised, "0a1b2c3d")
+    note = manager_exceptions.note_of(raised, "0a1b2c3d")
     assert note.startswith("whesl wf/t #4: E in attempt 2: log: a [31m b x")
     assert note.endswith("... (0a1b2c3d)")
-    assert len(note) == job_exceptions.MOST_CHARACTERS
+    assert len(note) == manager_exceptions.MOST_CHARACTERS
     assert note.isprintable()
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from whesl.isolator.launch import job_request
-from whesl.isolator.launch.job_request import Request
-from whesl.rjms.from_environment import Given
+from whesl.isolator.launch import setup_json
+from whesl.isolator.launch.setup_json import Request
+from whesl.rjms.allocation_from_environment import Given
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -36,5 +36,5 @@ def test_a_coordinator_is_looked_for_again_where_looking_fails(
     for name in ("stat", "lstat"):
         monkeypatch.setattr(os, name, real_or_failing(getattr(os, name)))
     given = Given(rjms="host", job_id="", nodes=("n1",), batch_host="n1", restart_count=0)
-    setup = job_request.setup(Request(command=("true",)), None, given, str(tmp_path))
+    setup = setup_json.setup(Request(command=("true",)), None, given, str(tmp_path))
     assert setup["coordinator"] is there

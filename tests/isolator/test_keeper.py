@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
-from whesl.isolator.launch import keeper, runner
+from whesl.isolator.launch import attempt_runner, keeper
+from whesl.isolator.launch.attempt_runner import RUNNER, STATUS_PENDING
 from whesl.isolator.launch.keeper import LOOK_FIRST, LOOK_LONGEST, Keeper
-from whesl.isolator.launch.runner import RUNNER, STATUS_PENDING
 
 
 class Pauses(threading.Event):
@@ -151,7 +151,7 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     status.parent.mkdir()
     status.write_bytes(STATUS_PENDING)
     assert keeper._runner(str(tmp_path)) is None
-    started = runner.start(
+    started = attempt_runner.start(
         ["sleep", "60"],
         status=str(status),
         stdin="",
@@ -159,7 +159,7 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
         stdout=str(tmp_path / "out"),
         stderr=str(tmp_path / "out"),
         workdir=str(tmp_path),
-        environment={**os.environ, runner.TOKEN_VARIABLE: "token"},
+        environment={**os.environ, attempt_runner.TOKEN_VARIABLE: "token"},
     )
     try:
         until(lambda: status.read_bytes() != STATUS_PENDING, "the runner", 30.0)

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from tests.isolator.test_first import job
-from whesl.isolator.launch import composition
-from whesl.model.allocation import NodeSet
-from whesl.model.configuration import Configuration
+from whesl.isolator.launch import attempt_command
+from whesl.model.node_set import NodeSet
 from whesl.model.pathmap import PathMap
+from whesl.model.task_configuration import Configuration
 from whesl.rjms.shims.nodes import Nodes
 
 
@@ -21,8 +21,8 @@ from whesl.rjms.shims.nodes import Nodes
 def test_steps_overlap_where_an_earlier_one_may_hold_their_nodes(
     tmp_path: Path, lost: tuple[str, ...], lingering: tuple[str, ...], overlap: bool
 ) -> None:
-    places = composition.Places(script="/s", reconfigure="/r", hosts="/h")
-    launch = composition.compose(
+    places = attempt_command.Places(script="/s", reconfigure="/r", hosts="/h")
+    launch = attempt_command.compose(
         job(tmp_path, "#!/bin/sh\n"),
         Configuration(),
         NodeSet(active=("n1", "n2"), lost=lost),
@@ -63,15 +63,15 @@ def test_what_is_relative_to_a_directory_that_moves_moves_with_it(tmp_path: Path
     assert (launch.workdir, launch.command[-1]) == ("/large/run", "out/x")
 
 
-def composed(place: Path, workdir: str, configuration: Configuration, word: str) -> composition.Launch:
+def composed(place: Path, workdir: str, configuration: Configuration, word: str) -> attempt_command.Launch:
     """Return what is run of a command with one argument after a recovery."""
-    return composition.compose(
+    return attempt_command.compose(
         msgspec.structs.replace(job(place, "#!/bin/sh\n"), workdir=workdir, command=("app", word)),
         configuration,
         NodeSet(active=("n1",)),
         attempt=2,
         token="t",
-        places=composition.Places(script="/s", reconfigure="/r", hosts="/h"),
+        places=attempt_command.Places(script="/s", reconfigure="/r", hosts="/h"),
         base={},
         launchers={},
     )

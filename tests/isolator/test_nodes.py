@@ -23,7 +23,7 @@ from whesl.agents.liveness import LEASE_MARGIN, Silence
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.local import daemons
-from whesl.local.cluster import Cluster as LocalCluster
+from whesl.local.cluster_directory import Cluster as LocalCluster
 
 RULES = """\
 DECLARE ENTITY WMS, JOB

@@ -11,11 +11,11 @@ import pytest
 from tests import waiting
 from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
-from whesl.agents import fencing, local_node
-from whesl.agents.worker import Worker
+from whesl.agents import fencing, own_node
+from whesl.agents.worker_thread import Worker
 from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed
-from whesl.isolator.nodes import task_nodes
-from whesl.isolator.nodes.task_nodes import Nodes
+from whesl.isolator.nodes import node_fencing
+from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.model.states import NodeState
@@ -113,7 +113,7 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.setattr(task_nodes, "ASK_EVERY", 1000.0)
+    monkeypatch.setattr(node_fencing, "ASK_EVERY", 1000.0)
     monkeypatch.setattr(fencing, "START_PATIENCE", 0.1)  # nobody will speak for the other node
     made = Shell(tmp_path)
     yield made
@@ -171,9 +171,9 @@ class Killer:
         self._strange = strange
         self._launchers = launchers
 
-    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> local_node.Killed:
+    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> own_node.Killed:
         self.steps.append(steps)
-        return local_node.Killed(
+        return own_node.Killed(
             count=1,
             left=[],
             open_files=(),
@@ -192,7 +192,7 @@ def make(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Itera
     made: list[Shell] = []
 
     def begin(killer: Killer, allocation: Asked) -> Shell:
-        monkeypatch.setattr(local_node, "kill", killer)
+        monkeypatch.setattr(own_node, "kill", killer)
         made.append(Shell(tmp_path / f"shell-{len(made)}", allocation=allocation))
         return made[-1]
 

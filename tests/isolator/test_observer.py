@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from tests.isolator.conftest import exception, make_setup
-from whesl.agents.worker import Worker
+from whesl.agents.worker_thread import Worker
 from whesl.isolator.observe.observer import Observer
 from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.journal import Clock
-from whesl.model.configuration import Configuration
+from whesl.model.task_configuration import Configuration
 
 
 class Watched:

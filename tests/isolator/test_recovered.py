@@ -17,7 +17,7 @@ from tests.isolator.bench import CRASH, Bench, bench
 from tests.isolator.conftest import World, detect, exception, found, node_exception
 from tests.isolator.test_core_nodes import four, replaces
 from whesl.isolator.core.events import NodeSeen, Reached
-from whesl.model.recovery_rule import Reach, seconds_past, went_past
+from whesl.model.recovery_criterion import Reach, seconds_past, went_past
 from whesl.model.states import NodeState
 
 __all__ = ["bench"]

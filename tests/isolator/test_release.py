@@ -14,12 +14,12 @@ from whesl.isolator import shutdown
 from whesl.isolator.core.events import Finish
 from whesl.isolator.core.state import State
 from whesl.isolator.shutdown import may_give_back
-from whesl.isolator.task import job_release, summary
-from whesl.isolator.task.job_release import Release
+from whesl.isolator.task import lost_node_release, summary
+from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.states import TaskState
-from whesl.rjms.host import HostAllocation
 from whesl.rjms.port import Allocation
+from whesl.rjms.single_host import HostAllocation
 
 
 class Silent(HostAllocation):
@@ -47,7 +47,7 @@ def silent() -> Iterator[Silent]:
 def test_a_silent_resource_manager_does_not_hold_up_the_exit_status(
     silent: Silent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_release, "LIMIT", 0.1)
+    monkeypatch.setattr(lost_node_release, "LIMIT", 0.1)
     giving = Release(silent, ("n02", "n03"))
     giving.wait()
     assert silent.asked == ["n02"]

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tests.isolator.bench import CRASH, HEAD, PATIENCE, Bench, bench
 from whesl.isolator.task import summary
-from whesl.isolator.task.job_release import Release
+from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.summary import Summary
 from whesl.model.errors import CouldNotObserveError
 from whesl.report.exceptions import ExceptionRow
-from whesl.rjms.host import HostAllocation
+from whesl.rjms.single_host import HostAllocation
 from whesl.rjms.slurm import records
 from whesl.testing.slurmbed import SlurmBed
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from whesl.isolator.launch import runner
-from whesl.isolator.launch.runner import interpreter, whole
+from whesl.isolator.launch import attempt_runner
+from whesl.isolator.launch.attempt_runner import interpreter, whole
 from whesl.rjms.refusals import refusal
 from whesl.testing.nfsbed import NfsBed
 
@@ -65,7 +65,7 @@ def test_a_script_that_cannot_be_read_has_not_succeeded(
 ) -> None:
     """Shells took an error for the script's end; bash also sourced the part that could be read."""
     bed = nfs_bed("login", attributes=0.0, absences=0.0)
-    monkeypatch.setattr(runner, "_TRIES", 0)
+    monkeypatch.setattr(attempt_runner, "_TRIES", 0)
     ended = unread(bed, shell, 0.15, 60)
     assert {done.returncode for done in ended} == {7, 126}
     said = [done.stderr for done in ended if done.returncode == 126]

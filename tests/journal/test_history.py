@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.journal import CAUGHT_UP, Journal, JournalConsumer, JournalError, Record, files, history
+from whesl.journal import (
+    CAUGHT_UP,
+    Journal,
+    JournalConsumer,
+    JournalError,
+    Record,
+    archived_records,
+    database_file,
+)
 
 NOW = 1_000_000.0
 MANY = 1200  # more than are read at once
@@ -44,7 +52,10 @@ def test_one_history_at_every_moment(tmp_path: Path) -> None:
         rows = journal._database.row("SELECT count(*), min(seq), max(seq) FROM journal")
         assert rows == (101, 1, MANY)
         journal.append("n", {"n": MANY + 1}, NOW)
-    assert [segment[:2] for segment in history.segments(path, origin(path))] == [(2, 400), (401, 1100)]
+    assert [segment[:2] for segment in archived_records.segments(path, origin(path))] == [
+        (2, 400),
+        (401, 1100),
+    ]
     assert numbers(path) == [*everything, MANY + 1]
     with Journal(path) as journal:
         assert journal.damage is None and journal.last == MANY + 1 and journal.complete()
@@ -88,7 +99,7 @@ def test_a_reader_that_takes_its_time_keeps_nobody_from_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`whesl events | less` where there is no write-ahead log: readers and the writer take turns."""
-    monkeypatch.setattr(files, "local", lambda _: False)
+    monkeypatch.setattr(database_file, "local", lambda _: False)
     path = tmp_path / "j.db"
     with made(path, MANY) as journal, Journal(path, read_only=True) as reader:
         journal._database.connection.execute("PRAGMA busy_timeout=0")
@@ -175,15 +186,15 @@ def test_the_oldest_files_go_when_there_are_too_many(tmp_path: Path) -> None:
         for last in (100, 200, 300):
             journal.put_away(last)
         journal.forget(1000)
-        sizes = [segment.path.stat().st_size for segment in history.segments(path, origin(path))]
+        sizes = [segment.path.stat().st_size for segment in archived_records.segments(path, origin(path))]
         (tmp_path / ".history-1.new").write_bytes(b"half")
         assert journal.complete()
-        assert not history.shrink(path, origin(path), sum(sizes))
-        removed = history.shrink(path, origin(path), sum(sizes[1:]))
+        assert not archived_records.shrink(path, origin(path), sum(sizes))
+        removed = archived_records.shrink(path, origin(path), sum(sizes[1:]))
         assert [segment[:2] for segment in removed] == [(2, 100)]
         assert not list(tmp_path.glob(".history*"))
         assert numbers(path) == [1, *range(101, 401)] and not journal.complete()
-        assert len(history.shrink(path, origin(path), 0)) == 1, "the newest one stays"
+        assert len(archived_records.shrink(path, origin(path), 0)) == 1, "the newest one stays"
 
 
 def test_damage_to_the_journal_does_not_count_what_was_moved(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from whesl.lab.results import tables
-from whesl.lab.results.files import whole, write_text
+from whesl.lab.results.atomic_write import whole, write_text
 from whesl.lab.results.records import Table
 from whesl.model.errors import WheslError
 

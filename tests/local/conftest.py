@@ -14,7 +14,7 @@ import pytest
 
 from tests.waiting import until
 from whesl.local import daemons, protocol
-from whesl.local.cluster import Cluster
+from whesl.local.cluster_directory import Cluster
 from whesl.scheduling.records import Job, Partition, Settings
 
 DEADLINE = 40.0

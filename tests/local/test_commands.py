@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.local.conftest import Bed, wait_until
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, request, sbatch, show, srun
+from whesl.local.artificial_wait import QueueWait
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import formats, job_spec, options, sbatch, srun
 from whesl.local.environment import counts, file_name
-from whesl.local.queue_wait import QueueWait
 from whesl.model.errors import RefusedError, UsageError
-from whesl.rjms.slurm.environment import expand_counts
+from whesl.rjms.slurm.environment_rewriting import expand_counts
 from whesl.rjms.slurm.records import MARK
 from whesl.scheduling.records import Dependency, Job, JobSpec, Partition, Settings
 from whesl.wire.keys import home
@@ -98,10 +98,10 @@ def test_no_text_breaks_the_readers(text: str) -> None:
         options.seconds,
         options.node_count,
         options.node_names,
-        request.array,
-        request.dependencies,
-        request.warning,
-        request.signal_number,
+        job_spec.array,
+        job_spec.dependencies,
+        job_spec.warning,
+        job_spec.signal_number,
         lambda t: options.begin_time(t, 0.0),
         QueueWait,
     ):
@@ -111,22 +111,22 @@ def test_no_text_breaks_the_readers(text: str) -> None:
 
 @given(st.integers(0, 10**7))
 def test_durations_can_be_read_back(seconds: int) -> None:
-    assert options.seconds(show.long_duration(seconds)) == seconds
+    assert options.seconds(formats.long_duration(seconds)) == seconds
     if seconds >= 60:
-        assert options.seconds(show.duration(seconds)) == seconds
+        assert options.seconds(formats.duration(seconds)) == seconds
 
 
 def test_readers() -> None:
-    assert request.array("1-5:2,9%3") == {"array": (1, 3, 5, 9), "array_limit": 3}
-    found = request.dependencies("afterok:1:2,afterany:3_4+5")
+    assert job_spec.array("1-5:2,9%3") == {"array": (1, 3, 5, 9), "array_limit": 3}
+    found = job_spec.dependencies("afterok:1:2,afterany:3_4+5")
     wanted = (("afterok", 1), ("afterok", 2), ("afterany", 3))
     assert found["dependencies"] == tuple(Dependency(kind=kind, job=job) for kind, job in wanted)
-    assert request.dependencies("afterok:1?afterok:2")["any_dependency"] is True
-    assert request.warning("B:USR1@120") == (10, 120.0, True)
-    assert request.warning("TERM") == (15, 60.0, False)
-    assert request.signal_number("SIGKILL") == request.signal_number("kill") == 9
+    assert job_spec.dependencies("afterok:1?afterok:2")["any_dependency"] is True
+    assert job_spec.warning("B:USR1@120") == (10, 120.0, True)
+    assert job_spec.warning("TERM") == (15, 60.0, False)
+    assert job_spec.signal_number("SIGKILL") == job_spec.signal_number("kill") == 9
     assert options.begin_time("now+2hours", 100.0) == 7300.0
-    assert request.MARK == MARK
+    assert job_spec.MARK == MARK
 
 
 def test_headers_end_at_the_first_command() -> None:
@@ -400,7 +400,7 @@ def test_cancelling(bed: Bed, tmp_path: Path) -> None:
 
 def test_no_server_is_said_as_slurm_says_it(bed: Bed, tmp_path: Path) -> None:
     from whesl.local import daemons
-    from whesl.local.cluster import Cluster
+    from whesl.local.cluster_directory import Cluster
 
     away = Cluster(str(tmp_path / "away"))
     away.prepare()
@@ -470,7 +470,7 @@ def test_by_hand(tmp_path: Path, bed: Bed) -> None:
 
 
 def test_settings_are_kept(tmp_path: Path) -> None:
-    from whesl.local.cluster import Cluster
+    from whesl.local.cluster_directory import Cluster
 
     cluster = Cluster(str(tmp_path / "c"))
     cluster.prepare()

@@ -10,7 +10,7 @@ import pytest
 from tests.local.conftest import Bed, MakeBed, wait_until
 from whesl.local import daemons
 from whesl.local.adapter import LocalAllocation, LocalScheduler
-from whesl.local.cluster import Cluster
+from whesl.local.cluster_directory import Cluster
 from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.operations.builders import context
 from tests.operations.test_node import FAILED, bad, run
-from whesl.model.allocation import NodeSet
 from whesl.model.avoidance import SECONDS, repeated, told
+from whesl.model.node_set import NodeSet
 from whesl.model.workflow import BadNode, Grade
-from whesl.operations import node_suspicion
+from whesl.operations import fault_localization
 
 HOUR = 3600.0
 
@@ -20,17 +20,17 @@ HOUR = 3600.0
 @pytest.mark.parametrize(
     ("level", "grade", "hours"),
     [
-        (node_suspicion.LOST, Grade.LOST, 24),
-        (node_suspicion.NAMED, Grade.BLAMED, 6),
-        (node_suspicion.FAILED, Grade.BLAMED, 6),
-        (node_suspicion.STUCK, Grade.SUSPECTED, 1),
-        (node_suspicion.PEER, Grade.SUSPECTED, 1),
-        (node_suspicion.DIED, Grade.SUSPECTED, 1),
-        (node_suspicion.RANK, Grade.SUSPECTED, 1),
+        (fault_localization.LOST, Grade.LOST, 24),
+        (fault_localization.NAMED, Grade.BLAMED, 6),
+        (fault_localization.FAILED, Grade.BLAMED, 6),
+        (fault_localization.STUCK, Grade.SUSPECTED, 1),
+        (fault_localization.PEER, Grade.SUSPECTED, 1),
+        (fault_localization.DIED, Grade.SUSPECTED, 1),
+        (fault_localization.RANK, Grade.SUSPECTED, 1),
     ],
 )
 def test_how_long_follows_from_the_evidence(level: int, grade: Grade, hours: float) -> None:
-    assert node_suspicion.grade_of(level) is grade
+    assert fault_localization.grade_of(level) is grade
     assert SECONDS[grade] == hours * HOUR
 
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from tests.operations.builders import context, step
 from tests.operations.trees import Bed, contents, killed_at, leftovers
-from whesl.model.configuration import Configuration
 from whesl.model.pathmap import PathMap, PathRule
+from whesl.model.task_configuration import Configuration
 from whesl.operations.execution import HostPorts, execute
 from whesl.operations.files.carry_over import said
 from whesl.operations.files.dependent_inputs import prepare_dependent

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.operations.files.mirror import (
+from whesl.operations.files.mirror_policy import (
     Action,
     Decision,
     Entry,

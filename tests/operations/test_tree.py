@@ -14,7 +14,7 @@ import pytest
 from tests.operations.trees import leftovers
 from whesl.operations.files import copying
 from whesl.operations.files.copying import copy_file, replace_by_link, same_content
-from whesl.operations.files.mirror import Entry, Kind
+from whesl.operations.files.mirror_policy import Entry, Kind
 from whesl.operations.files.safe_tree import Tree, entry_at, make_link, make_root, no_checkpoint
 from whesl.operations.plan import RecoveryError
 

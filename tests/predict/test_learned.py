@@ -10,7 +10,7 @@ import pytest
 
 from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.model.errors import UsageError
-from whesl.predict import learned, measures, survival, trees
+from whesl.predict import learned, measures, survival, tree_scoring
 from whesl.predict.compiled import probability
 from whesl.predict.features import COLUMNS, Features
 from whesl.predict.history import History, merged
@@ -95,18 +95,20 @@ def test_the_trees_are_those_of_the_library() -> None:
     label = np.nan_to_num(rows[:, 0] * 2 + rows[:, 1] ** 2)
     data = xgboost.DMatrix(rows, label=label)
     booster = xgboost.train({"max_depth": 4, "base_score": 0.0, "nthread": 1}, data, 20)
-    mine = trees.of_booster(booster)
-    trees.check(mine, 6)
-    assert trees.score(mine, rows) == pytest.approx(booster.predict(data, output_margin=True), abs=1e-4)
+    mine = tree_scoring.of_booster(booster)
+    tree_scoring.check(mine, 6)
+    assert tree_scoring.score(mine, rows) == pytest.approx(
+        booster.predict(data, output_margin=True), abs=1e-4
+    )
 
 
 def test_trees_are_scored_alike_without_the_compiler(
     model: learned.LearnedPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = learned._rows(Features(MACHINE).table(np.arange(20), np.full(20, 150 * DAY)))
-    compiled = trees.score(model.model.trees, rows)
+    compiled = tree_scoring.score(model.model.trees, rows)
     monkeypatch.setattr("whesl.predict.jit.COMPILES", False)
-    assert trees.score(model.model.trees, rows) == pytest.approx(compiled, rel=1e-12)
+    assert tree_scoring.score(model.model.trees, rows) == pytest.approx(compiled, rel=1e-12)
 
 
 def test_one_seed_one_model(model: learned.LearnedPredictor) -> None:

@@ -19,7 +19,7 @@ from tests.predict.histories import DAY, weibull_machine
 from tests.predict.test_ffp import daily_machine
 from whesl.model.errors import WheslError
 from whesl.predict import accuracy, ffp, learned, survival
-from whesl.predict.arrays import ArrayPredictor
+from whesl.predict.array_predictor import ArrayPredictor
 from whesl.predict.saving import load, save
 
 MACHINE = weibull_machine(nodes=8, days=200)

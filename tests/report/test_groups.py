@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 
 from tests.journals import of_task
 from whesl.cli.inspect.report import report as command
-from whesl.isolator.launch import job_request
+from whesl.isolator.launch import setup_json
 from whesl.journal.store import Journal
 from whesl.model.workflow import Task, Workflow
 from whesl.report.directories import task_directories
-from whesl.report.groups import Wanted, grouped
+from whesl.report.exec_groups import Wanted, grouped
 from whesl.report.records import ALONE, Group
 
 DAY = 86400.0
@@ -57,7 +57,7 @@ def call(*words: str) -> Result:
 
 
 def test_the_workflow_without_a_name_is_called_the_same_everywhere() -> None:
-    assert ALONE == job_request.WITHOUT_WORKFLOW
+    assert ALONE == setup_json.WITHOUT_WORKFLOW
 
 
 def test_commands_are_grouped_by_day_job_and_directory(home: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from whesl import rjms
 from whesl.model.errors import UsageError
 from whesl.rjms import shims
-from whesl.rjms.host import HostAllocation
+from whesl.rjms.single_host import HostAllocation
 from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 

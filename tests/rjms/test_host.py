@@ -7,8 +7,8 @@ import os
 import pytest
 
 from whesl.model.errors import RefusedError
-from whesl.rjms.host import HostAllocation
 from whesl.rjms.port import StepRequest
+from whesl.rjms.single_host import HostAllocation
 from whesl.testing.contract_allocation import AllocationContract
 
 

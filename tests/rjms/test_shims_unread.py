@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.isolator.launch.runner import with_shims
+from whesl.isolator.launch.attempt_runner import with_shims
 from whesl.rjms import shims
 from whesl.testing.nfsbed import NfsBed
 

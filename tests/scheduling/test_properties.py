@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.scheduling.simulation import START, Simulation
-from whesl.local.queue_wait import QueueWait
+from whesl.local.artificial_wait import QueueWait
 from whesl.model.states import JobState
 from whesl.scheduling.fitting import spread
 

@@ -26,8 +26,8 @@ from whesl.wire import sockets
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint
 from whesl.wire.keys import KeyPair, LinkKeys, user_keys
-from whesl.wire.link import LinkClient, LinkServer
 from whesl.wire.messages import WIRE_VERSION, Command, Envelope, Query, encode
+from whesl.wire.peer_link import LinkClient, LinkServer
 from whesl.wire.sockets import ClientSocket
 
 PATIENCE = 60.0

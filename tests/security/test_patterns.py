@@ -19,9 +19,9 @@ from tests.isolator.bench import HEAD
 from whesl.detect.matcher import compile_patterns
 from whesl.esl.detections.base import Pattern
 from whesl.esl.language.patterns import PatternCheck
-from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Evidence
-from whesl.operations.node_suspicion import WORDINGS, Suspect, expand, find_suspect
+from whesl.model.node_set import NodeSet
+from whesl.operations.fault_localization import WORDINGS, Suspect, expand, find_suspect
 
 MEMORY = 1 << 30  # bytes of address space that may be added
 NASTY = {

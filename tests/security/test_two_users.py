@@ -23,7 +23,7 @@ from tests.security.stranger import STRANGER, VICTIM, needs_root, result_of, run
 from tests.waiting import until
 from whesl.agents import processes
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.model import process_mark
+from whesl.model import rlimit_mark
 from whesl.testing.slurmbed import SlurmBed
 
 TOKEN = "0123456789abcdef0123456789abcdef.1"
@@ -48,7 +48,7 @@ done; exit 1'
 
 def _marked_until(place: Path) -> int:
     """Carry the mark of another user's attempt, which stands in /proc for everybody to read."""
-    resource.setrlimit(resource.RLIMIT_RSS, (process_mark.of_token(TOKEN), resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_RSS, (rlimit_mark.of_token(TOKEN), resource.RLIM_INFINITY))
     (place / "ready").touch()
     until((place / "over").exists, "the end of the test", 60)
     return os.getpid()

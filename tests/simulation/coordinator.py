@@ -16,8 +16,8 @@ from tests.simulation.scenario import struck
 from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
-from whesl.coordinator.batching import events_of, transition
-from whesl.coordinator.client import absent
+from whesl.coordinator.client import offline_registration
+from whesl.coordinator.core.configuration_fanout import WaitingPeers
 from whesl.coordinator.core.events import (
     Arrived,
     Command,
@@ -28,14 +28,14 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings, State
-from whesl.coordinator.effects.calls import Call, answer
+from whesl.coordinator.effects.manager_calls import Call, answer
+from whesl.coordinator.heartbeat_batching import events_of, transition
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
-from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Workflow
 from whesl.records.coordinator import AnyRecord
 from whesl.rjms.port import Scheduler
@@ -116,7 +116,7 @@ class Place:
             for frame in frames
             if (envelope := decode(frame)) is not None
         ]
-        return absent.answer(rebuild(self.read(), self.settings), left, register, now)
+        return offline_registration.answer(rebuild(self.read(), self.settings), left, register, now)
 
     def start(self) -> None:
         """Start a coordinator on it."""

@@ -46,8 +46,8 @@ from whesl.isolator.core.events import (
     Started,
     Tick,
 )
-from whesl.isolator.core.setup import Setup
 from whesl.isolator.core.state import Phase, State
+from whesl.isolator.core.task_setup import Setup
 from whesl.journal import Clock
 from whesl.model.evidence import Evidence, LastLines
 from whesl.records.isolator import AnyRecord

@@ -15,12 +15,18 @@ from tests.simulation.coordinator import Place
 from whesl.agents.fencing import Fence
 from whesl.agents.lease import lead
 from whesl.agents.liveness import Silence
-from whesl.coordinator.core import admission, competing_claims, configuration, escalation, hierarchy
+from whesl.coordinator.core import (
+    claim_admission,
+    competing_claims,
+    escalation,
+    task_lookup,
+    task_reconfiguration,
+)
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core import recovery as coordinator_recovery
 from whesl.coordinator.core.changes import tasks as coordinator_changes
+from whesl.coordinator.core.configuration_fanout import WaitingPeers
 from whesl.coordinator.core.events import Requeue
-from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.effects import recovery_steps
@@ -34,7 +40,7 @@ from whesl.isolator.core import recovery as isolator_recovery
 from whesl.isolator.core import state as isolator_state
 from whesl.isolator.core.events import RunStep
 from whesl.journal import Clock
-from whesl.operations.budget import Budget
+from whesl.operations.recovery_budget import Budget
 from whesl.records import isolator as records
 from whesl.wire.delivery import Outbox
 from whesl.wire.messages import Escalate, RecoveryDone, RecoveryRequest, Welcome
@@ -111,7 +117,7 @@ def step_done_before_it_is() -> Any:
 
 def claim_ignored() -> Any:
     """Whoever registers owns the task."""
-    return patch.object(admission, "_why_not", lambda _entry, _message, _peer: "")
+    return patch.object(claim_admission, "_why_not", lambda _entry, _message, _peer: "")
 
 
 def refused_unasked() -> Any:
@@ -199,7 +205,7 @@ def fence_not_awaited() -> Any:
 
 def late_dependents_forgotten() -> Any:
     """Only dependents that run now get a path map."""
-    real = hierarchy.dependents
+    real = task_lookup.dependents
 
     def dependents(state: Any, task: str) -> tuple[str, ...]:
         return tuple(name for name in real(state, task) if state.tasks[name].live)
@@ -208,7 +214,7 @@ def late_dependents_forgotten() -> Any:
     def both() -> Iterator[None]:
         with (
             patch.object(coordinator_recovery, "dependents", dependents),
-            patch.object(configuration, "dependents", dependents),
+            patch.object(task_reconfiguration, "dependents", dependents),
         ):
             yield
 

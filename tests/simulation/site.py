@@ -11,8 +11,8 @@ from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
 from whesl.agents.lease import lead
-from whesl.isolator.core.setup import Setup
-from whesl.isolator.launch.handover import HANDOVER
+from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.launch.stale_lock import HANDOVER
 from whesl.model.workflow import Task
 from whesl.testing.world import MemoryJournal
 from whesl.wire.messages import AnyMessage

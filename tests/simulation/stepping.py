@@ -11,12 +11,12 @@ import msgspec
 
 from tests.simulation.rulebook import OLD
 from whesl.esl.spec import ResourceKind
-from whesl.isolator.core import rules
+from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import StepDone
 from whesl.isolator.core.state import State
-from whesl.model.configuration import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
+from whesl.model.task_configuration import Configuration
 from whesl.operations.execution import execute
 from whesl.operations.job import CommandResult
 from whesl.operations.plan import Context, RecoveryError, StepResult
@@ -59,7 +59,7 @@ def carry_out(state: State, index: int, chance: random.Random, failing: float) -
             outcome=StepOutcome(outcome),
             note="as chance would have it",
         )
-    context = rules.context(state)
+    context = recovery_decision.context(state)
     try:
         result = (
             _replace(step, context)

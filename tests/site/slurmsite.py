@@ -15,7 +15,7 @@ import msgspec
 
 from tests.waiting import until
 from whesl.model.evidence import PredictedFailure
-from whesl.site.slurm.service import STATUS, Status
+from whesl.site.slurm.placement_service import STATUS, Status
 from whesl.testing.slurmbed import SlurmBed
 
 SETTLED = ("--settle", "0", "--period", "0.2")

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.model.record import Record
+from whesl.model.journal_record import Record
 from whesl.site.publish import core
+from whesl.site.publish.change_records import What, Would
+from whesl.site.publish.cluster_nodes import Node
 from whesl.site.publish.core import (
     Command,
     Done,
@@ -21,8 +23,6 @@ from whesl.site.publish.core import (
     State,
     Undrain,
 )
-from whesl.site.publish.machine import Node
-from whesl.site.publish.records import What, Would
 from whesl.site.publish.table import NodeRisk, Table
 
 NAMES = tuple(f"n{at:02d}" for at in range(1, 11))

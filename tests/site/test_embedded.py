@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from whesl.predict.accuracy import Given
-from whesl.site.embedded import Ranks
-from whesl.site.flux.source import Source
+from whesl.site.embedded_server import Ranks
+from whesl.site.flux.prediction_file import Source
 from whesl.site.publish import table
 
 NAMES = ("n01", "n02", "n03", "n04")

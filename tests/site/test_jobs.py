@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tests.site.test_lookup import NOW, cluster, looked
-from whesl.site.publish.jobs import MOST, Job, review
+from whesl.site.publish.exclude_lists import MOST, Job, review
 from whesl.site.publish.lookup import Request
 
 

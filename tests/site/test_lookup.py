@@ -17,8 +17,8 @@ from whesl.placement.reliable import choose
 from whesl.predict.accuracy import Given
 from whesl.rjms.hostlist import compress, expand
 from whesl.site.publish import lookup, table
+from whesl.site.publish.cluster_nodes import Node
 from whesl.site.publish.lookup import Decision, Lookup, Request
-from whesl.site.publish.machine import Node
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LUA = next((found for name in ("lua5.1", "lua5.3", "lua") if (found := shutil.which(name))), None)

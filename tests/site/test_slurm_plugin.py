@@ -15,9 +15,9 @@ import pytest
 
 from tests.site.slurmsite import Site
 from whesl.site.publish import lookup, table
-from whesl.site.publish.machine import Node
+from whesl.site.publish.cluster_nodes import Node
 from whesl.site.publish.table import NodeRisk
-from whesl.site.slurm.service import LOOKUP, TABLE
+from whesl.site.slurm.placement_service import LOOKUP, TABLE
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.site.slurmsite import Site
-from whesl.site.slurm.service import LOOKUP
+from whesl.site.slurm.placement_service import LOOKUP
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm

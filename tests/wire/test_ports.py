@@ -9,10 +9,10 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from whesl.agents import server as agents
+from whesl.agents import agent_supervisor as agents
 from whesl.model.errors import UsageError
+from whesl.wire.allowed_ports import PORTS_VARIABLE, allowed
 from whesl.wire.keys import KeyPair, LinkKeys
-from whesl.wire.ports import PORTS_VARIABLE, allowed
 from whesl.wire.sockets import BindError, ServerSocket
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests import waiting
 from tests.journals import report
-from whesl.agents.link import Beat
+from whesl.agents.messages import Beat
 from whesl.agents.responder_process import listen
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
@@ -24,7 +24,6 @@ from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.delivery import FIRST_RETRY, new_incarnation
 from whesl.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import KeyPair, LinkKeys, UserKeys, user_keys
-from whesl.wire.link import LinkClient, LinkServer, Received
 from whesl.wire.messages import (
     WIRE_VERSION,
     Ack,
@@ -38,6 +37,7 @@ from whesl.wire.messages import (
     decode,
     encode,
 )
+from whesl.wire.peer_link import LinkClient, LinkServer, Received
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import ClientSocket, ServerSocket
 

@@ -14,9 +14,9 @@ import pytest
 from whesl import rjms
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
-from whesl.workflows.batch import running
+from whesl.workflows.batch import job_chain
+from whesl.workflows.batch.job_chain import Chain
 from whesl.workflows.batch.manager import Batch
-from whesl.workflows.batch.running import Chain
 from whesl.workflows.port import RunPlan
 
 
@@ -91,7 +91,7 @@ def test_many_scripts_are_watched_while_the_last_ones_are_submitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three hundred were submitted in silence for minutes; nobody saw the first ones run, or could cancel."""
-    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    monkeypatch.setattr(job_chain, "_SUBMITTING", 0.0)
     made = Submitted(tmp_path, 3, monkeypatch)
     chain = Chain.start(made.plan)
     assert len(made.calls) == 1
@@ -102,7 +102,7 @@ def test_many_scripts_are_watched_while_the_last_ones_are_submitted(
 
 
 def test_what_was_not_submitted_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    monkeypatch.setattr(job_chain, "_SUBMITTING", 0.0)
     made = Submitted(tmp_path, 3, monkeypatch)
     chain = Chain.start(made.plan)
     chain.cancel()
@@ -112,7 +112,7 @@ def test_what_was_not_submitted_is_no_success(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_late_refusal_cancels_what_was_submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    monkeypatch.setattr(job_chain, "_SUBMITTING", 0.0)
     made = Submitted(tmp_path, 3, monkeypatch)
     made.refuses = 2
     made.plan = msgspec.structs.replace(made.plan, poll=60.0)
@@ -135,7 +135,7 @@ def test_what_fails_for_a_while_costs_nothing_that_runs(
     name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A restart of slurmctld, or one call that failed on the home, cancelled all that ran already."""
-    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
+    monkeypatch.setattr(job_chain, "_SUBMITTING", 0.0)
     made = Submitted(tmp_path, 3, monkeypatch)
     made.refuses = 2
     made.says = says
@@ -168,8 +168,8 @@ def test_a_command_that_cannot_be_started_now_is_started_again(
 
 
 def test_a_scheduler_that_stays_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_SUBMITTING", 0.0)
-    monkeypatch.setattr(running, "_AWAY", 0.0)
+    monkeypatch.setattr(job_chain, "_SUBMITTING", 0.0)
+    monkeypatch.setattr(job_chain, "_AWAY", 0.0)
     for refuses, cancelled in ((1, []), (2, ["1"])):
         made = Submitted(tmp_path, 3, monkeypatch)
         made.refuses, made.says = refuses, "sbatch: error: Unable to contact slurm controller"

@@ -10,7 +10,7 @@ from typing import cast
 
 from whesl.rjms.port import Scheduler
 from whesl.testing.nfsbed import NfsBed
-from whesl.workflows.batch.running import Chain
+from whesl.workflows.batch.job_chain import Chain
 from whesl.workflows.port import RunPlan
 
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from whesl.local.cluster import Cluster
+from whesl.local.cluster_directory import Cluster
 from whesl.model.errors import CouldNotObserveError
 from whesl.testing.faults import fill, tmpfs
 

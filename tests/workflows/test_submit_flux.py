@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
-from whesl.rjms.submission import GRANTED_SPARES
+from whesl.rjms.submission_variables import GRANTED_SPARES
 from whesl.workflows import wrap
-from whesl.workflows.submit import directives, flux, jobspec
+from whesl.workflows.submit import flux, flux_directives, jobspec
 from whesl.workflows.submit.flux_bindings import OUTER
 from whesl.workflows.submit.install import install
 
@@ -170,17 +170,17 @@ def test_directives() -> None:
 # flux: -N 5 '
 true
 """
-    assert directives.parse(text) == {
+    assert flux_directives.parse(text) == {
         "nodes": "4", "job-name": "a b", "flags": "debug,waitable", "chdir": "/w",
     }  # fmt: skip
-    assert directives.present(text)
-    assert not directives.present("#!/bin/sh\n#SBATCH -N2\necho flux: -N2\n")
+    assert flux_directives.present(text)
+    assert not flux_directives.present("#!/bin/sh\n#SBATCH -N2\necho flux: -N2\n")
 
 
 @given(st.text(max_size=200))
 def test_any_text_has_directives_or_none(text: str) -> None:
-    directives.parse(text)
-    directives.parse(f"#flux: {text}")
+    flux_directives.parse(text)
+    flux_directives.parse(f"#flux: {text}")
 
 
 def test_urgency_and_flags_are_no_part_of_a_jobspec() -> None:

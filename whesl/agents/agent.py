@@ -8,7 +8,7 @@ lease depends on a file.
 Two processes: one works, the other starts it again should it be killed, for example for want of memory. It
 does not end the attempt then: an agent's misfortune is no failure of the task's. The next worker holds the
 same lease within milliseconds, and no new one. With both killed on a node that lives, nobody holds the lease
-any more; the isolator then starts another agent there (``agents.Agents``).
+any more; the isolator then starts another agent there (``agent_supervisor.Agents``).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ import msgspec
 import zmq
 
 from whesl.agents import processes
-from whesl.agents.agent_halves import Pair
-from whesl.agents.attribution import attempts_of
+from whesl.agents.attempt_numbers import attempts_of
 from whesl.agents.lease import KernelWitness, Lease, lead
-from whesl.agents.link import (
+from whesl.agents.memory_locking import stay_resident
+from whesl.agents.messages import (
     TO_AGENT,
     Beat,
     BeatAnswer,
@@ -51,12 +51,12 @@ from whesl.agents.link import (
     Stacks,
     ToAgent,
 )
-from whesl.agents.resident_memory import stay_resident
-from whesl.detect.stacks import collect
+from whesl.agents.mutual_supervision import Pair
+from whesl.detect.stack_traces import collect
 from whesl.model import retry
-from whesl.model.paused_process import Stoppage
+from whesl.model.event_loop_stall import Stoppage
 from whesl.wire.addresses import bracketed
-from whesl.wire.link import LinkClient
+from whesl.wire.peer_link import LinkClient
 
 # Without any contact for this long, there is nobody left to serve: the allocation is over.
 ORPHANED = 120.0

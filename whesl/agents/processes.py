@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.agents import slurm_steps
-from whesl.agents.shared_memory import Segments
+from whesl.agents import slurmstepd
+from whesl.agents.shm_cleanup import Segments
 from whesl.locking import procfs
-from whesl.model import process_mark
+from whesl.model import rlimit_mark
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
@@ -66,7 +66,7 @@ class Process(msgspec.Struct, frozen=True):
     state: str
     started: int
     name: str
-    mark: int = process_mark.UNLIMITED
+    mark: int = rlimit_mark.UNLIMITED
     kernel: bool = False  # a thread of the kernel's
 
 
@@ -194,31 +194,31 @@ def look(
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
     processes = {process.pid: process for process in everything() if process.pid not in spared}
-    children = slurm_steps.children_of(processes.values())
-    job, keepers = slurm_steps.own_job(os.environ), _step_daemons(processes.values())
+    children = slurmstepd.children_of(processes.values())
+    job, keepers = slurmstepd.own_job(os.environ), _step_daemons(processes.values())
     if job:
-        for pid in slurm_steps.below(slurm_steps.of_other_jobs(keepers, job), children):
+        for pid in slurmstepd.below(slurmstepd.of_other_jobs(keepers, job), children):
             processes.pop(pid, None)
     chosen = {
         pid
         for pid, process in processes.items()
         if process.session == session or _belongs(process, processes, token, wanted, node, job)
     }
-    daemons = slurm_steps.of_launchers(keepers, slurm_steps.own(os.environ))
+    daemons = slurmstepd.of_launchers(keepers, slurmstepd.own(os.environ))
     if not chosen and not daemons:
         return Look([])
-    chosen |= slurm_steps.below(chosen, children) & processes.keys()
+    chosen |= slurmstepd.below(chosen, children) & processes.keys()
     if daemons:
         keeper = {step: pid for pid, step in daemons.items()}
         for process in processes.values():
             # What has left its parent is init's child, and its step's still by its cgroup.
             if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
                 children.setdefault(keeper[step], []).append(process.pid)
-        chosen |= slurm_steps.belonging(daemons, chosen, children, steps) & processes.keys()
+        chosen |= slurmstepd.belonging(daemons, chosen, children, steps) & processes.keys()
     found = [processes[pid] for pid in sorted(chosen)]
     strange = []
     for keeper_pid, step in daemons.items() if job else ():
-        rest = (slurm_steps.below([keeper_pid], children) & processes.keys()) - chosen
+        rest = (slurmstepd.below([keeper_pid], children) & processes.keys()) - chosen
         if rest and not _accounted(processes[pid] for pid in rest):
             strange.append(step)
     return Look(found, tuple(strange))
@@ -227,21 +227,21 @@ def look(
 def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
     """Return what each of Slurm's step daemons keeps, by its number."""
     return {
-        process.pid: slurm_steps.named(command_line(process.pid))
+        process.pid: slurmstepd.named(command_line(process.pid))
         for process in processes
-        if process.name == slurm_steps.DAEMON
+        if process.name == slurmstepd.DAEMON
     }
 
 
 def _step_of(pid: int) -> str:
-    return slurm_steps.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
+    return slurmstepd.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
 
 
 def _accounted(processes: Iterable[Process]) -> bool:
     """Whether one of the processes tells whose they are: another attempt's, or agents."""
     variable = f"\0{TOKEN_VARIABLE}=".encode()
     return any(
-        process_mark.is_mark(process.mark)
+        rlimit_mark.is_mark(process.mark)
         or f"\0{AGENT}\0".encode() in command_line(process.pid)
         or variable in b"\0" + (environment_of(process.pid) or b"")
         for process in processes
@@ -277,7 +277,7 @@ def _belongs(
 ) -> bool:
     environment = b"\0" + (environment_of(process.pid) or b"") + b"\0"
     # Marks are there for everybody to read; another user's process could never be killed.
-    marked = process_mark.carries(process.mark, token) and procfs.is_own(process.pid)
+    marked = rlimit_mark.carries(process.mark, token) and procfs.is_own(process.pid)
     if not marked and wanted not in environment:
         return False
     # A job that the attempt has submitted has inherited both.

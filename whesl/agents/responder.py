@@ -2,7 +2,7 @@
 
 A process of its own, which touches no file once it runs: the isolator may be blocked in a file system,
 stopped or dead for as long as it likes, and no lease ends. What was answered when is in the table
-(``leasetable``), where the isolator reads it. It is killed when the task is over, and ends a while after
+(``lease_table``), where the isolator reads it. It is killed when the task is over, and ends a while after
 isolator and keeper.
 Standard input carries its setup as JSON.
 """
@@ -19,7 +19,8 @@ import msgspec
 import zmq
 
 from whesl.agents.lease_table import LeaseTable
-from whesl.agents.link import (
+from whesl.agents.memory_locking import stay_resident
+from whesl.agents.messages import (
     FROM_AGENT,
     Beat,
     BeatAnswer,
@@ -28,9 +29,8 @@ from whesl.agents.link import (
     ResponderSetup,
     ToAgent,
 )
-from whesl.agents.resident_memory import stay_resident
-from whesl.model.paused_process import Stoppage
-from whesl.wire.link import LinkServer, PeerFound, PeerLost
+from whesl.model.event_loop_stall import Stoppage
+from whesl.wire.peer_link import LinkServer, PeerFound, PeerLost
 
 TICK = 0.1  # seconds: the isolator counts silence only as far as this process has run
 ORPHANED = 60.0  # seconds without an isolator and a keeper

@@ -14,7 +14,7 @@ import msgspec
 
 from whesl.agents import processes
 from whesl.agents.lease_table import LeaseTable
-from whesl.agents.link import Carrier, LinkFile, ResponderSetup
+from whesl.agents.messages import Carrier, LinkFile, ResponderSetup
 from whesl.locking import procfs
 from whesl.model.errors import WheslError
 from whesl.wire.keys import LinkKeys

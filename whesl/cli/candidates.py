@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # More candidates than these are no help, and slow in some shells.
 _MOST = 200
-CLOUDS = ("ec2", "processes", "slurm")  # as ``whesl.cloud.runner.site.Provided``, which loads more
+CLOUDS = ("ec2", "processes", "slurm")  # as ``whesl.cloud.runner.site_file.Provided``, which loads more
 _FIT: dict[str, Callable[[TaskState], bool]] = {
     "resume": lambda state: state is TaskState.PAUSED,
     "pause": lambda state: not state.final and state is not TaskState.PAUSED,
@@ -138,7 +138,7 @@ def _known() -> Mapping[str, TaskEntry]:
 
 
 def _state() -> State:
-    from whesl.coordinator.client.observing import known_state
+    from whesl.coordinator.client.journal_state import known_state
     from whesl.wire import keys
 
     return known_state(keys.home()).state

@@ -65,10 +65,10 @@ class LazyGroup(click.Group):
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BrokenPipeError:
-            from whesl.cli import display
+            from whesl.cli import broken_pipe
 
-            display.drop(sys.stdout)
-            raise click.exceptions.Exit(display.READER_GONE) from None
+            broken_pipe.drop(sys.stdout)
+            raise click.exceptions.Exit(broken_pipe.READER_GONE) from None
         return result
 
     @contextmanager
@@ -148,10 +148,10 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         sys.exit(error.exit_code)
     except OSError as error:
         # A full disk behind standard output, a directory that may not be read: a reason, not a defect.
-        from whesl.cli import display
-        from whesl.wire.home import explained
+        from whesl.cli import broken_pipe
+        from whesl.wire.private_directory import explained
 
         click.echo(f"whesl: {explained(error)}", err=True)
-        display.settle()
+        broken_pipe.settle()
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)

@@ -5,7 +5,13 @@ Errors are those of ``whesl.model.errors``.
 
 from __future__ import annotations
 
-from whesl.client.raising import RaisedOn, Told, predict_failure, raise_exception, wait_until_taken
+from whesl.client.external_exceptions import (
+    RaisedOn,
+    Told,
+    predict_failure,
+    raise_exception,
+    wait_until_taken,
+)
 from whesl.model.errors import RefusedError, TransientError, UsageError
 from whesl.model.evidence import PredictedFailure
 

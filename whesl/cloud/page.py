@@ -8,7 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from whesl.cloud.core.records import HOUR, Domain
-from whesl.cloud.core.slots import hours
+from whesl.cloud.core.stage_pipeline import hours
 from whesl.report import markup
 from whesl.report.markup import el
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from xml.etree.ElementTree import Element
 
-    from whesl.cloud.core.menu import Case, Offer
+    from whesl.cloud.core.plan_menu import Case, Offer
     from whesl.cloud.core.records import Plan
 
 _WIDTH, _LEFT, _HEIGHT, _ROW = 640.0, 56.0, 150.0, 10.0

@@ -16,9 +16,9 @@ from whesl.locking import locks
 from whesl.locking.guard import Guard
 from whesl.model import retry
 from whesl.model.errors import WheslError
+from whesl.wire.allowed_ports import allowed
 from whesl.wire.keys import home
-from whesl.wire.metrics import address
-from whesl.wire.ports import allowed
+from whesl.wire.metrics_server import address
 
 HEARTBEAT_VARIABLE = "WHESL_HEARTBEAT"
 EXIT_IO = 74  # EX_IOERR of sysexits.h

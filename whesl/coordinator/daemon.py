@@ -23,8 +23,8 @@ import msgspec
 import zmq
 
 from whesl import __version__
-from whesl.coordinator import file_limit, garbage_collection, json_views
-from whesl.coordinator.batching import events_of, transition
+from whesl.coordinator import file_limit, json_views, python_gc
+from whesl.coordinator.core.configuration_fanout import WaitingPeers
 from whesl.coordinator.core.events import (
     Command,
     Event,
@@ -36,15 +36,15 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
-from whesl.coordinator.core.fan_out import WaitingPeers
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
-from whesl.coordinator.effects.calls import Call, Calls
+from whesl.coordinator.effects.manager_calls import Call, Calls
 from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.workers import Workers
+from whesl.coordinator.heartbeat_batching import events_of, transition
 from whesl.coordinator.metrics import LatestSnapshot
+from whesl.coordinator.storage.background_snapshots import Snapshotter
 from whesl.coordinator.storage.restore import reopen
-from whesl.coordinator.storage.snapshot_schedule import Snapshotter
 from whesl.coordinator.storage.snapshots import Kept
 from whesl.journal import Clock, Journal, JournalError, snapshot
 from whesl.model import home as places
@@ -55,11 +55,11 @@ from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
 from whesl.wire.messages import WIRE_VERSION, Query, Register, Reply
-from whesl.wire.metrics import MetricsServer
+from whesl.wire.metrics_server import MetricsServer
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
 from whesl.wire.spool import collect, put_aside
-from whesl.workflows.submit import avoid
+from whesl.workflows.submit import bad_nodes
 
 LOG = logging.getLogger(__name__)
 _LONGEST_TICK = 1.0
@@ -163,11 +163,11 @@ class Daemon:
 
     def run(self) -> None:
         """Serve until told to stop."""
-        garbage_collection.spare()
+        python_gc.spare()
         write_endpoint(self._home, self._endpoint)
         started = records.CoordinatorStarted(pid=self._endpoint.pid, host=self._endpoint.host)
         self._journal.append(started.kind, started, self._clock())
-        avoid.publish(self._home, self._state.bad_nodes.values())
+        bad_nodes.publish(self._home, self._state.bad_nodes.values())
         LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
         if self._most_connections < file_limit.FEW:
             most = self._most_connections
@@ -296,7 +296,7 @@ class Daemon:
         changed = state.bad_nodes is not self._state.bad_nodes
         self._state = state
         if changed:
-            avoid.publish(self._home, state.bad_nodes.values())
+            bad_nodes.publish(self._home, state.bad_nodes.values())
         for record in written:
             self._figures.take(record)
         for event, deliveries in events:

@@ -23,7 +23,7 @@ from whesl.esl.detections.base import Detector, Found, Kind, Pattern, Seen, Sour
 from whesl.esl.detections.disk import DiskMetric, Usage
 from whesl.esl.spec import Spec
 from whesl.model.evidence import Detected, Evidence
-from whesl.model.recovery_rule import Reach
+from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task, job_matches
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.detect.compressed_logs import opened
 from whesl.detect.core import Detectors
-from whesl.detect.logs import opened
+from whesl.detect.exception_transformation import transform
 from whesl.detect.matcher import Match, Matcher, compile_patterns
-from whesl.detect.transformation import transform
 from whesl.esl.detections.base import Pattern, Source
 from whesl.esl.spec import Spec
 from whesl.model.evidence import Detected, History

@@ -1,6 +1,6 @@
 """Follows growing files by path and hands their bytes out, each once, in bounded pieces.
 
-inotify wakes the reader where the kernel knows of every write; on network file systems (see ``filesystem``),
+inotify wakes the reader where the kernel knows of every write; on network file systems (``filesystem_type``),
 when the kernel has no watch to give, or with ``WHESL_TAIL=poll``, files are polled: every 5 ms while they
 grow, seldomer and seldomer up to 250 ms while they do not. A poll opens the file anew, because that is when
 NFS asks the server for the true size. Even with inotify each path is looked at once a second.
@@ -29,7 +29,7 @@ from typing import Any
 
 import inotify_simple
 
-from whesl.detect.filesystem import REMOTE, magic_of
+from whesl.detect.filesystem_type import REMOTE, magic_of
 from whesl.model import retry
 
 FASTEST, SLOWEST = 0.005, 0.25  # seconds between two polls

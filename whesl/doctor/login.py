@@ -11,7 +11,7 @@ from pathlib import Path
 from whesl.coordinator import file_limit
 from whesl.doctor.findings import Finding, State
 from whesl.model.errors import UsageError
-from whesl.wire.ports import PORTS_VARIABLE, allowed
+from whesl.wire.allowed_ports import PORTS_VARIABLE, allowed
 
 GROUP = "this host, for programs that stay"
 PAGE = "docs/administration.md"

@@ -42,15 +42,15 @@ EXPERIMENTS: dict[str, str] = {
     "cloud-small": "whesl.experiments.cloud.reproduce",
     "cloud-calibration": "whesl.experiments.cloud.reproduce",
     # Predictors
-    "predict-weibull": "whesl.experiments.predictors",
-    "predict-periods": "whesl.experiments.predictors",
-    "predict-records": "whesl.experiments.predictors",
+    "predict-weibull": "whesl.experiments.reproduce_predictors",
+    "predict-periods": "whesl.experiments.reproduce_predictors",
+    "predict-records": "whesl.experiments.reproduce_predictors",
     # Checkpoints
     "ckpt-ratios": "whesl.experiments.ckpt.reproduce",
     "ckpt-overheads": "whesl.experiments.ckpt.reproduce",
     "ckpt-observations": "whesl.experiments.ckpt.observations",
     "ckpt-alpha": "whesl.experiments.ckpt.reproduce",
-    "ckpt-lanl": "whesl.experiments.ckpt.traces",
+    "ckpt-lanl": "whesl.experiments.ckpt.recorded_failures",
 }
 
 

@@ -16,8 +16,8 @@ from whesl.experiments import registry
 from whesl.experiments.registry import Finding, Report
 from whesl.lab import processes
 from whesl.lab.progress import Progress, Silent
+from whesl.lab.results.atomic_write import write_text
 from whesl.lab.results.figures import write_figure
-from whesl.lab.results.files import write_text
 from whesl.lab.results.records import Figure, Table
 from whesl.lab.results.tables import as_json, plain, write_table
 from whesl.model.errors import WheslError

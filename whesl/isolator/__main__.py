@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from whesl.isolator.daemon import Daemon
 from whesl.isolator.task import taskdir
-from whesl.isolator.task.lock_guard import LockLostError
+from whesl.isolator.task.lock_lost import LockLostError
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import locks
 from whesl.locking.guard import Guard

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whesl.agents import processes
-from whesl.agents.worker import Worker
+from whesl.agents.worker_thread import Worker
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.core import machine
@@ -57,25 +57,25 @@ from whesl.isolator.core.events import (
 )
 from whesl.isolator.core.state import Phase
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
-from whesl.isolator.launch.starter import Starter
-from whesl.isolator.nodes.task_nodes import Nodes
-from whesl.isolator.observe.fast_loop import Skimming
+from whesl.isolator.launch.attempt_starter import Starter
+from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.observe.held_hangs import HeldHangs
 from whesl.isolator.observe.manager_events import ManagerEvents, matter
 from whesl.isolator.observe.observer import Observer
+from whesl.isolator.observe.output_fast_path import Skimming
+from whesl.isolator.poller import FORWARDED, Descriptors, Signals
 from whesl.isolator.recovery_steps import Steps
-from whesl.isolator.task import disk_reserve, job_ownership, lock_guard, output_links, paused
-from whesl.isolator.task.job_release import Release
+from whesl.isolator.task import disk_reserve, forbid_requeue, lock_lost, output_links, pause_note
 from whesl.isolator.task.journal_writer import Records
+from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.raised import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.isolator.waiting import FORWARDED, Descriptors, Signals
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
 from whesl.locking.guard import Guard
 from whesl.model.errors import WheslError
+from whesl.model.event_loop_stall import Stoppage
 from whesl.model.evidence import LastLines
-from whesl.model.paused_process import Stoppage
 from whesl.records.isolator import AnyRecord
 from whesl.rjms.port import Allocation
 
@@ -231,7 +231,7 @@ class Daemon:
 
     def _iterate(self) -> None:
         if self._lock is not None and self._lock.lost:
-            lock_guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
+            lock_lost.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         for call in (*self._worker.results(), *self._asker.results()):
             call()
         for signum in self._signals.taken():
@@ -321,7 +321,7 @@ class Daemon:
         self._state, commands = machine.step(self._state, event, now)
         self._write([command.record for command in commands if isinstance(command, Journal)], now)
         if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
-            paused.tell(self._directory, self._state)
+            pause_note.tell(self._directory, self._state)
         for command in commands:
             if not isinstance(command, Journal):
                 _PERFORM[type(command)](self, command)
@@ -332,7 +332,7 @@ class Daemon:
         Raises LockLostError when the task is another isolator's by now.
         """
         if self._lock is not None and records and self._lock.look():
-            lock_guard.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
+            lock_lost.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         if not self._records.write(records, now):
             self._alarm = min(self._alarm or now + 1.0, now + 1.0)
         if self._records.trouble != self._told_trouble:
@@ -422,7 +422,7 @@ class Daemon:
             self._client.send(command.message)
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
-        from whesl.isolator.absent_coordinator import read_configuration  # loaded by the few who need it
+        from whesl.isolator.journaled_configuration import read_configuration  # loaded by the few who need it
 
         self._asker.submit(lambda: read_configuration(command.register), self._feed)
 
@@ -433,7 +433,7 @@ class Daemon:
         self._manager_events.raise_on_job(command)
 
     def _forbid_requeue(self, _command: ForbidRequeue) -> None:
-        job_ownership.take_over(self._allocation)
+        forbid_requeue.take_over(self._allocation)
 
     def _say(self, command: Say) -> None:
         LOG.info("%s", command.text)

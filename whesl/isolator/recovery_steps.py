@@ -10,15 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core import rules
+from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import StepDone
 from whesl.isolator.core.state import State
-from whesl.isolator.launch.composition import written
+from whesl.isolator.launch.attempt_command import written
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import retry
-from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
+from whesl.model.task_configuration import Configuration
 from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, RecoveryError
 
@@ -93,7 +93,7 @@ class Steps:
     def _context(self, state: State) -> Context:
         job = self._job
         return msgspec.structs.replace(
-            rules.context(state),
+            recovery_decision.context(state),
             workspace=job.workdir,
             command=job.command,
             script=job.script or "",
@@ -111,9 +111,9 @@ class Steps:
         ends = self._environment.get("SLURM_JOB_END_TIME", "")
         left = max(float(ends) - now, 0.0) if ends.isascii() and ends.isdigit() else _DAY
         try:
-            from whesl.site import spares  # what it needs is heavy, and few tasks have a table
+            from whesl.site import spare_risk  # what it needs is heavy, and few tasks have a table
 
-            return spares.risks(Path(path), nodes, now, left)
+            return spare_risk.risks(Path(path), nodes, now, left)
         except CouldNotObserveError as error:
             LOG.warning("spares are taken in their order: %s", error.message)
             return {}

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
+from whesl.journal.archived_records import Record
 from whesl.journal.errors import UNREADABLE
-from whesl.journal.history import Record
 from whesl.model.decoding import UNDECODABLE
 
 SCHEMA = """

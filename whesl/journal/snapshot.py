@@ -23,8 +23,8 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.journal.database_file import sync_directory
 from whesl.journal.errors import FULL
-from whesl.journal.files import sync_directory
 from whesl.journal.store import Anchor
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE

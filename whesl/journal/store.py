@@ -20,12 +20,12 @@ from typing import Any
 
 import msgspec
 
-from whesl.journal import files, history
+from whesl.journal import archived_records, database_file
+from whesl.journal.archived_records import Record
 from whesl.journal.database import WRITING, Database
 from whesl.journal.errors import FULL, UNREADABLE, JournalError, input_output, no_room
-from whesl.journal.history import Record
 from whesl.journal.rows import Anchor, checksum, holds, insert, record_of, records_in, row_of
-from whesl.model.record import Damage
+from whesl.model.journal_record import Damage
 from whesl.model.retry import exists, remove, retried, told
 
 __all__ = ["Anchor", "Damage", "Journal", "JournalError", "Record"]
@@ -87,7 +87,7 @@ class Journal:
         try:
             if not read_only:
                 # What a writer that was killed has left.
-                self._log = files.log_of(self.path)
+                self._log = database_file.log_of(self.path)
             elif not exists(self.path):
                 raise JournalError(
                     f"there is no journal at {self.path}",
@@ -175,10 +175,10 @@ class Journal:
         self._look_in = _LOOK
         try:
             db = self._database.connection
-            free = db.execute("PRAGMA freelist_count").fetchone()[0] * files.PAGE
+            free = db.execute("PRAGMA freelist_count").fetchone()[0] * database_file.PAGE
             if not self.tight and free > self._reserve // 2 and self._log_size() >= self._reserve // 2:
                 return
-            files.grow(db, self._reserve)
+            database_file.grow(db, self._reserve)
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self.tight = False
         except (sqlite3.Error, OSError) as error:
@@ -212,7 +212,7 @@ class Journal:
         seen = since
         for record in self._rows(since):
             if record.seq > seen + 1:
-                for old in history.between(self.path, self._origin(), seen, record.seq):
+                for old in archived_records.between(self.path, self._origin(), seen, record.seq):
                     if wanted is None or old.kind in wanted:
                         yield old
             seen = record.seq
@@ -243,16 +243,16 @@ class Journal:
         Raises JournalError; the records are where they were.
         """
         origin = self._origin()
-        known = history.segments(self.path, origin)
+        known = archived_records.segments(self.path, origin)
         after = max(1, known[-1].last if known else 0)
         if origin:
             last = min(last, self.last - 1)
             rows = itertools.takewhile(lambda record: record.seq <= last, self._rows(after))
-            history.put_away(self.path, origin, rows, breathe=breathe)
+            archived_records.put_away(self.path, origin, rows, breathe=breathe)
 
     def put_away_up_to(self) -> int:
         """Return the number up to which records are in files of old records, 0 for none."""
-        known = history.segments(self.path, self._origin())
+        known = archived_records.segments(self.path, self._origin())
         return known[-1].last if known else 0
 
     def complete(self) -> bool:
@@ -260,7 +260,7 @@ class Journal:
         row = self._database.row("SELECT min(seq) FROM journal WHERE seq > 1")
         if row[0] is None or row[0] <= 2:
             return True
-        known = history.segments(self.path, self._origin())
+        known = archived_records.segments(self.path, self._origin())
         if known:
             return known[0].first <= 2
         return any(record.kind == DAMAGE for record in self._rows(0))
@@ -349,7 +349,7 @@ class Journal:
                 hint="make room in its directory, then start the daemon again",
             ) from error
         finally:
-            for suffix in ("", *files.SIDES):
+            for suffix in ("", *database_file.SIDES):
                 remove(fresh.with_name(fresh.name + suffix))
         self._database.open()
 
@@ -357,7 +357,7 @@ class Journal:
         self.close()
         if self._log:
             self.path.with_name(f"{self.path.name}-wal").write_bytes(self._log)
-        for suffix in ("", *files.SIDES):
+        for suffix in ("", *database_file.SIDES):
             remove(fresh.with_name(fresh.name + suffix))
         rescued = Journal(fresh)
         readable = self._readable(fresh)
@@ -382,7 +382,7 @@ class Journal:
         rescued.close()
         # Both copies are complete before the damaged file loses its name; its log goes with it, since SQLite
         # would apply it to whatever file bears the name.
-        for suffix in ("", *files.SIDES):
+        for suffix in ("", *database_file.SIDES):
             old = self.path.with_name(self.path.name + suffix)
             if exists(old):
                 retried(partial(shutil.copy2, old, f"{aside}{suffix}"))
@@ -396,7 +396,7 @@ class Journal:
         first = readable.get(1)
         if first is None:
             return set()
-        known = history.segments(self.path, row_of(first)[4])
+        known = archived_records.segments(self.path, row_of(first)[4])
         return {number for segment in known for number in range(segment.first, segment.last + 1)}
 
     def _readable(self, whole: Path) -> dict[int, Record]:
@@ -412,7 +412,7 @@ class Journal:
                 old = self.path.with_name(self.path.name + suffix)
                 if exists(old):
                     retried(partial(shutil.copyfile, old, f"{copies[0]}{suffix}"))
-            retried(lambda: files.mended(self.path, whole, copies[1]))
+            retried(lambda: database_file.mended(self.path, whole, copies[1]))
             for copy in copies:
                 found = {**records_in(copy), **found}
         return found

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from whesl.local import protocol
 from whesl.local.channel import ChannelClosedError
-from whesl.local.cluster import PATIENCE, Cluster
-from whesl.local.commands.show import node_state
+from whesl.local.cluster_directory import PATIENCE, Cluster
+from whesl.local.commands.formats import node_state
 from whesl.local.daemons import command_prefix
 from whesl.local.environment import cleaned
 from whesl.local.protocol import NodeView
@@ -25,7 +25,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState, NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, JobRecord, JobRequest, NodeRecord, Step, StepRequest
-from whesl.rjms.slurm.environment import for_nodes, for_own_step, nodes_of
+from whesl.rjms.slurm.environment_rewriting import for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.records import comment_for, remarked
 from whesl.rjms.slurm.states import reason_text
 from whesl.scheduling.records import Dependency, Job, JobSpec

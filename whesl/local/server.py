@@ -14,7 +14,7 @@ import sys
 import time
 
 from whesl.local.channel import Channel, ChannelClosedError
-from whesl.local.cluster import SERVER, Cluster
+from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.service import Service
 from whesl.local.store import Store
 from whesl.locking import locks

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from whesl.local import environment, protocol
+from whesl.local.artificial_wait import QueueWait
 from whesl.local.channel import Channel
-from whesl.local.cluster import Cluster
-from whesl.local.queue_wait import QueueWait
+from whesl.local.cluster_directory import Cluster
 from whesl.local.store import Store
 from whesl.model import retry
 from whesl.model.errors import RefusedError, TransientError, WheslError

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from whesl.model.recovery_rule import Reach
+from whesl.model.recovery_criterion import Reach
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Detected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """What counting rules have seen (``whesl.detect.transformation``): occurrences that are not yet used up.
+    """What counting rules have seen (``detect.exception_transformation``): occurrences not yet used up.
 
     ``counts``: for each rule their times in seconds, oldest first.
     """

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.detect.disk import read_usage
+from whesl.detect.disk_usage import read_usage
 from whesl.esl.detections.disk import DiskMetric
-from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
+from whesl.model.task_configuration import Configuration
 from whesl.operations.arguments import FilesystemChange, FilesystemReplace
-from whesl.operations.files import file_clock, mirror
+from whesl.operations.files import file_clock, mirror_policy
 from whesl.operations.files.carry_over import Carrier, Report, find_work, roots, said
 from whesl.operations.files.free_space import UnsuitableError, check_room
-from whesl.operations.files.mirror import Policy, Rel
+from whesl.operations.files.mirror_policy import Policy, Rel
 from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.files.task_paths import named_paths
 from whesl.operations.plan import Context, RecoveryError, StepResult
@@ -138,7 +138,7 @@ class _Replacement:
         self, source: Tree, target: Tree, repeat: bool, file: ProgressFile, progress: Progress, report: Report
     ) -> None:
         context = self._context
-        named = [mirror.below(os.fsencode(self._current), os.fsencode(path)) for path in self._named]
+        named = [mirror_policy.below(os.fsencode(self._current), os.fsencode(path)) for path in self._named]
         works = find_work(source, [rel for rel in named if rel is not None])
         policy = self._policy(source, target, repeat, roots(works))
         shift = context.set_ahead + file_clock.ahead(source, policy.workspace or (), self._token)
@@ -175,12 +175,12 @@ class _Replacement:
         rules = context.configuration.path_map
         workspace = context.configuration.workdir or context.workspace or context.task.workspace
         place = (
-            mirror.below(os.fsencode(self._current), os.fsencode(rules.path(workspace)))
+            mirror_policy.below(os.fsencode(self._current), os.fsencode(rules.path(workspace)))
             if workspace
             else None
         )
         opened = (
-            mirror.below(root, path)
+            mirror_policy.below(root, path)
             for path in context.open_files
             for root in {source.root, os.path.realpath(source.root), os.fsencode(self._current)}
         )

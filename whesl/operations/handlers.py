@@ -13,10 +13,10 @@ from typing import IO, Any, Literal
 
 import msgspec
 
-from whesl.model.allocation import NodeSet
-from whesl.model.configuration import Configuration
+from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.operations.arguments import HANDLER_TIMEOUT, absolute
 from whesl.operations.bounded_process import run_limited

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from whesl.model.allocation import NodeSet
 from whesl.model.avoidance import SECONDS, told
-from whesl.model.configuration import Configuration
+from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import StepOutcome
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations.arguments import NodeAdd, NodeRemove, NodeReplace
-from whesl.operations.node_suspicion import grade_of, match_node
+from whesl.operations.fault_localization import grade_of, match_node
 from whesl.operations.plan import Context, RecoveryError, StepResult
 from whesl.records.plan_step import PlanStep
 

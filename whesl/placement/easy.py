@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.placement.first_free import NONE, first_free
 from whesl.placement.port import Decisions
-from whesl.placement.selection import NONE, first_free
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:

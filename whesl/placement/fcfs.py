@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.placement.selection import first_free
+from whesl.placement.first_free import first_free
 
 if TYPE_CHECKING:
     from whesl.placement.port import Decisions, View

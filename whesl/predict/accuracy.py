@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.arrays import ArrayPredictor, span
+from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled import Compiled, blank, by_node
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.predict import survival
-from whesl.predict.arrays import ArrayPredictor, span
-from whesl.predict.periods import CHI2, Cycle, cycles, followers
+from whesl.predict.array_predictor import ArrayPredictor, span
+from whesl.predict.periodic_failures import CHI2, Cycle, cycles, followers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

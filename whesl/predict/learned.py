@@ -3,7 +3,7 @@
 The time ahead is cut at ``BOUNDS``. Each part of it, with what was known of the node at the moment of asking,
 is a row: the failures in it, and the hazard that a survival model with each node's own rate expects, as long
 as it was seen. Trees learn the logarithm of the factor between them (Poisson likelihood). Where nothing
-generalises, it stays the survival model. Fitted by XGBoost, scored by ``whesl.predict.trees``.
+generalises, it stays the survival model. Fitted by XGBoost, scored by ``whesl.predict.tree_scoring``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict import survival, trees
-from whesl.predict.arrays import ArrayPredictor, span
+from whesl.predict import survival, tree_scoring
+from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled import Compiled, blank, by_node, rank
 from whesl.predict.features import COLUMNS, Features
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whesl.predict.history import History
     from whesl.predict.port import Floats, Nodes
     from whesl.predict.survival import By, Fitted, Survival
-    from whesl.predict.trees import Rows, Trees
+    from whesl.predict.tree_scoring import Rows, Trees
 
 # Where the time ahead is cut, in seconds; the last part's rate goes on beyond the last bound.
 BOUNDS = np.array([0.0, 1.0, 6.0, 24.0, 72.0, 240.0, 720.0]) * 3600.0
@@ -101,7 +101,7 @@ class LearnedPredictor(ArrayPredictor):
         for first in range(0, len(node), _CHUNK // PARTS):
             part = slice(first, first + _CHUNK // PARTS)
             rows = _rows(self._features.table(node[part], time[part]))
-            factor = np.exp(trees.score(self.model.trees, rows)).reshape(-1, PARTS)
+            factor = np.exp(tree_scoring.score(self.model.trees, rows)).reshape(-1, PARTS)
             expected = _expected(self._base, node[part], time[part], BOUNDS)
             np.cumsum(factor * np.diff(expected), axis=1, out=hazard[part, 1:])
         return hazard
@@ -144,7 +144,7 @@ class LearnedPredictor(ArrayPredictor):
         changed = np.repeat(row, len(COLUMNS) + 1, axis=0)
         own = np.arange(len(COLUMNS))
         changed[own, own] = self.model.typical
-        rate = np.exp(trees.score(self.model.trees, _rows(changed))).reshape(-1, PARTS)
+        rate = np.exp(tree_scoring.score(self.model.trees, _rows(changed))).reshape(-1, PARTS)
         ahead = int(np.clip(np.searchsorted(BOUNDS, duration, side="left") - 1, 0, PARTS - 1))
         effect = rate[-1, ahead] / np.maximum(rate[:-1, ahead], 1e-300)
         effect = np.where(np.isnan(row[0]) & np.isnan(self.model.typical), 1.0, effect)
@@ -200,7 +200,7 @@ def fit(
     by: By = "kind" if len(history.kind) else "machine"
     base = survival.fit(history, ("weibull",), by=by, frailty=True)
     if len(history) < _LEAST:
-        model = Learned(trees.none(), base.fitted, np.full(len(COLUMNS), np.nan), step)
+        model = Learned(tree_scoring.none(), base.fitted, np.full(len(COLUMNS), np.nan), step)
         return LearnedPredictor(model, history, threshold)
     generator = np.random.default_rng(seed)
     node, time = _sampled(history, generator, samples)
@@ -219,7 +219,7 @@ def fit(
         unknown = np.isnan(features).mean(axis=0) > 0.5
         known = np.where(np.isnan(features), np.inf, features)
     typical = np.where(unknown, np.nan, np.median(known, axis=0))
-    model = Learned(trees.of_booster(booster), base.fitted, typical, step)
+    model = Learned(tree_scoring.of_booster(booster), base.fitted, typical, step)
     return LearnedPredictor(model, history, threshold)
 
 

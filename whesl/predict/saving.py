@@ -22,10 +22,10 @@ from whesl.predict.ffp import Filtered
 from whesl.predict.history import History
 from whesl.predict.laws import LAWS, Law
 from whesl.predict.learned import Learned, LearnedPredictor
-from whesl.predict.periods import Cycle
+from whesl.predict.periodic_failures import Cycle
 from whesl.predict.signs import Signed, Signs
 from whesl.predict.survival import Fitted, Survival
-from whesl.predict.trees import Trees, check
+from whesl.predict.tree_scoring import Trees, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.arrays import ArrayPredictor
+    from whesl.predict.array_predictor import ArrayPredictor
 
     Arrays = dict[str, NDArray[Any]]
 

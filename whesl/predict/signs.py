@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.arrays import ArrayPredictor, span
+from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled import Compiled, by_node, rank
 
 if TYPE_CHECKING:

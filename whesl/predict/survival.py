@@ -15,7 +15,7 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict import laws
-from whesl.predict.arrays import ArrayPredictor, span
+from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled import Compiled, blank, by_node
 from whesl.predict.laws import AGES, Law
 

@@ -9,8 +9,9 @@ import msgspec
 
 from whesl.esl.spec import RecoveryStep, Spec
 from whesl.model import evidence
-from whesl.model.configuration import Configuration
 from whesl.model.evidence import History, PredictedFailure
+from whesl.model.journal_record import Damage
+from whesl.model.journal_record import Record as Base
 from whesl.model.outcomes import (
     ControlAction,
     OrderStatus,
@@ -20,9 +21,8 @@ from whesl.model.outcomes import (
     ToldBy,
     Verdict,
 )
-from whesl.model.record import Damage
-from whesl.model.record import Record as Base
 from whesl.model.states import TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.model.workflow import Workflow as TheWorkflow
 from whesl.records.isolator import AnyRecord as IsolatorRecord

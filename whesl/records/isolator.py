@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from whesl.model import evidence
-from whesl.model.allocation import NodeSet
-from whesl.model.configuration import Configuration
 from whesl.model.evidence import Detected, Evidence, History, LastLines, PredictedFailure
+from whesl.model.journal_record import Damage
+from whesl.model.journal_record import Record as Base
+from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
-from whesl.model.record import Damage
-from whesl.model.record import Record as Base
 from whesl.model.states import NodeState, TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.records.plan_step import PlanStep
 
@@ -251,7 +251,7 @@ class Confirmed(Record, frozen=True, kw_only=True, tag="confirmed"):
 
 
 class Recovered(Record, frozen=True, kw_only=True, tag="recovered"):
-    """The restarted program went on past what had failed (``whesl.model.recovery_rule``)."""
+    """The restarted program went on past what had failed (``whesl.model.recovery_criterion``)."""
 
     ordinals: tuple[int, ...]
     exceptions: tuple[str, ...]

@@ -58,7 +58,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
 
     ``leases_ended``: which agents have killed processes of the task, and why. ``observed``: it was only
-    observed. ``group``: of commands without a workflow (``whesl.report.groups``).
+    observed. ``group``: of commands without a workflow (``whesl.report.exec_groups``).
     """
 
     task: str

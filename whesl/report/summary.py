@@ -1,6 +1,6 @@
 """From records to a report. Pure: the happenings of a workflow in, what is printed out.
 
-What resubmission would have cost, for one that was recovered (``whesl.model.recovery_rule``; seconds)::
+What resubmission would have cost, for one that was recovered (``whesl.model.recovery_criterion``; seconds)::
 
     resubmission = queue wait + poll interval + lost work
     in place     = time from raised to relaunched + lost work
@@ -23,7 +23,7 @@ from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.report.collection import Gathered, Happening
 from whesl.report.directories import TaskDirectory
 from whesl.report.exceptions import ExceptionRow
-from whesl.report.groups import grouped
+from whesl.report.exec_groups import grouped
 from whesl.report.records import ALONE, POLL_INTERVAL, Assumptions, Group, Report, TaskRow, Totals
 from whesl.report.task_fold import RECOVERED, RESTARTED, TaskFold
 

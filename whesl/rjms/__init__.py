@@ -41,7 +41,7 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
             if present is None or present(environ):
                 inside: Allocation = kind(environ)
                 return inside
-    from whesl.rjms.host import HostAllocation
+    from whesl.rjms.single_host import HostAllocation
 
     return HostAllocation(environ)
 
@@ -53,7 +53,7 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
     """
     if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
         return {}
-    from whesl.rjms.slurm.job_environment import withheld as of_slurm
+    from whesl.rjms.slurm.withheld_environment import withheld as of_slurm
 
     return of_slurm(environ)
 

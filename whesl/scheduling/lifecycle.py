@@ -11,7 +11,7 @@ import msgspec
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
 from whesl.scheduling.actions import DropNode, StartBatch, Terminate
-from whesl.scheduling.ledger import Ledger
+from whesl.scheduling.cluster_state import Ledger
 from whesl.scheduling.records import Job, Share
 
 replace = msgspec.structs.replace

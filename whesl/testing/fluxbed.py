@@ -26,7 +26,7 @@ from pathlib import Path
 import psutil
 
 from whesl.model.errors import WheslError
-from whesl.testing.bed import Bed
+from whesl.testing.cluster_bed import Bed
 
 # A node's first process: an init that reaps. No commas: ``--wrap`` takes a list separated by them.
 _INIT = """\

@@ -25,8 +25,8 @@ from typing import Literal
 
 import psutil
 
-from whesl.testing.bed import Bed
-from whesl.testing.ports import free_ports
+from whesl.testing.cluster_bed import Bed
+from whesl.testing.free_ports import free_ports
 from whesl.testing.slurminstall import PATH, SlurmBedError, missing
 from whesl.testing.slurmnet import NodeNetwork
 

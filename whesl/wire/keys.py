@@ -17,7 +17,7 @@ import msgspec
 from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
-from whesl.wire.home import HomeError, make_private
+from whesl.wire.private_directory import HomeError, make_private
 
 __all__ = [
     "HomeError",
@@ -40,7 +40,7 @@ class KeyPair(msgspec.Struct, frozen=True):
     @classmethod
     def generate(cls) -> KeyPair:
         """Return a new pair."""
-        import zmq  # heavy, and whoever only asks for ``home`` needs none of it
+        import zmq  # heavy, and whoever only asks for ``private_directory`` needs none of it
 
         public, secret = zmq.curve_keypair()
         return cls(public.decode(), secret.decode())

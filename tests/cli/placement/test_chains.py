@@ -18,7 +18,7 @@ from tests.predict.chains.test_stream import LOG, line
 from tests.waiting import until
 from whesl.cli.group import cli
 from whesl.model.evidence import PredictedFailure
-from whesl.site.history import predictions
+from whesl.site.history import prediction_file
 
 CHAINS = """version = 1
 
@@ -69,7 +69,7 @@ def test_predictions_are_printed_and_recorded(files: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "n1 fails in 10 min with probability 0.80: chain memory" in shown.output
     assert "1 lines hold a message of a chain, and no time and node" in shown.output
-    (one,) = predictions.read(record).predictions
+    (one,) = prediction_file.read(record).predictions
     assert (one.node, one.lead, one.source) == ("n1", 600.0, "chains:memory")
     others = whesl("run", "--chains", files / "chains.toml", "--log", files / "log", "--nodes", "n[5-9]")
     assert "1 predictions of nodes that are not in --nodes" in others.output
@@ -97,10 +97,10 @@ def test_a_follower_survives_rotation_and_ends_when_it_is_told_to(files: Path) -
         text=True,
     )
     try:
-        until(lambda: predictions.read(record).predictions, "the first prediction", 60)
+        until(lambda: prediction_file.read(record).predictions, "the first prediction", 60)
         os.rename(log, files / "messages.1")  # noqa: PTH104 - as logrotate does
         log.write_bytes(line(1, "n1", last))
-        until(lambda: len(predictions.read(record).predictions) > 1, "the second prediction", 60)
+        until(lambda: len(prediction_file.read(record).predictions) > 1, "the second prediction", 60)
     finally:
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
@@ -135,17 +135,17 @@ def test_bad_input_is_one_clear_error(files: Path) -> None:
 def test_a_file_of_predictions_with_damage_gives_what_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "p"
     first = PredictedFailure(node="n1", time=1.0, lead=60.0, confidence=0.5)
-    predictions.append(path, first)
+    prediction_file.append(path, first)
     with path.open("ab") as file:
         file.write(b'{"node": "n2", "time": 1')  # a writer that was killed
-    assert predictions.read(path).predictions == [first]
-    predictions.append(path, first)
+    assert prediction_file.read(path).predictions == [first]
+    prediction_file.append(path, first)
     with path.open("ab") as file:
         file.write(msgspec.json.encode(PredictedFailure(node="n1", time=1.0, lead=-1.0)) + b"\n")
-    read = predictions.read(path)
+    read = prediction_file.read(path)
     assert read.predictions == [first, first]
     assert [number for number, _ in read.malformed] == [2, 4]
-    assert predictions.read(tmp_path / "none").predictions == []
+    assert prediction_file.read(tmp_path / "none").predictions == []
 
 
 @pytest.fixture
@@ -184,15 +184,15 @@ def test_a_half_seen_chain_survives_a_kill_and_a_rotation(
     log.rename(files / "messages.1")
     log.write_bytes(line(2, "n1", last))
     process = remembering()
-    until(lambda: len(predictions.read(record).predictions) == 2, "both predictions", 60)
-    assert [one.node for one in predictions.read(record).predictions] == ["n2", "n1"]
+    until(lambda: len(prediction_file.read(record).predictions) == 2, "both predictions", 60)
+    assert [one.node for one in prediction_file.read(record).predictions] == ["n2", "n1"]
     process.send_signal(signal.SIGTERM)
     assert "2 lines, 2 predictions" in process.communicate(timeout=60)[1]
     # Nothing of it comes once more.
     process = remembering()
     log.open("ab").write(line(3, "n1", first))
     until(lambda: state.read_bytes().count(b'"n1"') == 1, "the next line was read", 60)
-    assert len(predictions.read(record).predictions) == 2
+    assert len(prediction_file.read(record).predictions) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 5000])
@@ -202,7 +202,7 @@ def test_a_state_that_cannot_be_used_is_told_and_written_anew(
     (files / "state").write_bytes(content)
     (files / "messages").write_bytes(LOG)
     process = remembering()
-    until(lambda: predictions.read(files / "record").predictions, "a prediction", 60)
+    until(lambda: prediction_file.read(files / "record").predictions, "a prediction", 60)
     process.send_signal(signal.SIGTERM)
     said = process.communicate(timeout=60)[1]
     assert "state cannot be used, and is written anew" in said

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, stage, workflow
-from whesl.cloud.core import pace, scaler, schedule
-from whesl.cloud.core.courses import follow
-from whesl.cloud.core.events import ScalerState
+from whesl.cloud.core import scaler, schedule, stage_speed
+from whesl.cloud.core.plan_simulation import follow
 from whesl.cloud.core.records import Cost, Plan, Settings, Workflow
+from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.core.uncertainty import Draws, last_task
 
 LENGTH = 3300.0
@@ -19,7 +19,7 @@ LENGTH = 3300.0
 
 def course(flow: Workflow, free: float) -> tuple[float, ScalerState]:
     """Return the end of a plan's course in which all is as foreseen, without what whole tasks add to it."""
-    paces = pace.paces(flow, complete(flow), PRICES, CLUSTER)
+    paces = stage_speed.paces(flow, complete(flow), PRICES, CLUSTER)
     made = schedule.build(paces, PRICES, [free], 0.0, LENGTH, end=LENGTH - 600)
     plan = Plan(
         schedule=made,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
-from whesl.cloud.core import courses, menu, pace
+from whesl.cloud.core import plan_menu, plan_simulation, stage_speed
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.records import HOUR, FreeForecast, Measurement, Profile, Settings, Workflow
 from whesl.model.errors import UsageError
@@ -19,14 +19,14 @@ FREE = FreeForecast(
 )
 
 
-def case(flow: Workflow, forecast: FreeForecast = FREE, profile: Profile | None = None) -> menu.Case:
+def case(flow: Workflow, forecast: FreeForecast = FREE, profile: Profile | None = None) -> plan_menu.Case:
     known = profile or complete(flow)
-    return menu.Case(
+    return plan_menu.Case(
         workflow=flow,
         profile=known,
         prices=PRICES,
         forecast=forecast,
-        paces=pace.paces(flow, known, PRICES, CLUSTER),
+        paces=stage_speed.paces(flow, known, PRICES, CLUSTER),
         start=0.0,
     )
 
@@ -78,7 +78,7 @@ def test_an_earlier_end_is_likelier_to_meet_the_deadline() -> None:
     one = case(oai(3000))
     drawn = uncertainty.draws(one.paces, one.profile, 8, 100, 0)
     found = [
-        menu.judged(one, 8 * HOUR, 0.5, reserve, Settings(backup=0.0), drawn).probability or 0
+        plan_menu.judged(one, 8 * HOUR, 0.5, reserve, Settings(backup=0.0), drawn).probability or 0
         for reserve in (0.0, 300.0, 1200.0, 3600.0)
     ]
     assert found == sorted(found)
@@ -89,7 +89,7 @@ def test_an_earlier_end_is_likelier_to_meet_the_deadline() -> None:
 def test_each_deadline_has_the_cheapest_plan_that_is_likely_enough() -> None:
     one = case(oai(3000))
     deadlines = [4 * HOUR, 12 * HOUR]
-    offers = menu.menu(one, deadlines, 0.8, courses=60)
+    offers = plan_menu.menu(one, deadlines, 0.8, courses=60)
     for offer, deadline in zip(offers, deadlines, strict=True):
         assert offer.reached
         assert offer.plan.schedule.deadline == deadline
@@ -98,15 +98,15 @@ def test_each_deadline_has_the_cheapest_plan_that_is_likely_enough() -> None:
         assert offer.plan.expected_cost < offer.cloud_only
     assert offers[1].plan.expected_cost < offers[0].plan.expected_cost
     drawn = uncertainty.draws(one.paces, one.profile, 12, 60, 0)
-    for quantile in menu.QUANTILES:
-        for backup in menu.BACKUPS:
-            other = menu.judged(one, 12 * HOUR, quantile, HOUR, Settings(backup=backup), drawn)
+    for quantile in plan_menu.QUANTILES:
+        for backup in plan_menu.BACKUPS:
+            other = plan_menu.judged(one, 12 * HOUR, quantile, HOUR, Settings(backup=backup), drawn)
             if (other.probability or 0) >= 0.8:
                 assert other.expected_cost >= 0.98 * offers[1].plan.expected_cost
 
 
 def test_instances_that_are_taken_away_make_a_plan_later_and_nothing_else_does() -> None:
-    one = case(oai(3000), menu.constant([0.0], 0.0))
+    one = case(oai(3000), plan_menu.constant([0.0], 0.0))
     drawn = uncertainty.draws(one.paces, one.profile, 8, 100, 0)
     found = []
     for revoked in (0.0, 0.05, 0.5):
@@ -118,10 +118,10 @@ def test_instances_that_are_taken_away_make_a_plan_later_and_nothing_else_does()
             if each.platform
         )
         spot = msgspec.structs.replace(one, paces=paces)
-        plan = menu.judged(spot, 8 * HOUR, 0.5, 350.0, Settings(backup=0.0), drawn)
+        plan = plan_menu.judged(spot, 8 * HOUR, 0.5, 350.0, Settings(backup=0.0), drawn)
         assert plan.spot
         found.append(plan.probability or 0)
-    plain = menu.judged(one, 8 * HOUR, 0.5, 350.0, Settings(backup=0.0), drawn)
+    plain = plan_menu.judged(one, 8 * HOUR, 0.5, 350.0, Settings(backup=0.0), drawn)
     assert not plain.spot
     assert found[0] == plain.probability
     assert found[0] >= found[1] > found[2]
@@ -130,16 +130,16 @@ def test_instances_that_are_taken_away_make_a_plan_later_and_nothing_else_does()
 def test_how_many_instances_are_taken_away_follows_poisson() -> None:
     ranks = (np.arange(2000) + 0.5) / 2000
     for mean in (0.01, 0.7, 9.0):
-        found = np.array([courses._poisson(mean, float(rank)) for rank in ranks])
+        found = np.array([plan_simulation._poisson(mean, float(rank)) for rank in ranks])
         assert found.mean() == pytest.approx(mean, rel=0.05)
         assert found.var() == pytest.approx(mean, rel=0.1)
-    assert courses._poisson(400.0, 0.9) == 400
+    assert plan_simulation._poisson(400.0, 0.9) == 400
 
 
 def test_without_a_cluster_all_runs_in_the_cloud_at_its_price() -> None:
     flow = oai(500)
-    none = menu.constant([0.0], 0.0)
-    (offer,) = menu.menu(case(flow, none), [6 * HOUR], courses=40)
+    none = plan_menu.constant([0.0], 0.0)
+    (offer,) = plan_menu.menu(case(flow, none), [6 * HOUR], courses=40)
     assert offer.plan.cluster_hours == 0
     assert offer.cloud_only is not None
     assert offer.plan.expected_cost == pytest.approx(offer.cloud_only, rel=0.25)
@@ -147,14 +147,14 @@ def test_without_a_cluster_all_runs_in_the_cloud_at_its_price() -> None:
 
 def test_a_deadline_that_no_plan_is_likely_to_meet_has_the_likeliest() -> None:
     one = case(oai(3000))
-    (offer,) = menu.menu(one, [300.0], 0.9, courses=40)
+    (offer,) = plan_menu.menu(one, [300.0], 0.9, courses=40)
     assert not offer.reached
     assert (offer.plan.probability or 0) < 0.9
 
 
 def test_all_deadlines_that_nothing_can_meet_are_named() -> None:
     with pytest.raises(UsageError) as caught:
-        menu.menu(case(oai(10)), [-60.0, 60.0, HOUR], courses=20)
+        plan_menu.menu(case(oai(10)), [-60.0, 60.0, HOUR], courses=20)
     assert "in the past, by 60 s" in caught.value.message
     assert "a deadline of 60 s is shorter than the critical path" in caught.value.message
 
@@ -162,8 +162,8 @@ def test_all_deadlines_that_nothing_can_meet_are_named() -> None:
 def test_more_time_is_never_much_dearer() -> None:
     """A plan for a day had cost three times one for three hours: plans that end early were not looked at."""
     one = case(oai(400))
-    soon, late = menu.menu(one, [3 * HOUR, 24 * HOUR], 0.8, courses=40)
+    soon, late = plan_menu.menu(one, [3 * HOUR, 24 * HOUR], 0.8, courses=40)
     assert soon.reached and late.reached
     assert late.plan.expected_cost < 1.1 * soon.plan.expected_cost
-    (alone,) = menu.menu(one, [24 * HOUR], 0.8, courses=40)
+    (alone,) = plan_menu.menu(one, [24 * HOUR], 0.8, courses=40)
     assert alone.plan.expected_cost < 1.1 * soon.plan.expected_cost

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
-from whesl.cloud.core import cost, pace, profile, schedule, slots
+from whesl.cloud.core import cost, profiling, schedule, stage_pipeline, stage_speed
 from whesl.cloud.core.records import (
     HOUR,
     Domain,
@@ -25,8 +25,10 @@ from whesl.cloud.core.records import (
 from whesl.model.errors import UsageError
 
 
-def paces_of(flow: Workflow, prices: PriceList = PRICES, *, cluster: bool = True) -> tuple[pace.Pace, ...]:
-    return pace.paces(flow, complete(flow), prices, CLUSTER if cluster else None)
+def paces_of(
+    flow: Workflow, prices: PriceList = PRICES, *, cluster: bool = True
+) -> tuple[stage_speed.Pace, ...]:
+    return stage_speed.paces(flow, complete(flow), prices, CLUSTER if cluster else None)
 
 
 def built(flow: Workflow, free: list[float], hours: float, **options: Any) -> Schedule:
@@ -128,17 +130,23 @@ def test_a_stage_waits_for_all_of_a_parent_behind_a_barrier() -> None:
 
 def test_a_longer_slot_of_the_parent_feeds_the_childs_in_its_next_slot() -> None:
     """Figure 3.4, scenario A."""
-    parent, child = slots.Slots(np.array([0.0, 60.0]), 60.0), slots.Slots(60 + 30.0 * np.arange(4), 30.0)
-    assert slots.child_targets(parent, np.array([4.0, 8.0]), child).tolist() == [2, 2, 4, 4]
-    assert slots.parent_targets(child, np.array([2.0, 2, 4, 4]), parent).tolist() == [4, 8]
+    parent, child = (
+        stage_pipeline.Slots(np.array([0.0, 60.0]), 60.0),
+        stage_pipeline.Slots(60 + 30.0 * np.arange(4), 30.0),
+    )
+    assert stage_pipeline.child_targets(parent, np.array([4.0, 8.0]), child).tolist() == [2, 2, 4, 4]
+    assert stage_pipeline.parent_targets(child, np.array([2.0, 2, 4, 4]), parent).tolist() == [4, 8]
 
 
 def test_a_longer_slot_of_the_child_takes_what_was_done_in_its_slot_before() -> None:
     """Figure 3.4, scenario B."""
-    parent, child = slots.Slots(30.0 * np.arange(4), 30.0), slots.Slots(np.array([60.0, 120.0]), 60.0)
+    parent, child = (
+        stage_pipeline.Slots(30.0 * np.arange(4), 30.0),
+        stage_pipeline.Slots(np.array([60.0, 120.0]), 60.0),
+    )
     # The first slot begins where the two slots before it end, the second takes those of the first's time.
-    assert slots.child_targets(parent, np.array([1.0, 2, 3, 4]), child).tolist() == [3, 7]
-    assert slots.parent_targets(child, np.array([3.0, 7]), parent).sum() == pytest.approx(10)
+    assert stage_pipeline.child_targets(parent, np.array([1.0, 2, 3, 4]), child).tolist() == [3, 7]
+    assert stage_pipeline.parent_targets(child, np.array([3.0, 7]), parent).sum() == pytest.approx(10)
 
 
 @given(
@@ -147,17 +155,17 @@ def test_a_longer_slot_of_the_child_takes_what_was_done_in_its_slot_before() -> 
     targets=st.floats(0, 100),
 )
 def test_no_task_is_lost_between_slots(lengths: tuple[float, float], span: float, targets: float) -> None:
-    parent = slots.slots(Window(stage="p", start=0, end=span - lengths[1]), lengths[0])
-    child = slots.slots(Window(stage="c", start=lengths[0], end=span), lengths[1])
+    parent = stage_pipeline.slots(Window(stage="p", start=0, end=span - lengths[1]), lengths[0])
+    child = stage_pipeline.slots(Window(stage="c", start=lengths[0], end=span), lengths[1])
     given_ = np.full(len(parent.begin), targets)
-    assert slots.child_targets(parent, given_, child).sum() == pytest.approx(given_.sum())
+    assert stage_pipeline.child_targets(parent, given_, child).sum() == pytest.approx(given_.sum())
     given_ = np.full(len(child.begin), targets)
-    assert slots.parent_targets(child, given_, parent).sum() == pytest.approx(given_.sum())
+    assert stage_pipeline.parent_targets(child, given_, parent).sum() == pytest.approx(given_.sum())
 
 
 def test_stages_start_behind_their_parents_and_leave_time_for_their_children() -> None:
     """Figure 3.3: start delays by depth, infeasible slots cut."""
-    found = slots.windows(paces_of(oai(100)), 6 * HOUR)
+    found = stage_pipeline.windows(paces_of(oai(100)), 6 * HOUR)
     times = {name: pace_.slot for pace_ in paces_of(oai(100)) for name in [pace_.stage.name]}
     for flow_stage in oai(100).stages:
         for edge in flow_stage.parents:
@@ -193,8 +201,8 @@ def test_all_stages_without_a_platform_are_named() -> None:
 def test_a_stage_for_the_cluster_alone_needs_its_nodes() -> None:
     flow = workflow(stage("a", 500, [], 60, gpu=True))
     none = PriceList(dated="2026-01-01", source="", currency="USD", platforms=())
-    gpus = pace.cluster_nodes(gpu=True)
-    found = pace.paces(flow, profile.complete(flow, Profile(workflow=""), (gpus,)), none, gpus)
+    gpus = stage_speed.cluster_nodes(gpu=True)
+    found = stage_speed.paces(flow, profiling.complete(flow, Profile(workflow=""), (gpus,)), none, gpus)
     with pytest.raises(UsageError, match="whose free nodes do not suffice: 380 of 500"):
         schedule.build(found, none, [1.0], 0.0, 2 * HOUR)
 
@@ -213,12 +221,12 @@ def test_missing_entries_are_estimated_and_say_how() -> None:
             Measurement(stage="c", platform="c5a.4xlarge", seconds=20, count=3),
         ),
     )
-    made = profile.complete(flow, measured, cpu)
+    made = profiling.complete(flow, measured, cpu)
     found = {(one.stage, one.platform): (one.seconds, one.estimated) for one in made.measurements}
     assert found["a", "c4.4xlarge"] == (15, "")
     assert found["c", "c4.4xlarge"] == (30, "as on c5a.4xlarge times 1.50")
     assert found["b", "c5a.4xlarge"] == (40, "stated in the workflow")
-    nothing = profile.complete(flow, Profile(workflow="w"), cpu)
+    nothing = profiling.complete(flow, Profile(workflow="w"), cpu)
     assert nothing.of("a", "c5a.4xlarge") == Measurement(
         stage="a",
         platform="c5a.4xlarge",
@@ -228,12 +236,12 @@ def test_missing_entries_are_estimated_and_say_how() -> None:
 
 
 def test_the_benchmark_takes_a_share_of_the_tasks_and_none_twice() -> None:
-    found = profile.sample(oai(1000), PRICES.platforms)
+    found = profiling.sample(oai(1000), PRICES.platforms)
     assert sum(one.tasks for one in found if one.stage == "preprocess") == pytest.approx(50, abs=6)
     assert {one.platform for one in found if one.stage == "segmentation"} == {
         one.name for one in PRICES.platforms if one.processor is Processor.GPU
     }
-    tiny = profile.sample(workflow(stage("a", 2)), PRICES.platforms)
+    tiny = profiling.sample(workflow(stage("a", 2)), PRICES.platforms)
     assert sum(one.tasks for one in tiny) == 2
 
 

@@ -24,7 +24,7 @@ from tests.processes import words
 from tests.waiting import until
 from whesl.cloud.runner import run as runs
 from whesl.local import daemons
-from whesl.local.cluster import Cluster
+from whesl.local.cluster_directory import Cluster
 
 KINDS = ("runner", "server", "instance", "watchdog")
 LONGEST = 1.5  # seconds between two kills

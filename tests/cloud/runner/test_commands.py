@@ -14,7 +14,7 @@ import pytest
 from benchmarks import cloud_run
 from tests.cloud.runner import worlds
 from whesl.local import daemons
-from whesl.local.cluster import Cluster
+from whesl.local.cluster_directory import Cluster
 
 INSTANCE = cloud_run.INSTANCES / "helloworld-forkjoin-10-chameleon.json.xz"
 

@@ -25,7 +25,7 @@ from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.state import RunState
 from whesl.local import daemons
 from whesl.local.adapter import LocalScheduler
-from whesl.local.cluster import Cluster as LocalCluster
+from whesl.local.cluster_directory import Cluster as LocalCluster
 from whesl.model.errors import CouldNotObserveError, TransientError, UsageError
 
 

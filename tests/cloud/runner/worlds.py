@@ -14,8 +14,6 @@ import msgspec
 
 from tests.waiting import until
 from whesl.cloud.core import scaler
-from whesl.cloud.core.events import ScalerState
-from whesl.cloud.core.pace import Pace
 from whesl.cloud.core.records import (
     Assignment,
     Cost,
@@ -31,20 +29,22 @@ from whesl.cloud.core.records import (
     Window,
     Workflow,
 )
+from whesl.cloud.core.scaler_events import ScalerState
+from whesl.cloud.core.stage_speed import Pace
 from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run as runs
-from whesl.cloud.runner import site as sites
+from whesl.cloud.runner import site_file as sites
 from whesl.cloud.runner.events import Limits
 from whesl.cloud.runner.sides import Side
-from whesl.cloud.runner.site import Cloud, Cluster, Processes, Site
+from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
 from whesl.journal import Journal
 from whesl.local import daemons
-from whesl.local.cluster import Cluster as LocalCluster
+from whesl.local.cluster_directory import Cluster as LocalCluster
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
-from whesl.testing import standin
+from whesl.testing import proxy_app
 
 PLATFORM = Platform(name="c5a.4xlarge", domain=Domain.CLOUD, price=0.616, limit=4)
 SIZE = 3200
@@ -60,7 +60,7 @@ def expected(workflow: Workflow, data: Path) -> dict[str, bytes]:
             contents[file.name] if file.name in contents else (data / file.name).read_bytes()
             for file in task.inputs
         ]
-        contents |= standin.content({file.name: int(file.size) for file in task.outputs}, inputs)
+        contents |= proxy_app.content({file.name: int(file.size) for file in task.outputs}, inputs)
     return contents
 
 
@@ -72,7 +72,7 @@ def task(
         name=name,
         stage=stage,
         parents=tuple(parents),
-        command=standin.command(seconds, ledger, inputs, outputs),
+        command=proxy_app.command(seconds, ledger, inputs, outputs),
         inputs=tuple(DataFile(name=one, size=SIZE) for one in inputs),
         outputs=tuple(DataFile(name=one, size=SIZE) for one in outputs),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from whesl.cloud.transfer.directory import DirectoryStore
-from whesl.testing.contract_store import StoreContract
+from whesl.testing.contract_storage import StoreContract
 
 
 @pytest.fixture

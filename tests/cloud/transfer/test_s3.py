@@ -15,7 +15,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed (extra cloud)")
 
 from whesl.cloud.providers.ec2 import client_of
 from whesl.cloud.transfer.s3 import S3Store
-from whesl.testing.contract_store import StoreContract
+from whesl.testing.contract_storage import StoreContract
 
 if TYPE_CHECKING:
     from whesl.testing.strictcloud import StrictCloud

@@ -16,8 +16,8 @@ from tests.waiting import until
 from whesl.cloud.transfer.port import DamagedError, digest_of
 from whesl.cloud.transfer.ssh import SshStore
 from whesl.model.errors import CouldNotObserveError
-from whesl.testing.contract_store import StoreContract
-from whesl.testing.ports import free_ports
+from whesl.testing.contract_storage import StoreContract
+from whesl.testing.free_ports import free_ports
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 

@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("numba", reason="the extra 'lab' is not installed")
 from whesl.cloud import prices
 from whesl.cloud.core import baselines
-from whesl.cloud.core.events import (
+from whesl.cloud.core.records import Settings
+from whesl.cloud.core.scaler_events import (
     EndInstances,
     Observation,
     RequestNodes,
@@ -17,11 +18,10 @@ from whesl.cloud.core.events import (
     StageTable,
     StartInstances,
 )
-from whesl.cloud.core.records import Settings
-from whesl.experiments.cloud import cluster, evaluate, executors, foresee, traces
+from whesl.experiments.cloud import background_jobs, cluster, evaluate, executors, persistence_forecast
 from whesl.experiments.cloud.evaluate import ADAPTIVE, CLOUD, OURS, PARSL
-from whesl.lab.cluster import plain
-from whesl.lab.cluster.trace import Workload
+from whesl.lab.cluster import python_loop
+from whesl.lab.cluster.simulation_records import Workload
 from whesl.placement.easy import Easy
 
 
@@ -51,7 +51,7 @@ def test_the_cluster_starts_jobs_as_the_labs_own_simulation_does(seed: int) -> N
         own.limit,
         np.full(count, np.inf),
     )
-    known = plain.simulate(work, 32, Easy())
+    known = python_loop.simulate(work, 32, Easy())
     start = np.empty(count)
     start[known.job] = known.start
     assert whole.start.tolist() == start.tolist()
@@ -98,12 +98,12 @@ def test_free_nodes_of_each_hour_are_the_least_in_it() -> None:
 
 def test_a_forecast_has_rising_quantiles_within_the_cluster() -> None:
     free = np.random.default_rng(2).integers(0, 50, size=400).astype(float)
-    made = foresee.persistence(free, 300, 50, 0.0)
+    made = persistence_forecast.persistence(free, 300, 50, 0.0)
     assert len(made.nodes) == 24
     assert all(list(row) == sorted(row) and row[0] >= 0 and row[-1] <= 50 for row in made.nodes)
     later = free.copy()
     later[300:] = 0
-    assert foresee.persistence(later, 300, 50, 0.0) == made, "nothing of the future is used"
+    assert persistence_forecast.persistence(later, 300, 50, 0.0) == made, "nothing of the future is used"
 
 
 # -- executors --
@@ -225,7 +225,7 @@ def test_parsl_asks_anew_when_nothing_waits() -> None:
 
 @pytest.mark.slow
 def test_cases_under_every_scheduler_are_sound_and_the_same_again() -> None:
-    log = traces.generated(60, 20, 3)
+    log = background_jobs.generated(60, 20, 3)
     plan = evaluate.Plan(cases=1, nodes=60, variants=(*evaluate.DOCUMENT, OURS), workflows=("OAI",))
     (case,) = evaluate.cases(plan, [log])
     case = case._replace(deadline=6, inputs=400)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from whesl.experiments.desktop.audit import audit
 from whesl.experiments.desktop.evaluation import Plan, around, one_site
-from whesl.experiments.desktop.machines import DAY, HOUR, Jobs, Site, jobs, machines
 from whesl.experiments.desktop.simulate import BEAT, DONE, FAILED, Outcome, Rules, simulate
+from whesl.experiments.desktop.synthetic_machines import DAY, HOUR, Jobs, Site, jobs, machines
 from whesl.experiments.registry import load
 from whesl.lab.progress import Silent
 from whesl.model.errors import WheslError

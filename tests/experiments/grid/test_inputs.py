@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whesl.experiments.grid import generator, records, requirements, study
-from whesl.experiments.grid.resources import Cluster, grid, read
+from whesl.experiments.grid import failure_records, generated_failures, requirements, simulation
+from whesl.experiments.grid.cluster_files import Cluster, grid, read
 from whesl.lab.readers import swf
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "metacentrum"
@@ -29,7 +29,7 @@ def test_the_fastest_cluster_comes_first_then_the_largest() -> None:
 def test_outages_of_a_machine_that_overlap_are_one(tmp_path: Path) -> None:
     path = tmp_path / "failures"
     path.write_text("100\tlarge\t50\t0 2\n120\tlarge\t100\t2\nwrong line\n")
-    loaded = records.read(path, CLUSTERS, 10.0, strict=False)
+    loaded = failure_records.read(path, CLUSTERS, 10.0, strict=False)
     assert loaded.outages.machine.tolist() == [4, 6]
     assert loaded.outages.start.tolist() == [90.0, 90.0]
     assert loaded.outages.end.tolist() == [140.0, 210.0]
@@ -55,14 +55,14 @@ def test_specifications_name_processors_of_a_machine_clusters_and_properties() -
 
 def test_the_generator_makes_as_many_failures_as_equation_1_says() -> None:
     machines = grid([Cluster("a", 300, 1), Cluster("b", 100, 1)])
-    law = generator.Law(0.001, duration_scale=1.0)
-    found = generator.generated(machines, 0.0, 3600.0 * 1000, law, seed=3)
+    law = generated_failures.Law(0.001, duration_scale=1.0)
+    found = generated_failures.generated(machines, 0.0, 3600.0 * 1000, law, seed=3)
     assert 392 <= len(found.start) <= 400  # N D AFC; those of one machine that overlap are one
     assert 0.65 < float((found.machine < 300).mean()) < 0.85
     assert (np.diff(found.start) >= 0).all()
-    again = generator.generated(machines, 0.0, 3600.0 * 1000, law, seed=3)
+    again = generated_failures.generated(machines, 0.0, 3600.0 * 1000, law, seed=3)
     assert np.array_equal(again.start, found.start)
-    bursts = generator.generated(machines, 0.0, 3600.0 * 1000, law._replace(burst=10.0), seed=3)
+    bursts = generated_failures.generated(machines, 0.0, 3600.0 * 1000, law._replace(burst=10.0), seed=3)
     assert float(np.median(np.diff(bursts.start))) < float(np.median(np.diff(found.start)))
 
 
@@ -70,7 +70,7 @@ def test_the_generator_makes_as_many_failures_as_equation_1_says() -> None:
 def test_metacentrum_s_clusters_and_failures_are_read_whole() -> None:
     clusters = read(DATA / "metacentrum-2009.mwf.machines")
     assert (len(clusters), sum(sum(cluster.each()) for cluster in clusters)) == (14, 806)
-    loaded = records.read(DATA / "metacentrum-2009.mwf.failures", clusters, 0.0, strict=True)
+    loaded = failure_records.read(DATA / "metacentrum-2009.mwf.failures", clusters, 0.0, strict=True)
     assert loaded.lines == 420
     assert len(loaded.outages.start) == 556  # of 569; the others overlap an earlier one of their machine
     assert read(DATA / "wagap-2013.swf.machines")[0].name == "zewura"
@@ -79,7 +79,7 @@ def test_metacentrum_s_clusters_and_failures_are_read_whole() -> None:
 @pytest.mark.skipif(not DATA.is_dir(), reason="the traces are not beside the checkout")
 def test_metacentrum_s_pairs_of_user_and_queue() -> None:
     log = swf.read(DATA / "METACENTRUM-2009-2.swf.xz")
-    rows = study.chosen(log)
+    rows = simulation.chosen(log)
     assert len(log) - len(rows) == 3712
     clusters = read(DATA / "metacentrum-2009.mwf.machines")
     found = requirements.used(log, rows, clusters)

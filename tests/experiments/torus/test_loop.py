@@ -12,7 +12,7 @@ from whesl.experiments.torus.loop import Jobs, Outcome, run
 from whesl.experiments.torus.measures import measures
 from whesl.placement.torus.boxes import torus
 from whesl.placement.torus.choice import RULES
-from whesl.placement.torus.plan import Settings
+from whesl.placement.torus.scheduling_pass import Settings
 from whesl.predict.accuracy import confidence, none, tie_breaking
 from whesl.predict.history import History
 

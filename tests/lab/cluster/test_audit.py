@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("numba")
 
 from whesl.lab.cluster.audit import audit
-from whesl.lab.cluster.trace import Attempts, Workload
+from whesl.lab.cluster.simulation_records import Attempts, Workload
 from whesl.predict.history import History
 
 # Two jobs on nodes 0-1 and 2; the second is killed at 50 s by node 2, down until 60 s, and keeps 40 s.

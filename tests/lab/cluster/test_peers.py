@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from whesl.lab.cluster.simulation import simulate
-from whesl.lab.cluster.trace import workload
+from whesl.lab.cluster.simulation_records import workload
 from whesl.lab.readers import swf
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"

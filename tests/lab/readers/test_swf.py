@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.lab.cluster.trace import spans, workload
+from whesl.lab.cluster.simulation_records import spans, workload
 from whesl.lab.readers import swf
 from whesl.model.errors import WheslError
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whesl.lab import resources
-from whesl.lab.readers import site
+from whesl.lab import machine_file
+from whesl.lab.readers import site_logs
 from whesl.lab.replay.case import Case, prepare
 from whesl.model.errors import UsageError
 
@@ -18,8 +18,8 @@ EVENTS = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
 
 
 def case(jobs: Path, failures: Path, **given: object) -> Case:
-    log = site.read_jobs(jobs, zone=timezone.utc)
-    return prepare(log, site.read_failures(failures, zone=timezone.utc), **given)  # type: ignore[arg-type]  # as in the test
+    log = site_logs.read_jobs(jobs, zone=timezone.utc)
+    return prepare(log, site_logs.read_failures(failures, zone=timezone.utc), **given)  # type: ignore[arg-type]  # as in the test
 
 
 def slurm() -> Case:
@@ -86,13 +86,13 @@ def test_what_does_not_belong_together(tmp_path: Path, jobs: str, events: str, s
 def test_resources_say_what_the_machine_has(tmp_path: Path) -> None:
     file = tmp_path / "machine.toml"
     file.write_text('name = "bed"\ncheckpoint = 10\n[[nodes]]\nnames = "n[01-06]"\ncpus = 2\n')
-    found = case(DATA / "sacct-X.txt", DATA / "events.txt", resources=resources.read(file))
+    found = case(DATA / "sacct-X.txt", DATA / "events.txt", resources=machine_file.read(file))
     assert found.title == "bed"
     assert len(found.names) == 6
     assert set(found.work.checkpoint) == {10.0}
     file.write_text('[[nodes]]\nnames = "n[01-03]"\n')
     with pytest.raises(UsageError, match="names nodes that the machine does not have: n04"):
-        case(DATA / "sacct-X.txt", DATA / "events.txt", resources=resources.read(file))
+        case(DATA / "sacct-X.txt", DATA / "events.txt", resources=machine_file.read(file))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_resources_that_are_wrong(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "machine.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
-        resources.read(file)
+        machine_file.read(file)
     assert said in str(error.value)
 
 

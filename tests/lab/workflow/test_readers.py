@@ -23,7 +23,7 @@ from whesl.lab.workflow.audit import audit
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
 from whesl.model.errors import UsageError, WheslError
-from whesl.placement.ranked import RANK_HYBD
+from whesl.placement.list_scheduling import RANK_HYBD
 
 # The first call compiles, on a busy machine for minutes.
 pytestmark = pytest.mark.timeout(600)

@@ -16,7 +16,7 @@ from whesl.lab.workflow.graph import graph
 from whesl.lab.workflow.simulate import Outcome, simulate
 from whesl.lab.workflow.workload import Workload, workload
 from whesl.model.errors import WheslError
-from whesl.placement.ranked import (
+from whesl.placement.list_scheduling import (
     AWARE_FIFO,
     FIFO,
     FLAW,

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.experiments.torus.loop import Jobs, run
-from whesl.lab.cluster.plain import simulate
-from whesl.lab.cluster.trace import Workload
+from whesl.lab.cluster.python_loop import simulate
+from whesl.lab.cluster.simulation_records import Workload
 from whesl.model.errors import WheslError
 from whesl.placement.port import Nodes, Queue, Running, View
 from whesl.placement.torus.boxes import torus
 from whesl.placement.torus.choice import RULES
-from whesl.placement.torus.plan import Settings
 from whesl.placement.torus.policy import TorusPolicy
+from whesl.placement.torus.scheduling_pass import Settings
 from whesl.predict.accuracy import confidence
 from whesl.predict.history import History
 

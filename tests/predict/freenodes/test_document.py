@@ -7,13 +7,13 @@ import pytest
 
 from tests.predict.freenodes.made import NODES, cluster
 from whesl.model.errors import UsageError
-from whesl.predict.freenodes import document
+from whesl.predict.freenodes import published_predictor
 from whesl.predict.freenodes.supply import supply
 
 
 def test_the_wait_queue_of_the_example() -> None:
     """Jobs (3 nodes, 1 h), (5, 5), (10, 2) give [3, 10, 0, 0, 5]."""
-    found = document.wait_vector(np.array([3.0, 5.0, 10.0]), np.array([1.0, 5.0, 2.0]))
+    found = published_predictor.wait_vector(np.array([3.0, 5.0, 10.0]), np.array([1.0, 5.0, 2.0]))
     assert found[:5].tolist() == [3, 10, 0, 0, 5]
     assert len(found) == 64
     assert not found[5:].any()
@@ -21,15 +21,15 @@ def test_the_wait_queue_of_the_example() -> None:
 
 def test_the_run_queue_of_the_example() -> None:
     """Jobs (3 nodes, 2 h left), (5, 1), (10, 5) give [5, 8, 8, 8, 18], and 18 up to hour 64."""
-    found = document.run_vector(np.array([3.0, 5.0, 10.0]), np.array([2.0, 1.0, 5.0]))
+    found = published_predictor.run_vector(np.array([3.0, 5.0, 10.0]), np.array([2.0, 1.0, 5.0]))
     assert found[:5].tolist() == [5, 8, 8, 8, 18]
     assert len(found) == 64
     assert (found[4:] == 18).all()
 
 
 def test_longer_jobs_count_in_the_last_hour() -> None:
-    assert document.wait_vector(np.array([2.0]), np.array([100.0]))[63] == 2
-    assert document.run_vector(np.array([2.0]), np.array([0.0]))[0] == 2
+    assert published_predictor.wait_vector(np.array([2.0]), np.array([100.0]))[63] == 2
+    assert published_predictor.run_vector(np.array([2.0]), np.array([0.0]))[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_longer_jobs_count_in_the_last_hour() -> None:
 )
 def test_only_what_the_table_holds_is_taken(wrong: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=r"not in Table 3\.2"):
-        document.Choice(**wrong)  # type: ignore[arg-type]  # wrong on purpose
+        published_predictor.Choice(**wrong)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.slow
@@ -47,15 +47,17 @@ def test_both_models_learn_the_made_cluster() -> None:
     history = cluster()
     hours = supply(history, NODES)
     which = np.arange(24, 24 * 46)
-    rows = document.features(history, hours.times[which], NODES)
+    rows = published_predictor.features(history, hours.times[which], NODES)
     assert rows.shape == (len(which), 130)
     truth = hours.least[which[:, None] + np.arange(24)]
     known, asked = np.arange(0, 24 * 35, 2), np.arange(24 * 37, 24 * 45, 2)
     plain = np.abs(np.median(truth[known, :6], axis=0) - truth[asked, :6]).mean()
-    by_trees = document.trees(rows[known], truth[known], rows[asked], document.Choice(output_steps=6))
+    by_trees = published_predictor.trees(
+        rows[known], truth[known], rows[asked], published_predictor.Choice(output_steps=6)
+    )
     assert np.abs(by_trees - truth[asked, :6]).mean() < 0.95 * plain
-    choice = document.Choice(input_steps=6, output_steps=6)
-    by_lstm = document.recurrent(rows, truth, known, asked, choice, NODES, epochs=10)
+    choice = published_predictor.Choice(input_steps=6, output_steps=6)
+    by_lstm = published_predictor.recurrent(rows, truth, known, asked, choice, NODES, epochs=10)
     assert by_lstm.shape == (len(asked), 6)
     assert np.abs(by_lstm - truth[asked, :6]).mean() < plain
 
@@ -63,4 +65,6 @@ def test_both_models_learn_the_made_cluster() -> None:
 def test_trees_have_no_mape() -> None:
     with pytest.raises(UsageError, match="MAPE"):
         nothing = np.zeros((1, 130), dtype=np.float32)
-        document.trees(nothing, np.zeros((1, 24)), nothing, document.Choice(loss="mape"))
+        published_predictor.trees(
+            nothing, np.zeros((1, 24)), nothing, published_predictor.Choice(loss="mape")
+        )

@@ -17,9 +17,17 @@ from whesl.cli.cloud.forecast import forecast as command
 from whesl.cloud.core.records import FreeForecast
 from whesl.lab.prediction import freenodes as study
 from whesl.lab.progress import Silent
-from whesl.lab.readers.history import read_calendar, read_history
+from whesl.lab.readers.job_history import read_calendar, read_history
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.freenodes import document, features, forecast, given, model, rollforward, storing
+from whesl.predict.freenodes import (
+    features,
+    forecast,
+    model,
+    past_forecasts,
+    published_predictor,
+    rollforward,
+    storing,
+)
 from whesl.predict.freenodes.forecast import NO_CALENDAR, Learnable
 from whesl.predict.freenodes.model import Model
 from whesl.predict.freenodes.storing import About
@@ -150,21 +158,25 @@ def test_months_are_scored_and_taken_up_again(tmp_path: Path) -> None:
 def test_the_documents_models_are_scored_beside(tmp_path: Path) -> None:
     history = cluster()
     table = known()
-    beside = study.printed(history, table, document.Choice(input_steps=6), keep=tmp_path, progress=Silent())
+    beside = study.printed(
+        history, table, published_predictor.Choice(input_steps=6), keep=tmp_path, progress=Silent()
+    )
     found = study.fold(table, study.months(table, 1)[0], seed=0, keep=None, beside=beside)
     assert found.methods == (*study.ALL, study.TREES, study.LSTM)
     rows = study.summary([found])
     assert rows[0].error[study.TREES] < rows[0].error["median"]
     assert rows[0].error[study.LSTM] < 2 * rows[0].error["median"]
-    again = study.printed(history, table, document.Choice("mape"), keep=tmp_path, progress=Silent())
+    again = study.printed(
+        history, table, published_predictor.Choice("mape"), keep=tmp_path, progress=Silent()
+    )
     assert again.values.tolist() == beside.values.tolist()  # from the file
     assert again.methods == (study.LSTM,)
 
 
 def test_the_command_offers_the_documents_choices() -> None:
-    assert options.LOSSES == document.LOSSES
-    assert options.STEPS == document.STEPS
-    assert options.OPTIMIZERS == document.OPTIMIZERS
+    assert options.LOSSES == published_predictor.LOSSES
+    assert options.STEPS == published_predictor.STEPS
+    assert options.OPTIMIZERS == published_predictor.OPTIMIZERS
 
 
 def run(*arguments: str | Path, status: int = 0) -> str:
@@ -188,7 +200,7 @@ def test_the_command_forecasts_from_sacct(tmp_path: Path) -> None:
     assert (tmp_path / "free.json").read_text() == text
     assert "least free nodes" in run("now", log, "--model", kept, "--now", at)
     # Kept beside the model: a later forecast is calibrated with what came of this one.
-    assert given.load(tmp_path / "model.given.npz").time.tolist() == [EPOCH + 75 * 86400]
+    assert past_forecasts.load(tmp_path / "model.given.npz").time.tolist() == [EPOCH + 75 * 86400]
 
 
 def test_both_readers_see_the_same_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

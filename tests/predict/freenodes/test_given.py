@@ -10,10 +10,10 @@ import pytest
 
 from tests.predict.freenodes.made import EPOCH, NODES, cluster
 from whesl.model.errors import WheslError
-from whesl.predict.freenodes import given
+from whesl.predict.freenodes import past_forecasts
 from whesl.predict.freenodes.conformal import Scores
 from whesl.predict.freenodes.forecast import Forecast
-from whesl.predict.freenodes.given import Given
+from whesl.predict.freenodes.past_forecasts import Given
 from whesl.predict.freenodes.supply import supply
 
 NOW = EPOCH + 50 * 86400.0
@@ -61,12 +61,12 @@ def test_moments_go_forward_and_old_ones_are_dropped() -> None:
 
 def test_the_file_holds_the_same(tmp_path: Path) -> None:
     path = tmp_path / "free-nodes.given.npz"
-    assert not len(given.load(path).time)
+    assert not len(past_forecasts.load(path).time)
     one = (
         Given.none().added(made(NOW, 0.1, 0.9)).learned(cluster(), NOW + 86400.0).added(made(NOW + 9e4, 0, 1))
     )
-    given.save(one, path)
-    again = given.load(path)
+    past_forecasts.save(one, path)
+    again = past_forecasts.load(path)
     for name in Given.__slots__:
         np.testing.assert_array_equal(getattr(again, name), getattr(one, name))
 
@@ -75,6 +75,6 @@ def test_the_file_holds_the_same(tmp_path: Path) -> None:
 def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     one = Given.none().added(made(NOW, 0.1, 0.9)).added(made(NOW + 1.0, 0.1, 0.9))
     wrong = replace(one, **{name: np.asarray(value, dtype=np.float64) for name, value in change.items()})
-    given.save(wrong, tmp_path / "x.npz")
+    past_forecasts.save(wrong, tmp_path / "x.npz")
     with pytest.raises(WheslError, match="does not hold forecasts of free nodes that were given"):
-        given.load(tmp_path / "x.npz")
+        past_forecasts.load(tmp_path / "x.npz")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whesl.predict.freenodes import lstm
-from whesl.predict.freenodes.document import LOSSES, OPTIMIZERS
+from whesl.predict.freenodes.published_predictor import LOSSES, OPTIMIZERS
 
 
 @pytest.mark.parametrize("loss", LOSSES)

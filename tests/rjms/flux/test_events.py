@@ -23,8 +23,8 @@ from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.flux.allocation import FluxAllocation
 from whesl.rjms.flux.scheduler import FluxScheduler, submission
-from whesl.rjms.host import HostAllocation
 from whesl.rjms.port import JobException, JobRequest, NodeEvent, StepRequest
+from whesl.rjms.single_host import HostAllocation
 from whesl.testing.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from whesl.rjms.flux.instance import Instance
+from whesl.rjms.flux.nested_instance import Instance
 from whesl.rjms.port import Allocation
 from whesl.testing.nfsbed import NfsBed
 

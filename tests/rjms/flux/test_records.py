@@ -11,7 +11,7 @@ import pytest
 
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms.flux import records, steps
+from whesl.rjms.flux import exec_steps, records
 from whesl.rjms.flux.scheduler import submission
 from whesl.rjms.port import JobRequest, StepRequest
 
@@ -66,7 +66,7 @@ def test_idsets(idset: object, ranks: set[int]) -> None:
     ("ranks", "text"), [((2, 0, 1), "0-2"), ((5,), "5"), ((0, 2, 3, 9), "0,2-3,9"), ((), ""), ((1, 1), "1")]
 )
 def test_idsets_written(ranks: tuple[int, ...], text: str) -> None:
-    assert steps.idset(ranks) == text
+    assert exec_steps.idset(ranks) == text
     assert records.ranks_of(text) == set(ranks)
 
 
@@ -163,7 +163,7 @@ RANKS = {"n01": 0, "n02": 1, "n03": 2}
 
 def on_node(rank: int, request: StepRequest, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     """Run what a step's command runs on a node, as its broker would."""
-    command = steps.step_command(request, RANKS)
+    command = exec_steps.step_command(request, RANKS)
     return subprocess.run(
         command[command.index("sh") :],
         env={"FLUX_URI": f"local:///run/local-{rank}", "PATH": "/usr/bin:/bin", "SLURMD_NODENAME": "other"},
@@ -207,13 +207,13 @@ def test_a_step_needs_nodes_of_ours_and_a_command() -> None:
         StepRequest(command=("true",), nodes=("n09",)),
     ):
         with pytest.raises(UsageError):
-            steps.step_command(request, RANKS)
+            exec_steps.step_command(request, RANKS)
 
 
 def test_a_step_s_processes_are_found_by_their_mark(tmp_path: Path) -> None:
-    helper = Path(steps.__file__).with_name("step_helper.py")
+    helper = Path(exec_steps.__file__).with_name("step_tasks.py")
     alive = [
-        subprocess.Popen(["sleep", "60"], env={steps.STEP: name, "PATH": "/usr/bin:/bin"})
+        subprocess.Popen(["sleep", "60"], env={exec_steps.STEP: name, "PATH": "/usr/bin:/bin"})
         for name in ("mine", "other")
     ]
     try:

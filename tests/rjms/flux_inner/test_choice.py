@@ -16,7 +16,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.model.states import NodeState
 from whesl.rjms.flux import inner
 from whesl.rjms.flux.inner import InnerFlux, wanted
-from whesl.rjms.flux.instance import Instance
+from whesl.rjms.flux.nested_instance import Instance
 from whesl.rjms.port import AllocationInfo, JobException, JobHolder, NodeEvent, Step, StepRequest, TellsEvents
 from whesl.workflows import wrap
 
@@ -289,7 +289,7 @@ def test_time_in_which_the_job_was_suspended_is_not_waited_for(
             (tmp_path / "uri").write_text("local:///x\n")
 
     clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
-    monkeypatch.setattr("whesl.rjms.flux.instance.time", clock)
+    monkeypatch.setattr("whesl.rjms.flux.nested_instance.time", clock)
     monkeypatch.setattr(Instance, "_running", lambda _self: True)
     assert Instance(tmp_path, Outer(), "7.0", {}).wait_ready() == ""
     starts = False

@@ -12,8 +12,8 @@ import pytest
 
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRequest
-from whesl.rjms.slurm.bindings import Bindings, release
 from whesl.rjms.slurm.command import SlurmCommands
+from whesl.rjms.slurm.pyslurm_client import Bindings, release
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed

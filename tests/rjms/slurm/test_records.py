@@ -11,7 +11,7 @@ from whesl.model.states import JobState, NodeState
 from whesl.rjms.port import JobRequest, Suspended
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import DeniedError, NoSuchJobError, failure
-from whesl.rjms.slurm.environment import (
+from whesl.rjms.slurm.environment_rewriting import (
     compress_counts,
     expand_counts,
     for_nodes,

@@ -10,7 +10,7 @@ import pytest
 
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.slurm import records
-from whesl.rjms.slurm.slurmd import Slurmds
+from whesl.rjms.slurm.slurmd_probe import Slurmds
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_no_answer_is_no_end(listener: socket.socket, monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise errors.pop()
 
-    monkeypatch.setattr("whesl.rjms.slurm.slurmd._connect", fail)
+    monkeypatch.setattr("whesl.rjms.slurm.slurmd_probe._connect", fail)
     while errors:
         assert not slurmds.ended("n1")
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.site.flux.tables import publish
 from whesl.placement.reliable import choose, risks
 from whesl.predict.accuracy import Given
-from whesl.site.flux.advice import Advice
-from whesl.site.flux.published import Published
-from whesl.site.flux.source import Source, read
+from whesl.site.flux.prediction_file import Source, read
+from whesl.site.flux.rank_selection import Advice
+from whesl.site.flux.table_predictor import Published
 from whesl.site.publish.table import NodeRisk, Table
 
 HOSTS = {0: "n01", 1: "n02", 2: "n03", 3: "n04"}

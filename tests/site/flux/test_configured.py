@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import need_flux
 from tests.site.flux.tables import publish
 from whesl.model.errors import RefusedError, WheslError
-from whesl.site.flux import configured, live
-from whesl.site.flux.live import Options
+from whesl.site.flux import modprobe_file, module_loading
+from whesl.site.flux.module_loading import Options
 
 pytestmark = pytest.mark.flux
 
@@ -44,26 +44,26 @@ def test_an_installed_module_is_the_scheduler_of_instances_that_start_afterwards
     need_flux()
     options = Options(predictions=str(publish(tmp_path / "the table.json", {"vm": 0.1})), acts=True)
     try:
-        live.check(options)
+        module_loading.check(options)
     except WheslError as error:
         pytest.skip(error.message)
-    file = configured.path(tmp_path)
+    file = modprobe_file.path(tmp_path)
     assert file == tmp_path / "modprobe.d" / "whesl-placement.toml"
-    new = configured.text(options)
-    assert '+name = "sched-whesl"' in configured.difference(file, new)
+    new = modprobe_file.text(options)
+    assert '+name = "sched-whesl"' in modprobe_file.difference(file, new)
     words = ["--flux", options.predictions, "--act", "--modprobe", str(tmp_path)]
     assert whesl("install", *words, "--dry-run").startswith(f"--- {file}\n")
     assert not file.exists()
     whesl("install", *words, "--yes")
     assert whesl("install", *words) == f"nothing to change: {file}\n"
-    assert configured.difference(file, new) == ""
+    assert modprobe_file.difference(file, new) == ""
     said = started_with(tmp_path, "flux module list; flux run hostname >/dev/null && echo ran")
     assert "sched-whesl" in said
     assert "sched-simple" not in said
     assert said.endswith("ran\n")
     # The packages are gone, as after an upgrade of Python: the instance starts, with Flux's order.
     gone = Options(predictions=options.predictions, packages=str(tmp_path))
-    file.write_text(configured.text(gone))
+    file.write_text(modprobe_file.text(gone))
     assert started_with(tmp_path, "flux run hostname >/dev/null && echo ran").endswith("ran\n")
     whesl("remove", "--flux", "--modprobe", str(tmp_path), "--yes")
     assert not file.exists()
@@ -71,17 +71,17 @@ def test_an_installed_module_is_the_scheduler_of_instances_that_start_afterwards
 
 
 def test_a_file_of_the_site_s_own_is_neither_overwritten_nor_removed(tmp_path: Path) -> None:
-    file = tmp_path / "modprobe.d" / configured.FILE
+    file = tmp_path / "modprobe.d" / modprobe_file.FILE
     file.parent.mkdir()
     file.write_text("# ours\n")
     with pytest.raises(RefusedError, match="was not written by whesl"):
-        configured.remove(file)
+        modprobe_file.remove(file)
     assert file.read_text() == "# ours\n"
 
 
 def test_what_cannot_work_is_not_installed(tmp_path: Path) -> None:
     need_flux()
-    file = tmp_path / "modprobe.d" / configured.FILE
+    file = tmp_path / "modprobe.d" / modprobe_file.FILE
     with pytest.raises(WheslError):
-        configured.install(file, Options(predictions=str(tmp_path / "none")))
+        modprobe_file.install(file, Options(predictions=str(tmp_path / "none")))
     assert not file.parent.exists()

@@ -16,9 +16,9 @@ from tests.conftest import need_flux
 from tests.site.flux.tables import publish
 from tests.waiting import until
 from whesl.model.errors import RefusedError, UsageError, WheslError
-from whesl.site import plugins
-from whesl.site.flux import live
-from whesl.site.flux.live import Options
+from whesl.site import plugin_paths
+from whesl.site.flux import module_loading
+from whesl.site.flux.module_loading import Options
 from whesl.testing.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux
@@ -32,7 +32,9 @@ def instance() -> Iterator[FluxBed]:
     need_flux()
     with FluxBed(4, cores=4) as bed:
         try:
-            live.check(Options(predictions=str(publish(bed.directory / "any.json", BAD))), bed.outside)
+            module_loading.check(
+                Options(predictions=str(publish(bed.directory / "any.json", BAD))), bed.outside
+            )
         except WheslError as error:
             pytest.skip(error.message)
         yield bed
@@ -44,7 +46,7 @@ def bed(instance: FluxBed) -> Iterator[FluxBed]:
     yield instance
     instance.run("flux", "cancel", "--all")
     instance.run("flux", "queue", "drain", "--timeout=30")
-    live.remove(instance.outside)
+    module_loading.remove(instance.outside)
 
 
 def submit(bed: FluxBed, *words: str) -> str:
@@ -66,7 +68,9 @@ def started(bed: FluxBed, *words: str) -> tuple[str, str]:
 
 
 def test_jobs_get_the_ranks_of_least_risk_and_say_why(bed: FluxBed, tmp_path: Path) -> None:
-    done = live.load(Options(predictions=str(publish(tmp_path / "t.json", BAD)), acts=True), bed.outside)
+    done = module_loading.load(
+        Options(predictions=str(publish(tmp_path / "t.json", BAD)), acts=True), bed.outside
+    )
     assert done.instead == "sched-simple"
     ranks, why = started(bed, "-N2", "-x", "-t", "1h", "true")
     assert ranks == "[1,3]"
@@ -80,11 +84,11 @@ def test_jobs_get_the_ranks_of_least_risk_and_say_why(bed: FluxBed, tmp_path: Pa
 
 
 def test_observing_gives_flux_s_ranks_and_says_what_it_would_have_done(bed: FluxBed, tmp_path: Path) -> None:
-    live.load(Options(predictions=str(publish(tmp_path / "t.json", BAD))), bed.outside)
+    module_loading.load(Options(predictions=str(publish(tmp_path / "t.json", BAD))), bed.outside)
     ranks, why = started(bed, "-N2", "-x", "-t", "1h", "true")
     assert ranks == "[0-1]"
     assert why.startswith("would avoid n01: fails within 1.0 h with probability 0.003 instead of 0.9")
-    stats = live.stats(bed.outside)
+    stats = module_loading.stats(bed.outside)
     assert (stats["placed"], stats["differently"], stats["failed"]) == (1, 1, 0)
 
 
@@ -94,7 +98,7 @@ def test_a_job_waits_for_better_ranks_and_no_longer_than_it_may(
 ) -> None:
     table = publish(tmp_path / "t.json", BAD)
     options = Options(predictions=str(table), acts=True, queue=queue, wait=3600.0)
-    live.load(options, bed.outside)
+    module_loading.load(options, bed.outside)
     gate = tmp_path / "gate"
     until_gate = ("sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.05; done")
     assert started(bed, "-N2", "-n2", "-x", "-t", "5m", *until_gate)[0] == "[1,3]"
@@ -111,10 +115,10 @@ def test_a_job_waits_for_better_ranks_and_no_longer_than_it_may(
     bed.run("flux", "job", "wait-event", "--timeout=30", waiting, "clean")
     assert told(bed, waiting, "ranks") == "1"
     assert "with probability 0.001" in told(bed, waiting, "annotations.sched.placement")
-    assert live.stats(bed.outside)["held"] == 1
+    assert module_loading.stats(bed.outside)["held"] == 1
     # Nobody waits for longer than the option allows.
     gate.unlink()
-    live.load(msgspec.structs.replace(options, wait=60.0), bed.outside)
+    module_loading.load(msgspec.structs.replace(options, wait=60.0), bed.outside)
     assert started(bed, "-N2", "-n2", "-x", "-t", "5m", *until_gate)[0] == "[1,3]"
     assert started(bed, "-N1", "-x", "-t", "1h", "true")[0] == "2"
     gate.touch()
@@ -129,14 +133,14 @@ def test_loading_and_removing_lose_no_job_and_running_ones_keep_their_ranks(
     first = submit(bed, "-N3", "-n3", "-x", "-t", "1h", "sh", "-c", wait)
     waiting = submit(bed, "-N2", "-x", "-t", "1h", "sh", "-c", f"echo ok >>{ran}")
     bed.run("flux", "job", "wait-event", "--timeout=30", first, "start")
-    live.load(Options(predictions=str(table), acts=True), bed.outside)
+    module_loading.load(Options(predictions=str(table), acts=True), bed.outside)
     # Three ranks are known as taken: what needs two waits, what needs one gets the fourth.
     ranks, _ = started(bed, "-N1", "-x", "-t", "1h", "--urgency=31", "sleep", "600")
     assert ranks == "3"
     assert told(bed, waiting, "state") == "SCHED"
     second = submit(bed, "-N1", "-x", "-t", "1h", "sh", "-c", f"echo ok >>{ran}")
-    assert live.remove(bed.outside) == "sched-simple"
-    assert live.scheduler(bed.outside) == "sched-simple"
+    assert module_loading.remove(bed.outside) == "sched-simple"
+    assert module_loading.scheduler(bed.outside) == "sched-simple"
     assert told(bed, first, "state") == "RUN"
     gate.touch()
     for job in (first, waiting, second):
@@ -147,7 +151,7 @@ def test_loading_and_removing_lose_no_job_and_running_ones_keep_their_ranks(
 def test_bad_predictions_leave_what_was_known_and_the_instance_lives(bed: FluxBed, tmp_path: Path) -> None:
     """A scheduler module that fails takes its instance, with all jobs, down with it (flux-core 0.88)."""
     table = publish(tmp_path / "t.json", BAD)
-    live.load(Options(predictions=str(table), acts=True), bed.outside)
+    module_loading.load(Options(predictions=str(table), acts=True), bed.outside)
     for content in (b"", b'{"written": 1, "nodes": [', b"PK\x03\x04 is no model", b"\0" * 100_000, None):
         if content is None:
             table.unlink()
@@ -157,21 +161,21 @@ def test_bad_predictions_leave_what_was_known_and_the_instance_lives(bed: FluxBe
         def looked() -> str:
             ranks, _ = started(bed, "-N1", "-x", "true")
             assert ranks == "1"
-            return str(live.stats(bed.outside)["problem"])
+            return str(module_loading.stats(bed.outside)["problem"])
 
         assert str(table) in until(looked, f"{content!r} was looked at", 60)
     publish(table, BAD, valid_for=-1)
     until(lambda: started(bed, "-N1", "-x", "true")[0] == "0", "the expired table counts no more", 60)
-    assert live.stats(bed.outside)["failed"] == 0
+    assert module_loading.stats(bed.outside)["failed"] == 0
 
 
 def test_what_cannot_work_is_refused_before_anything_is_changed(bed: FluxBed, tmp_path: Path) -> None:
     table = publish(tmp_path / "t.json", BAD)
     with pytest.raises(UsageError, match="cannot read"):
-        live.load(Options(predictions=str(tmp_path / "none")), bed.outside)
+        module_loading.load(Options(predictions=str(tmp_path / "none")), bed.outside)
     with pytest.raises(WheslError, match="Flux's Python cannot run the scheduler module"):
-        live.load(Options(predictions=str(table), packages=str(tmp_path)), bed.outside)
-    assert live.scheduler(bed.outside) == "sched-simple"
+        module_loading.load(Options(predictions=str(table), packages=str(tmp_path)), bed.outside)
+    assert module_loading.scheduler(bed.outside) == "sched-simple"
     assert started_plainly(bed) == "0"
 
 
@@ -182,8 +186,8 @@ def started_plainly(bed: FluxBed) -> str:
 
 
 def test_arguments_that_are_not_accepted_are_refused_at_loading(bed: FluxBed, tmp_path: Path) -> None:
-    words = live.arguments(Options(predictions=str(publish(tmp_path / "t.json", BAD))), "fifo")
-    file = str(plugins.find("flux/sched-whesl.py"))
+    words = module_loading.arguments(Options(predictions=str(publish(tmp_path / "t.json", BAD))), "fifo")
+    file = str(plugin_paths.find("flux/sched-whesl.py"))
     assert bed.run("flux", "module", "remove", "sched-simple").returncode == 0
     try:
         for argument in ("mode=maybe", "queue=lottery", "horizon=soon", "nonsense=1", "predictions="):
@@ -196,7 +200,7 @@ def test_arguments_that_are_not_accepted_are_refused_at_loading(bed: FluxBed, tm
 def test_in_an_instance_of_a_user_s_own_nobody_else_is_asked(bed: FluxBed, tmp_path: Path) -> None:
     table = publish(tmp_path / "t.json", BAD)
     inner = {**bed.outside, **bed.nested(4)}
-    done = live.load(Options(predictions=str(table), acts=True, queue="backfill"), inner)
+    done = module_loading.load(Options(predictions=str(table), acts=True, queue="backfill"), inner)
     assert (done.instead, done.queue) == ("sched-simple", "backfill")
     flux = shutil.which("flux") or "flux"
     said = subprocess.run(
@@ -213,13 +217,17 @@ def test_a_scheduler_of_the_site_s_own_is_left_alone(bed: FluxBed, tmp_path: Pat
     """A scheduler whose queue the module does not have is left alone."""
     bed.run("flux", "module", "remove", "sched-simple")
     copy = tmp_path / "sched-of-the-site.py"
-    own = Path(plugins.find("flux/sched-whesl.py")).read_text().replace("ordered(type(pool))", "type(pool)")
+    own = (
+        Path(plugin_paths.find("flux/sched-whesl.py"))
+        .read_text()
+        .replace("ordered(type(pool))", "type(pool)")
+    )
     copy.write_text(own)
-    words = live.arguments(Options(predictions=str(publish(tmp_path / "t.json", BAD))), "fifo")
+    words = module_loading.arguments(Options(predictions=str(publish(tmp_path / "t.json", BAD))), "fifo")
     assert bed.run("flux", "module", "load", str(copy), *words).returncode == 0
     try:
         with pytest.raises(RefusedError, match="sched-of-the-site"):
-            live.load(Options(predictions=str(tmp_path / "t.json")), bed.outside)
+            module_loading.load(Options(predictions=str(tmp_path / "t.json")), bed.outside)
     finally:
         bed.run("flux", "module", "remove", "sched-of-the-site")
         bed.run("flux", "module", "load", "sched-simple")

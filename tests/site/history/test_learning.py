@@ -12,8 +12,8 @@ from whesl.model.errors import UsageError
 from whesl.predict import signs
 from whesl.predict.history import History, merged
 from whesl.predict.signs import Sign, Signs
-from whesl.site.history import learning, report, rolling
-from whesl.site.history.sources import SiteHistory
+from whesl.site.history import model_selection, report, rolling
+from whesl.site.history.site_history import SiteHistory
 
 NOTHING = signs.signs([])
 
@@ -39,7 +39,7 @@ def found(history: History, seen: Signs = NOTHING) -> SiteHistory:
 
 def test_nodes_that_fail_again_and_again_are_learned() -> None:
     history = site()
-    made, choice = learning.learn(found(history), 1.0, asked=("base", "prior", "survival", "frailty"))
+    made, choice = model_selection.learn(found(history), 1.0, asked=("base", "prior", "survival", "frailty"))
     assert choice.prior == ""
     assert choice.name in ("frailty", "prior")
     assert made.about.beats_base
@@ -50,7 +50,7 @@ def test_nodes_that_fail_again_and_again_are_learned() -> None:
 
 def test_a_site_where_all_nodes_are_alike_is_told_that_nothing_beats_the_base_rate() -> None:
     history = site(nodes=60, days=300.0, bad=0, usual=100.0)
-    made, choice = learning.learn(found(history), 1.0, asked=("base", "prior", "frailty"))
+    made, choice = model_selection.learn(found(history), 1.0, asked=("base", "prior", "frailty"))
     assert not made.about.beats_base
     assert choice.rolled is not None
     assert choice.rolled.failures >= rolling.ENOUGH
@@ -75,7 +75,7 @@ def test_a_handful_of_failures_proves_nothing() -> None:
     ],
 )
 def test_too_little_history_is_told_and_gets_the_prior(history: History, told: str) -> None:
-    made, choice = learning.learn(found(history), 1.0)
+    made, choice = model_selection.learn(found(history), 1.0)
     assert told in choice.prior
     assert "Los Alamos" in made.about.prior
     assert (choice.name, made.predictor.name, choice.rolled) == ("prior", "prior", None)
@@ -85,7 +85,7 @@ def test_too_little_history_is_told_and_gets_the_prior(history: History, told: s
 def test_no_failure_in_the_last_weeks_gets_the_prior_too() -> None:
     history = site(days=60.0)
     quiet = replace(history, finish=200 * DAY)
-    choice = learning.choose(quiet, NOTHING, asked=("base", "frailty"))
+    choice = model_selection.choose(quiet, NOTHING, asked=("base", "frailty"))
     assert choice.name == "prior"
     assert "no failure in the last" in choice.prior
 
@@ -98,7 +98,7 @@ def test_signs_that_precede_failures_are_chosen() -> None:
         for node, start in zip(history.node, history.start, strict=True)
         if draw.random() < 0.7
     ]
-    made, choice = learning.learn(found(history, signs.signs(rows)), 1.0, asked=("base", "frailty"))
+    made, choice = model_selection.learn(found(history, signs.signs(rows)), 1.0, asked=("base", "frailty"))
     assert choice.name.endswith("+signs")
     assert made.about.beats_base
     assert choice.rolled is not None
@@ -139,4 +139,4 @@ def test_who_says_that_no_node_ever_fails_has_no_alarm() -> None:
 
 def test_an_unknown_predictor_is_refused() -> None:
     with pytest.raises(UsageError, match="no predictor 'frailt'"):
-        learning.choose(site(), NOTHING, asked=("frailt",))
+        model_selection.choose(site(), NOTHING, asked=("frailt",))

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from whesl.journal import Journal
-from whesl.lab.readers import site
+from whesl.lab.readers import site_logs
 from whesl.lab.readers.failures import Loaded
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.evidence import PredictedFailure
 from whesl.model.workflow import BadNode, Grade
 from whesl.site.health import Change
-from whesl.site.history import evidence
-from whesl.site.history.sources import Gathering
+from whesl.site.history import bad_node_reports
+from whesl.site.history.site_history import Gathering
 
 EVENTS = """Cluster|Cluster Nodes|NodeName|TimeStart|TimeEnd|State|Reason|User
 site|n[1-8]||2026-03-01T00:00:00|2026-06-01T00:00:00||Cluster Registered TRES|
@@ -35,14 +35,14 @@ JOBS = """JobID|State|Submit|Start|End|TimelimitRaw|NNodes|NodeList
 
 def read(tmp_path: Path, text: str = EVENTS) -> Loaded:
     (tmp_path / "events.txt").write_text(text)
-    return site.read_failures(tmp_path / "events.txt")
+    return site_logs.read_failures(tmp_path / "events.txt")
 
 
 def test_events_and_jobs_become_one_history(tmp_path: Path) -> None:
     (tmp_path / "jobs.txt").write_text(JOBS)
     found = Gathering()
     found.failures("events.txt", read(tmp_path))
-    found.jobs("jobs.txt", site.read_jobs(tmp_path / "jobs.txt"))
+    found.jobs("jobs.txt", site_logs.read_jobs(tmp_path / "jobs.txt"))
     made = found.made()
     history = made.history
     assert history.names == tuple(f"n{number}" for number in range(1, 11))
@@ -81,8 +81,8 @@ def test_signs_of_all_kinds_and_of_unknown_nodes(tmp_path: Path) -> None:
     found.failures("events.txt", read(tmp_path))
     found.health("health", [Change("n1", 1.0, "memory corrected", "mc0: 3 more")], 12)
     found.predictions("p", [PredictedFailure(node="n2.site.org", time=2.0, lead=60.0, source="chains:a")])
-    found.evidence("home", [evidence.Seen("n99", 3.0, "lost", "seen by alice")])
-    found.evidence("mallory", [evidence.Seen("n1", 4.0, "lost", "\x1b[2Jseen by\u202e")])
+    found.evidence("home", [bad_node_reports.Seen("n99", 3.0, "lost", "seen by alice")])
+    found.evidence("mallory", [bad_node_reports.Seen("n1", 4.0, "lost", "\x1b[2Jseen by\u202e")])
     made = found.made()
     assert made.seen.kinds == ("bad node (lost)", "chains:a", "memory corrected")
     assert [made.history.names[node] for node in made.seen.node] == ["n1", "n2", "n1"]
@@ -98,7 +98,7 @@ def test_flux_eventlog_too(tmp_path: Path) -> None:
         '5000.0 offline idset="1"\n9000.0 online idset="1"\n'
     )
     found = Gathering()
-    found.failures("eventlog", site.read_failures(log))
+    found.failures("eventlog", site_logs.read_failures(log))
     history = found.made().history
     assert history.names == ("f0", "f1", "f2")
     assert (history.start.tolist(), history.end.tolist()) == ([5000.0], [9000.0])
@@ -116,7 +116,7 @@ def test_bad_nodes_out_of_a_journal_name_who_saw_them(tmp_path: Path) -> None:
         journal.append("bad-node", {"bad_node": msgspec.to_builtins(bad), "task": "flow/a/1"}, 50.0)
         journal.append("bad-node", {"bad_node": {"node": 3}}, 51.0)
         journal.append("other", {}, 52.0)
-    (seen,) = evidence.load(tmp_path)
+    (seen,) = bad_node_reports.load(tmp_path)
     assert (seen.node, seen.time, seen.grade) == ("n3", 50.0, "lost")
     assert seen.detail == f"seen by isolator of {tmp_path.owner()}, task flow/a/1: lost its agent"
 
@@ -125,12 +125,12 @@ def test_bad_nodes_out_of_json_and_what_is_none(tmp_path: Path) -> None:
     file = tmp_path / "alice.json"
     bad = msgspec.structs.replace(BAD, expires=90.0)
     file.write_bytes(msgspec.json.encode({"nodes": [msgspec.to_builtins(bad)]}))
-    (seen,) = evidence.load(file)
+    (seen,) = bad_node_reports.load(file)
     assert "of alice.json" in seen.detail
     file.write_text('{"nodes": [{"node": 1}]}')
     with pytest.raises(UsageError, match="is not the output of `whesl nodes --json`"):
-        evidence.load(file)
+        bad_node_reports.load(file)
     with pytest.raises(UsageError, match="no WHESL home"):
-        evidence.load(tmp_path)
+        bad_node_reports.load(tmp_path)
     with pytest.raises(WheslError):
-        evidence.load(tmp_path / "none")
+        bad_node_reports.load(tmp_path / "none")

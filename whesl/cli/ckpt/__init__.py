@@ -8,15 +8,15 @@ from whesl.cli.group import HELP, LazyGroup
 
 # name: (module below whesl.cli.ckpt, one line of help).
 COMMANDS = {
-    "run": ("service", "Run a program whose checkpoints are coordinated."),
+    "run": ("run_serve", "Run a program whose checkpoints are coordinated."),
     "predict": ("control", "Say that a node is about to fail."),
     "watch": ("health", "Predict this node's failure from its health."),
     "request": ("control", "Ask for a checkpoint of all ranks."),
     "status": ("control", "Show the checkpoint that is being taken, and the nodes."),
-    "list": ("inspect", "List the checkpoints of a directory."),
-    "interval": ("inspect", "Compute the interval between checkpoints."),
-    "serve": ("service", "The coordinator alone, without a program."),
-    "agent": ("service", "One node's agent alone."),
+    "list": ("list_interval", "List the checkpoints of a directory."),
+    "interval": ("list_interval", "Compute the interval between checkpoints."),
+    "serve": ("run_serve", "The coordinator alone, without a program."),
+    "agent": ("run_serve", "One node's agent alone."),
 }
 
 

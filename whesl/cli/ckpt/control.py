@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whesl.cli.ckpt.service import name_option
+from whesl.cli.ckpt.run_serve import name_option
 from whesl.model.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ def reap(site_file: Path, grace: float, every: float | None) -> None:
 
 def _burst(site_file: Path) -> Burst:
     from whesl.cloud.bursting.nodes import Burst
-    from whesl.cloud.runner import site as sites
+    from whesl.cloud.runner import site_file as sites
 
     settings = sites.load(site_file)
     if settings.burst is None:

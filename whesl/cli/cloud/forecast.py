@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from whesl.cloud.core.records import FreeForecast
     from whesl.lab.prediction.freenodes import Fold, Row
-    from whesl.lab.readers.history import History
+    from whesl.lab.readers.job_history import History
 
     Function = Callable[..., Any]
 
 _MODEL = Path("free-nodes.npz")
 _DRAWS = 24
 _SHOWN = (1, 2, 3, 6, 12, 24)
-# Table 3.2; tests hold them to ``whesl.predict.freenodes.document``, which loads NumPy.
+# Table 3.2; tests hold them to ``whesl.predict.freenodes.published_predictor``, which loads NumPy.
 LOSSES = ("mape", "rmse", "rmsle", "huber")
 STEPS = (6, 12, 18, 24)
 OPTIMIZERS = ("sgd", "adam")
@@ -118,13 +118,13 @@ def now(
     """
     import msgspec
 
-    from whesl.lab.readers.jobs import Clock
-    from whesl.predict.freenodes import given, storing
+    from whesl.lab.readers.job_records import Clock
+    from whesl.predict.freenodes import past_forecasts, storing
     from whesl.predict.freenodes.forecast import forecast as forecast_of
 
     learned, about = storing.load(model)
     beside = model.with_name(f"{model.stem}.given.npz")
-    earlier = given.load(beside)
+    earlier = past_forecasts.load(beside)
     history = _read(logs, strict=strict)
     try:
         moment = Clock().time(at) if at is not None else history.latest
@@ -137,7 +137,7 @@ def now(
         learned, history.jobs, moment, _windows(calendar), draws=about.draws, seed=seed, given=earlier
     )
     try:
-        given.save(earlier.added(found), beside)
+        past_forecasts.save(earlier.added(found), beside)
     except WheslError as error:
         click.echo(f"this forecast will not be calibrated with: {error}", err=True)
     unit = per_node if per_node != 1.0 else about.unit
@@ -213,8 +213,8 @@ def evaluate(
     Each is made by a model that has seen only what was before its month.
     """
     from whesl.lab.prediction import freenodes as study
-    from whesl.predict.freenodes.document import Choice
     from whesl.predict.freenodes.jobs import replayed as replay
+    from whesl.predict.freenodes.published_predictor import Choice
 
     if document and every != 1:
         raise UsageError(
@@ -289,13 +289,13 @@ def outages(
 
 
 def _read(logs: tuple[Path, ...], *, strict: bool) -> History:
-    from whesl.lab.readers.history import read_history
+    from whesl.lab.readers.job_history import read_history
 
     return read_history(list(logs), strict=strict)
 
 
 def _windows(calendar: Path | None) -> Any:
-    from whesl.lab.readers.history import read_calendar
+    from whesl.lab.readers.job_history import read_calendar
     from whesl.predict.freenodes.forecast import NO_CALENDAR
 
     return read_calendar(calendar) if calendar is not None else NO_CALENDAR

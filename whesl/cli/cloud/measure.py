@@ -52,11 +52,11 @@ def measure(
     import msgspec
 
     from whesl.cloud import prices as price_files
-    from whesl.cloud.core.pace import cluster_nodes
-    from whesl.cloud.core.profile import complete, estimates
-    from whesl.cloud.runner import measuring
+    from whesl.cloud.core.profiling import complete, estimates
+    from whesl.cloud.core.stage_speed import cluster_nodes
+    from whesl.cloud.runner import profiling
     from whesl.cloud.runner import run as runs
-    from whesl.cloud.runner import site as sites
+    from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events import Limits
     from whesl.cloud.workflow.read import read
 
@@ -75,7 +75,7 @@ def measure(
     kinds = (*((cluster_nodes(gpu=gpu_nodes),) if site.cluster.scheduler else ()), *listed)
     if not runs.started(place):
         now = time.time()
-        part = measuring.part(flow, kinds, share, now, seconds)
+        part = profiling.part(flow, kinds, share, now, seconds)
         limits = Limits(
             retries=site.retries, platforms=listed, spot=site.cloud.spot, strict=True, stop=now + seconds
         )
@@ -86,7 +86,7 @@ def measure(
         )
     status = carry(place, in_json=in_json)
     state = runs.state_of(place)
-    found = measuring.profile(state, time.time())
+    found = profiling.profile(state, time.time())
     target = out or place / "profile.json"
     try:
         target.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE, out_option, seed_option
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whesl.cloud.core.menu import Case, Offer
+    from whesl.cloud.core.plan_menu import Case, Offer
 
 
 @click.command()
@@ -70,17 +70,17 @@ def plan(
     """
     import msgspec
 
-    from whesl.cloud import plan as planning
-    from whesl.cloud.core import menu
+    from whesl.cloud import plan_inputs as planning
+    from whesl.cloud.core import plan_menu
 
     now = time.time()
     moments = planning.moments(deadlines, now)
     foreseen = planning.foreseen(forecast, free, now)
     case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
-    offers = list(menu.menu(case, moments, probability, courses=courses, seed=seed))
+    offers = list(plan_menu.menu(case, moments, probability, courses=courses, seed=seed))
     if any(one.spot is not None for one in case.prices.platforms):
         spot = planning.on_spot(case, gpu=gpu_nodes)
-        more = menu.menu(spot, moments, probability, courses=courses, seed=seed)
+        more = plan_menu.menu(spot, moments, probability, courses=courses, seed=seed)
         offers = [offer for pair in zip(offers, more, strict=True) for offer in pair]
         case = msgspec.structs.replace(case, notes=spot.notes)
     values = _values(case, offers, probability)
@@ -104,12 +104,12 @@ def prices(spot: bool, given: Path | None, site_file: Path | None) -> None:
     import tempfile
 
     from whesl.cloud import prices as files
-    from whesl.cloud.tables import read_text
+    from whesl.cloud.input_parsing import read_text
 
     text = files.default_text() if given is None else read_text(given)
     if spot:
         from whesl.cloud.providers.port import Market
-        from whesl.cloud.runner import site as sites
+        from whesl.cloud.runner import site_file as sites
 
         listed = files.parse(text, str(given or "prices.toml")).platforms
         cloud = sites.load(site_file).cloud

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.cloud.runner.site import Site
+    from whesl.cloud.runner.site_file import Site
 
 _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command takes a killed run up again."
 
@@ -69,12 +69,12 @@ def run(
     Asks the scheduler for single nodes of an hour, and the cloud for the rest. A run that was killed is
     taken up again by the same command; `whesl cloud status DIR` shows it.
     """
-    from whesl.cloud import plan as planning
-    from whesl.cloud.core import menu
+    from whesl.cloud import plan_inputs as planning
+    from whesl.cloud.core import plan_menu
     from whesl.cloud.runner import run as runs
-    from whesl.cloud.runner import site as sites
-    from whesl.cloud.runner.choosing import choose, on_cluster_alone
+    from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events import Limits
+    from whesl.cloud.runner.plan_choice import choose, on_cluster_alone
 
     place = chosen_directory(directory, workflow, "cloud")
     if not runs.started(place):
@@ -84,7 +84,7 @@ def run(
         site = sites.load(site_file, scheduler=scheduler, provider=provider)
         foreseen = planning.foreseen(forecast, free, now)
         if foreseen is None and site.cluster.scheduler:
-            foreseen = menu.constant([idle(site)], now)
+            foreseen = plan_menu.constant([idle(site)], now)
         case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
         if site.cloud.spot and site.cloud.provider:
             case = planning.on_spot(case, gpu=gpu_nodes)

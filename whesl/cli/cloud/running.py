@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from whesl.cli import candidates
-from whesl.cli.display import steady
+from whesl.cli.broken_pipe import steady
 from whesl.cli.options import FILE, FOLDER, json_option
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from whesl.cloud.runner import records as r
-    from whesl.cloud.runner.site import Site
+    from whesl.cloud.runner.site_file import Site
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = (

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from whesl.cli import candidates
-from whesl.coordinator.client.observing import journal_file
+from whesl.coordinator.client.journal_state import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.model.evidence import LastLines, kept
 from whesl.model.printable import visible

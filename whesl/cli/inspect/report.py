@@ -9,15 +9,15 @@ import click
 import msgspec
 
 from whesl.cli import candidates
-from whesl.cli.display import Screen
-from whesl.cli.inspect import listing
+from whesl.cli.broken_pipe import Screen
+from whesl.cli.inspect import workflow_list
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
-from whesl.report import render
+from whesl.report import text_tables
 from whesl.report.collection import Gathered, gather, known_workflows, latest
 from whesl.report.directories import task_directories
-from whesl.report.groups import Wanted, grouped
+from whesl.report.exec_groups import Wanted, grouped
 from whesl.report.records import ALONE, POLL_INTERVAL
 from whesl.report.summary import summarise
 from whesl.wire import keys
@@ -83,7 +83,7 @@ def report(
     if newest and name == ALONE and commands:
         group, members = next(iter(grouped(commands).items()))
         paths = {member.path for member in members}
-        shown, found = listing.named(group), gather(home, ALONE, lambda item: item.path in paths)
+        shown, found = workflow_list.named(group), gather(home, ALONE, lambda item: item.path in paths)
     else:
         found = _found(home, name, wanted)
     result = summarise(found, queue_wait=queue_wait, poll_interval=poll)
@@ -92,31 +92,31 @@ def report(
 
         _write(html, page.html(result))
     if markdown is not None:
-        _write(markdown, render.markdown(result))
+        _write(markdown, text_tables.markdown(result))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     elif html is None and markdown is None:
-        render.show(result, Screen())
+        text_tables.show(result, Screen())
         if newest:
-            _name_others([ran for ran in listing.workflows(home, commands) if ran.name != shown])
+            _name_others([ran for ran in workflow_list.workflows(home, commands) if ran.name != shown])
 
 
-def _name_others(others: list[listing.Ran]) -> None:
+def _name_others(others: list[workflow_list.Ran]) -> None:
     """Say what else could be reported, and how."""
     if not others:
         return
-    text = ["", "Before:", *listing.lines(ran.listed() for ran in others[:_LISTED])]
+    text = ["", "Before:", *workflow_list.lines(ran.listed() for ran in others[:_LISTED])]
     if len(others) > _LISTED:
         text.append(f"and {len(others) - _LISTED} more: whesl report --list")
     click.echo(visible("\n".join(text)))
 
 
 def _list(home: Path, *, as_json: bool) -> None:
-    found = [ran.listed() for ran in listing.workflows(home, task_directories(home, ALONE))]
+    found = [ran.listed() for ran in workflow_list.workflows(home, task_directories(home, ALONE))]
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     elif found:
-        click.echo(visible("\n".join(listing.lines(found))))
+        click.echo(visible("\n".join(workflow_list.lines(found))))
     else:
         click.echo("nothing was run yet", err=True)
 

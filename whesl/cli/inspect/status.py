@@ -13,14 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.cli import candidates
-from whesl.cli.display import Screen
+from whesl.cli.broken_pipe import Screen
 from whesl.cli.inspect.watch import Watcher, cells, row
 from whesl.cli.inspect.watch import watch as follow
-from whesl.coordinator.client.observing import Known, known_state
+from whesl.coordinator.client.journal_state import Known, known_state
 from whesl.coordinator.client.start import running
-from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
-from whesl.coordinator.garbage_collection import put_off
+from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
 from whesl.coordinator.json_views import status_view, unreachable_managers
+from whesl.coordinator.python_gc import put_off
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.report.collection import without_coordinator

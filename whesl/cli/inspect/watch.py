@@ -12,15 +12,15 @@ from typing import Any
 import click
 from rich.live import Live
 
-from whesl.cli.display import Screen
-from whesl.coordinator.client.observing import Known, journal_file
+from whesl.cli.broken_pipe import Screen
+from whesl.coordinator.client.journal_state import Known, journal_file
 from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core.journal_replay import RecordError, apply
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.json_views import status_view, task_view
 from whesl.journal import Journal, JournalError
 from whesl.model.printable import visible
-from whesl.report import progress, terminal_view
+from whesl.report import progress_lines, terminal_view
 from whesl.report.collection import Happening, happening
 
 _TURN = 0.5
@@ -106,7 +106,7 @@ class Watcher:
     def _say(self, found: Happening | None) -> None:
         if found is None or (self._workflow and not found.task.startswith(f"{self._workflow}/")):
             return
-        text = progress.line(found)
+        text = progress_lines.line(found)
         if text is not None:
             self.said.append(text)
 

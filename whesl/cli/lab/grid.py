@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import (
     FILE,
@@ -24,9 +24,9 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whesl.experiments.grid.cluster_files import Cluster
     from whesl.experiments.grid.loop import Grid, Jobs, Outages, Outcome
     from whesl.experiments.grid.requirements import Requirements
-    from whesl.experiments.grid.resources import Cluster
     from whesl.lab.readers.swf import Log
 
 _UNLIMITED = 2**62
@@ -92,10 +92,10 @@ def grid(
     With --out DIR: DIR/jobs.parquet and DIR/summary.json. Machines that fail kill the jobs on them, which are
     not run again; a job that no cluster suits is cancelled, and counted.
     """
-    from whesl.experiments.grid import study
+    from whesl.experiments.grid import simulation
     from whesl.experiments.grid.audit import audit
-    from whesl.experiments.grid.resources import grid as machines_of
-    from whesl.experiments.grid.resources import read as read_clusters
+    from whesl.experiments.grid.cluster_files import grid as machines_of
+    from whesl.experiments.grid.cluster_files import read as read_clusters
     from whesl.lab.readers import swf
     from whesl.lab.results.records import Table
     from whesl.lab.results.tables import as_json, markdown, write_summary
@@ -112,10 +112,10 @@ def grid(
     log = swf.read(log_file, strict=strict)
     if log.malformed:
         progress.note(_lines(log.name, len(log.malformed), [row.line for row in log.malformed]))
-    rows = study.chosen(log)
+    rows = simulation.chosen(log)
     wanted = _requirements(requirements, log, log_file, rows, found)
     machines = machines_of(found)
-    jobs = study.jobs_of(log, rows, wanted)
+    jobs = simulation.jobs_of(log, rows, wanted)
     outages = _outages(
         failures, afc, found, machines, log, jobs, epoch, seed, strict=strict, note=progress.note
     )
@@ -125,13 +125,13 @@ def grid(
             f"lines {', '.join(str(log.line[rows[job]]) for job in unsuited[:5])}"
             + (", ..." if len(unsuited) > 5 else "")
         )
-    outcome, figures = study.simulate(
+    outcome, figures = simulation.simulate(
         machines,
         jobs,
         outages,
         policy,
         seed,
-        starts=starts or (study.STARTS if seconds is None else _UNLIMITED),
+        starts=starts or (simulation.STARTS if seconds is None else _UNLIMITED),
         seconds=float("inf") if seconds is None else seconds,
         record=audited,
     )
@@ -209,17 +209,17 @@ def _outages(
     strict: bool,
     note: Any,
 ) -> Outages:
-    from whesl.experiments.grid import generator, records
+    from whesl.experiments.grid import failure_records, generated_failures
 
     begin, finish = float(jobs.submit[0]), float(jobs.submit[-1])
     if afc is not None:
-        return generator.generated(machines, begin, finish, generator.Law(afc), seed)
+        return generated_failures.generated(machines, begin, finish, generated_failures.Law(afc), seed)
     if path is None:
-        return records.NONE
+        return failure_records.NONE
     if epoch is None:
         start = log.header.get("UnixStartTime", "0").split()[:1]
         epoch = float(start[0]) if start and start[0].lstrip("-").isdecimal() else 0.0
-    loaded = records.read(path, clusters, epoch, strict=strict)
+    loaded = failure_records.read(path, clusters, epoch, strict=strict)
     if loaded.malformed:
         note(_lines(str(path), len(loaded.malformed), [line for line, _ in loaded.malformed]))
     found = loaded.outages

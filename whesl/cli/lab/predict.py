@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, json_option, out_option, quiet_option, seed_option, strict_option
 from whesl.model.errors import UsageError

@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from whesl.cli.display import steady
+from whesl.cli.broken_pipe import steady
 from whesl.lab.progress import Progress, Silent
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option, strict_option, system_option
-from whesl.lab import resources as machines
-from whesl.lab.readers import site
+from whesl.lab import machine_file as machines
+from whesl.lab.readers import site_logs
 from whesl.lab.replay import page as pages
 from whesl.lab.replay.case import prepare
 from whesl.lab.replay.run import candidate
@@ -123,8 +123,10 @@ def replay(
     chosen = [candidate(text) for text in others or _OTHERS if text != today]
     against = candidate(today)
     progress = shown(quiet=quiet)
-    log = site.read_jobs(job_log, zone=place, strict=strict)
-    failures = site.read_failures(failure_log, zone=place, system=system, leave_out=leave_out, strict=strict)
+    log = site_logs.read_jobs(job_log, zone=place, strict=strict)
+    failures = site_logs.read_failures(
+        failure_log, zone=place, system=system, leave_out=leave_out, strict=strict
+    )
     try:
         case = prepare(log, failures, resources=machine, nodes=nodes)
     except UsageError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import (
     FOLDER,
     failures_option,
@@ -73,11 +73,11 @@ def schedule(
 
     A node that fails kills its job, which waits again at its place by arrival.
     """
-    from whesl.lab.cluster import trace
-    from whesl.lab.cluster.failures import beside
-    from whesl.lab.cluster.failures import predictor as named
+    from whesl.lab.cluster import simulation_records
+    from whesl.lab.cluster.failure_alignment import beside
+    from whesl.lab.cluster.failure_alignment import predictor as named
     from whesl.lab.cluster.simulation import simulate
-    from whesl.lab.cluster.trace import spans
+    from whesl.lab.cluster.simulation_records import spans
     from whesl.lab.readers import swf
     from whesl.lab.results.tables import as_json
 
@@ -88,7 +88,9 @@ def schedule(
             f"{log_file}: its header does not say how many processors the machine has (MaxProcs)",
             hint="--processors N says so",
         )
-    work, excluded = trace.workload(read, nodes, checkpoint=checkpoint or float("inf"), strict=strict)
+    work, excluded = simulation_records.workload(
+        read, nodes, checkpoint=checkpoint or float("inf"), strict=strict
+    )
     truth, shift = None, 0.0
     if failures is not None:
         truth = _records(failures, system, nodes, strict=strict)
@@ -129,9 +131,9 @@ def schedule(
         return
     if failures is not None:
         click.echo(f"{failures}: times are shifted by {shift:.0f} s to those of {log_file.name}", err=True)
-    for line, reason in read.malformed[: trace.SHOWN]:
+    for line, reason in read.malformed[: simulation_records.SHOWN]:
         click.echo(f"{log_file}:{line}: {reason}; left out", err=True)
-    if len(read.malformed) > trace.SHOWN:
+    if len(read.malformed) > simulation_records.SHOWN:
         click.echo(f"{log_file}: {len(read.malformed)} malformed lines in all; left out", err=True)
     for each in excluded:
         click.echo(f"{log_file}: {len(each.lines)} job{'s' if len(each.lines) > 1 else ''}, {each}", err=True)

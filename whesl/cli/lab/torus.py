@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import (
     audit_option,
@@ -103,7 +103,7 @@ def torus(
     With --out DIR: DIR/jobs.parquet and DIR/summary.json. First come, first served, with backfilling and
     migration. A node that fails is usable at once; the job that held it starts again from its beginning.
     """
-    from whesl.experiments.torus import study
+    from whesl.experiments.torus import simulation
     from whesl.experiments.torus.audit import audit
     from whesl.experiments.torus.thinning import rate
     from whesl.experiments.torus.workload import workload
@@ -116,7 +116,7 @@ def torus(
     edges = _SHAPE.fullmatch(shape)
     if edges is None:
         raise UsageError(f"--shape {shape!r} is no torus", hint="for example 4x4x8")
-    geometry = study.shape(*map(int, edges.groups()))
+    geometry = simulation.shape(*map(int, edges.groups()))
     log = swf.read(log_file, strict=strict)
     if log.malformed:
         lines = ", ".join(str(row.line) for row in log.malformed[:5])
@@ -126,8 +126,8 @@ def torus(
         failures, system, failure_count, geometry, work, log, seed, strict=strict, note=progress.note
     )
     begin = float(work.jobs.submit[0])
-    how = study.Study(policy, level, not no_migration, not no_backfill, draw_per_query, seed)
-    outcome, figures = study.simulate(geometry, work.jobs, truth, how, record=audited)
+    how = simulation.Study(policy, level, not no_migration, not no_backfill, draw_per_query, seed)
+    outcome, figures = simulation.simulate(geometry, work.jobs, truth, how, record=audited)
     if audited:
         falls = list(zip(truth.start.tolist(), truth.node.tolist(), strict=True))
         if wrong := audit(geometry.dims, work.jobs, outcome, falls):
@@ -216,9 +216,9 @@ def _truth(
     note: Any,
 ) -> History:
     """Return the failures in the log's seconds."""
-    from whesl.experiments.torus import study
+    from whesl.experiments.torus import simulation
     from whesl.experiments.torus.thinning import thinned
-    from whesl.lab.cluster.failures import beside
+    from whesl.lab.cluster.failure_alignment import beside
     from whesl.lab.readers import failures
 
     begin, finish = float(work.jobs.submit[0]), float(work.jobs.submit[-1])
@@ -226,7 +226,7 @@ def _truth(
     if path is None:
         if system is not None or count is not None:
             raise UsageError("--system and --failure-count say how --failures is read, which is not given")
-        return study.nothing(geometry.nodes, begin, finish)
+        return simulation.nothing(geometry.nodes, begin, finish)
     loaded = failures.read(path, system=system, strict=strict)
     if loaded.malformed:
         lines = ", ".join(str(row.line) for row in loaded.malformed[:5])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.numbers import Finite
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import (
     FILE,
@@ -115,7 +115,7 @@ def workflow(
     from whesl.lab.workflow.audit import audit
     from whesl.lab.workflow.simulate import simulate
     from whesl.lab.workflow.workload import workload
-    from whesl.placement.ranked import POLICIES
+    from whesl.placement.list_scheduling import POLICIES
     from whesl.predict.history import merged
 
     if resources is not None and nodes is not None:

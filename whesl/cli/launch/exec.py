@@ -73,7 +73,7 @@ def exec_(**options: Any) -> None:
     whesl exec --observe -e rules.esl -- ./app
     """
     from whesl.isolator.launch import full_path, keeper
-    from whesl.isolator.launch.job_request import Request
+    from whesl.isolator.launch.setup_json import Request
 
     request = Request(**options)
     if not request.command and request.script is None:

@@ -65,7 +65,7 @@ def attempt(arguments: Sequence[str]) -> None:
         return
     from whesl.isolator.launch import fast_path, keeper
     from whesl.model.errors import WheslError
-    from whesl.wire.home import explained
+    from whesl.wire.private_directory import explained
 
     try:
         told = fast_path.prepare(found)

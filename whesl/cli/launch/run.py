@@ -19,17 +19,17 @@ from rich.console import Console
 from rich.live import Live
 
 from whesl import esl, workflows
-from whesl.cli import display
-from whesl.cli.launch import predictions
-from whesl.coordinator.client import unregistered
-from whesl.coordinator.client.lost_starts import LostStarts
+from whesl.cli import broken_pipe
+from whesl.cli.launch import run_placement
+from whesl.coordinator.client import unheard_tasks
+from whesl.coordinator.client.lost_jobs import LostStarts
 from whesl.coordinator.client.start import begin, ensure_running
 from whesl.esl.rules_file import load_rules, located
 from whesl.esl.spec import Spec
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
-from whesl.report import progress, render
+from whesl.report import progress_lines, text_tables
 from whesl.report.collection import gather
 from whesl.report.live_records import Feed
 from whesl.report.summary import summarise
@@ -38,8 +38,8 @@ from whesl.wire import keys
 from whesl.wire.client import request
 from whesl.wire.messages import RegisterWorkflow
 from whesl.workflows import prepare
-from whesl.workflows.embedded import local_cluster
 from whesl.workflows.port import RemovesOlderRun, Running, WorkflowManager
+from whesl.workflows.private_cluster import local_cluster
 
 _REPLY = 30.0  # seconds for the coordinator to write a workflow down
 _LOOK = 0.25  # seconds between two looks
@@ -139,7 +139,7 @@ def run(
     known = managers.manager(name)
     directory = prepare.claim_directory(home, first.name)
     # A closed pipe or a full disk behind our own lines must not end the workflow.
-    console, notices = display.steady(stderr=as_json), display.steady(stderr=True)
+    console, notices = broken_pipe.steady(stderr=as_json), broken_pipe.steady(stderr=True)
     with ExitStack() as stack:
         # Nothing stays of what is refused before any of it has begun.
         unbegun = stack.enter_context(ExitStack())
@@ -150,7 +150,7 @@ def run(
             environment |= stack.enter_context(
                 local_cluster(environment, directory / "cluster", size, prepare.program())
             )
-        table = predictions.table(placement, directory) if placement else ""
+        table = run_placement.table(placement, directory) if placement else ""
         with _environment(environment):
             _scheduler_answers(name)
         # An embedded cluster's has to know that; any other starts while the files are written.
@@ -185,7 +185,7 @@ def run(
             _register(home, ready.workflow, spec, name, observe)
             if placement and known.user_instances:
                 say = partial(_plain, notices)
-                stack.enter_context(predictions.placed(placement, say, act=not observe))
+                stack.enter_context(run_placement.placed(placement, say, act=not observe))
             if not observe:
                 every = max(_LEAST_LOOK, ready.plan.poll)
                 say = partial(_plain, notices)
@@ -193,15 +193,15 @@ def run(
             try:
                 status = _watch(manager.start(ready.plan), home, ready.workflow, console)
             finally:
-                unregistered.tell(home, ready.workflow, name, manager.submits(ready.plan))
+                unheard_tasks.tell(home, ready.workflow, name, manager.submits(ready.plan))
     result = summarise(gather(home, ready.workflow.id))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     else:
-        render.show(result, console)
+        text_tables.show(result, console)
     if status != 0:
         _plain(notices, f"whesl: {manager.name} ended with status {status}; its log: {ready.plan.log}")
-    display.settle()
+    broken_pipe.settle()
     return status
 
 
@@ -311,7 +311,7 @@ def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -
                     running.kill()
             _say(feed, console, said, quiet=live is not None)
             if live is not None:
-                picture = progress.table(
+                picture = progress_lines.table(
                     feed.summary.report(),
                     running.states(),
                     time.monotonic() - begin,

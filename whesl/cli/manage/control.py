@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from whesl.cli import candidates
-from whesl.client import standalone
-from whesl.coordinator.client.observing import known_state
-from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
+from whesl.client import uncoordinated_tasks
+from whesl.coordinator.client.journal_state import known_state
+from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
 from whesl.wire import keys
@@ -80,12 +80,12 @@ def _control(action: str, task: str, wait: bool, timeout: float) -> None:
     from whesl.coordinator.client.start import ensure_running
 
     home = keys.home()
-    if not _known(home, task) and (found := standalone.find(home, task)) is not None:
+    if not _known(home, task) and (found := uncoordinated_tasks.find(home, task)) is not None:
         # It runs without a coordinator, which no later one can change.
-        standalone.tell(home, found, action)
+        uncoordinated_tasks.tell(home, found, action)
         click.echo(f"{found.task} {_WORDS[action]}")
         if wait:
-            click.echo(f"{found.task} is {standalone.wait(home, found, timeout)}")
+            click.echo(f"{found.task} is {uncoordinated_tasks.wait(home, found, timeout)}")
         return
     ensure_running(home)
     reply = request(home, Command(id=uuid.uuid4().hex, action=action, target=task), _REPLY)

@@ -12,7 +12,7 @@ COMMANDS = {
     "score": ("score", "Say how good they were on the last weeks."),
     "health": ("health", "Record this node's memory, disk and link counters."),
     "chains": ("chains", "Log chains: messages after which a node fails."),
-    "load": ("load", "Let a live Flux instance place jobs by predictions, or end it."),
+    "load": ("flux_load", "Let a live Flux instance place jobs by predictions, or end it."),
     "serve": ("serve", "Publish the table; observe, or act on Slurm's nodes and jobs."),
     "undo": ("serve", "Take everything back that a service has left behind."),
     "table": ("show", "Show the published table."),

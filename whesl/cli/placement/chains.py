@@ -12,7 +12,7 @@ from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, FOLDER, quiet_option, seed_option
 from whesl.model.errors import UsageError
 from whesl.predict.chains import document, synthetic, trial
-from whesl.predict.chains.memory import Memory
+from whesl.predict.chains.saved_state import Memory
 from whesl.predict.chains.stream import ChainStream, Compiled
 
 if TYPE_CHECKING:
@@ -95,14 +95,14 @@ def mine(
 
     The scores are those of chains that were mined without the last 30 % of the failures, on these.
     """
-    from whesl.predict.chains import reading
+    from whesl.predict.chains import log_messages
     from whesl.predict.chains.mining import Settings
 
     settings = Settings(window, 10.0, support, confidence, shortest, max(shortest, longest))
     failures = _failures(failure_log)
     progress = shown(quiet=quiet or in_json)
-    with progress.stage("messages", 2 * reading.size(logs)) as advance:
-        read = reading.messages(logs, form, advance)
+    with progress.stage("messages", 2 * log_messages.size(logs)) as advance:
+        read = log_messages.messages(logs, form, advance)
         mined = trial.mine(read, logs, form, failures, settings, advance=advance)
     if out is not None:
         document.save(mined.chains, out, _told(mined))
@@ -146,7 +146,7 @@ def check(
     file: Path, logs: tuple[Path, ...], failure_log: Path | None, form: str | None, in_json: bool, quiet: bool
 ) -> None:
     """Check a file of chains; with --log try it, with --failures score it."""
-    from whesl.predict.chains import reading
+    from whesl.predict.chains import log_messages
 
     if failure_log is not None and not logs:
         raise UsageError("--failures without --log", hint="give the log of the same time")
@@ -155,8 +155,8 @@ def check(
     result: dict[str, Any] = {"chains": [_chain(chain) for chain in found]}
     text = [f"{file}: {len(found)} chains of {len(compiled.steps.templates)} messages, compiled"]
     if logs:
-        with shown(quiet=quiet or in_json).stage("lines", reading.size(logs)) as advance:
-            said, streams = reading.run(compiled, logs, form, advance)
+        with shown(quiet=quiet or in_json).stage("lines", log_messages.size(logs)) as advance:
+            said, streams = log_messages.run(compiled, logs, form, advance)
         seen = [sum(stream.steps[number] for stream in streams) for number in range(len(streams[0].steps))]
         steps = dict(zip(compiled.steps.templates, seen, strict=True))
         lines = sum(stream.lines for stream in streams)
@@ -213,7 +213,7 @@ def run(
     Prints one line for each prediction. --deliver hands it to running tasks, whose rules and checkpoints use
     it. What follows a log is stopped by Ctrl-C or SIGTERM.
     """
-    from whesl.cli.placement import watching
+    from whesl.cli.placement import chains_run
 
     if journal == (path is not None):
         raise UsageError("give either --log FILE or --journal")
@@ -221,13 +221,13 @@ def run(
         raise UsageError("standard input is followed to its end anyway", hint="leave out --follow")
     if state is not None and not (follow and path):
         raise UsageError("--state without --log FILE --follow", hint="other logs are read once, as they come")
-    known = watching.expanded(nodes) if nodes else None
+    known = chains_run.expanded(nodes) if nodes else None
     found = document.load(file)
-    stream = ChainStream(Compiled(found), watching.header(path, form))
-    follower = watching.Follower(stream, known, record, in_json=in_json, deliver=deliver)
+    stream = ChainStream(Compiled(found), chains_run.header(path, form))
+    follower = chains_run.Follower(stream, known, record, in_json=in_json, deliver=deliver)
     kept = Memory(state, found, stream, follower.trouble) if state is not None else None
     follower.run(
-        watching.source(stream, path, follow_on=follow, whole=whole, trouble=follower.trouble, memory=kept)
+        chains_run.source(stream, path, follow_on=follow, whole=whole, trouble=follower.trouble, memory=kept)
     )
 
 
@@ -269,10 +269,10 @@ def demo(
     Nothing in it was measured on a real machine: it shows that planted chains are found, and what a log with
         such chains would give.
     """
-    from whesl.cli.placement import demonstration
+    from whesl.cli.placement import chains_demo
 
     settings = synthetic.Settings(nodes=nodes, days=days, failures=failures, chains=count, seed=seed)
-    result = demonstration.run(settings, files, out, shown(quiet=quiet or in_json))
+    result = chains_demo.run(settings, files, out, shown(quiet=quiet or in_json))
     if in_json:
         click.echo(json.dumps(result.summary))
         return
@@ -281,9 +281,9 @@ def demo(
 
 def _failures(path: Path) -> list[Failure]:
     """Return failures of nodes by name."""
-    from whesl.lab.readers import site
+    from whesl.lab.readers import site_logs
 
-    loaded = site.read_failures(path)
+    loaded = site_logs.read_failures(path)
     history = loaded.history
     for line, why in loaded.malformed[:5]:
         click.echo(f"{path}:{line}: {why}", err=True)

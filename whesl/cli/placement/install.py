@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.placement import flux
+from whesl.cli.placement import flux_install
 from whesl.cli.placement.serve import directory
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
@@ -27,12 +27,12 @@ _THEN = "Slurm loads it with: scontrol reconfigure (the first time, restart slur
 @conf
 @directory
 @click.option("--cli-filter", is_flag=True, help="The client's plugin, nothing in slurmctld.")
-@flux.predictions
-@flux.act
-@flux.queue
-@flux.wait
-@flux.packages
-@flux.modprobe
+@flux_install.predictions
+@flux_install.act
+@flux_install.queue
+@flux_install.wait
+@flux_install.packages
+@flux_install.modprobe
 @dry_run
 @yes
 def install(
@@ -57,8 +57,8 @@ def install(
     if predictions is not None:
         if slurm:
             raise UsageError("--slurm and --flux are two installations", hint="call it once for each")
-        options = flux.options(predictions, queue, packages, act=act, wait=wait)
-        return flux.install(options, modprobe, dry_run=dry_run, yes=yes)
+        options = flux_install.options(predictions, queue, packages, act=act, wait=wait)
+        return flux_install.install(options, modprobe, dry_run=dry_run, yes=yes)
     plan = steps.plan_install(steps.configuration(conf, os.environ), where, cli_filter=cli_filter)
     return _carry_out(plan, "the plugin is installed", dry_run=dry_run, yes=yes)
 
@@ -67,7 +67,7 @@ def install(
 @slurm
 @conf
 @click.option("--flux", "from_flux", is_flag=True, help="From Flux's configuration, and a live instance.")
-@flux.modprobe
+@flux_install.modprobe
 @dry_run
 @yes
 def remove(
@@ -77,7 +77,7 @@ def remove(
     if from_flux:
         if slurm:
             raise UsageError("--slurm and --flux are two installations", hint="call it once for each")
-        return flux.remove(modprobe, dry_run=dry_run, yes=yes)
+        return flux_install.remove(modprobe, dry_run=dry_run, yes=yes)
     plan = steps.plan_remove(steps.configuration(conf, os.environ))
     return _carry_out(plan, "the plugin is not installed", dry_run=dry_run, yes=yes)
 

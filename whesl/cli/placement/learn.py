@@ -10,7 +10,7 @@ import click
 
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, quiet_option, seed_option
-from whesl.cli.placement.records import gathered, record_options, show
+from whesl.cli.placement.record_options import gathered, record_options, show
 
 
 @click.command()
@@ -40,7 +40,7 @@ def learn(
     """
     import msgspec
 
-    from whesl.site.history import learning, model, rolling
+    from whesl.site.history import model, model_selection, rolling
 
     found = gathered(**read)
     if not in_json:
@@ -48,7 +48,7 @@ def learn(
     asked = tuple(predictors.split(",")) if predictors else ()
     tried = rolling.names(found.history, found.seen, asked)
     with shown(quiet=quiet or in_json).stage("predictors", 5 * len(tried)) as advance:
-        made, choice = learning.learn(
+        made, choice = model_selection.learn(
             found, time.time(), asked=asked, horizon=3600.0 * horizon, seed=seed, advance=advance
         )
     if out is not None:

@@ -9,7 +9,7 @@ import click
 
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option, seed_option
-from whesl.cli.placement.records import gathered, record_options, show
+from whesl.cli.placement.record_options import gathered, record_options, show
 from whesl.model.errors import UsageError
 
 _LEAST = 2.0  # weeks of history of which some can be scored
@@ -52,7 +52,7 @@ def score(
     was before these weeks alone, as learn would have chosen it then.
     """
     from whesl.lab.results.tables import as_json, markdown
-    from whesl.site.history import learning, report, rolling
+    from whesl.site.history import model_selection, report, rolling
 
     found = gathered(**read)
     history = found.history
@@ -70,7 +70,7 @@ def score(
     before = history.until(plan.origins[1])
     tried = rolling.names(before, found.seen, asked)
     with shown(quiet=quiet or in_json).stage("predictors", (6 + refits) * len(tried)) as advance:
-        choice = learning.choose(
+        choice = model_selection.choose(
             before, found.seen, asked=asked, horizon=plan.horizon, seed=seed, advance=advance
         )
         every = dict.fromkeys((rolling.NEVER, "base", *tried, choice.name))

@@ -19,9 +19,9 @@ from whesl.site.publish import table
 from whesl.site.publish.core import Settings
 from whesl.site.slurm import install
 from whesl.site.slurm.cluster import Cluster
-from whesl.site.slurm.service import Service
-from whesl.site.slurm.sources import Sources
-from whesl.wire.metrics import MetricsServer, address
+from whesl.site.slurm.placement_service import Service
+from whesl.site.slurm.prediction_sources import Sources
+from whesl.wire.metrics_server import MetricsServer, address
 
 DIRECTORY = Path("/var/lib/whesl/placement")
 _PATIENCE = 60.0  # seconds for taking everything back at the end

@@ -130,10 +130,10 @@ def compile_(file: Path, output: Path | None) -> int:
 
 def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str, str | int]]]:
     """Run the sample lines of a file; return how many there were, and what is wrong, as findings."""
-    from whesl.detect import samples as running
-    from whesl.esl.tools import samples
+    from whesl.detect import sample_lines as running
+    from whesl.esl.tools import sample_comments
 
-    count, failures = running.run(spec, samples.read(content, str(file)))
+    count, failures = running.run(spec, sample_comments.read(content, str(file)))
     return count, [
         {
             "severity": "error",

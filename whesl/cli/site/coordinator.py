@@ -67,7 +67,7 @@ def start(
 
 def _metrics(text: str, open_to_others: bool) -> str:
     """Return where metrics will be, before anything is started for them."""
-    from whesl.wire.metrics import address
+    from whesl.wire.metrics_server import address
 
     host, port = address(text, open_to_others=open_to_others)
     if importlib.util.find_spec("prometheus_client") is None:
@@ -106,7 +106,7 @@ def status(as_json: bool) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
     from whesl.coordinator.client import start as control
     from whesl.coordinator.json_views import unreachable_managers
-    from whesl.report.render import count
+    from whesl.report.text_tables import count
 
     home = keys.home()
     health = control.running(home)

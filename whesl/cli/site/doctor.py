@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl import __version__
-from whesl.cli.display import Screen
-from whesl.doctor import home_files
+from whesl.cli.broken_pipe import Screen
+from whesl.doctor import home_filesystem
 from whesl.doctor.findings import Finding, State, examine
-from whesl.doctor.probes import PROBES
+from whesl.doctor.probe_registry import PROBES
 
 _STYLES = {State.OK: "green", State.WARN: "yellow", State.MISSING: "dim", State.FAILED: "bold red"}
 
@@ -35,7 +35,7 @@ def doctor(as_json: bool, compute: bool) -> int:
     (what is optional may be missing); 1: something has failed.
     """
     findings = tuple(examine(PROBES))
-    findings += tuple(home_files.compute() if compute else home_files.pointer())
+    findings += tuple(home_filesystem.compute() if compute else home_filesystem.pointer())
     healthy = all(finding.state is not State.FAILED for finding in findings)
     if as_json:
         body = Diagnosis(whesl=__version__, healthy=healthy, findings=findings)

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from whesl.local import daemons, protocol
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, show
-from whesl.local.queue_wait import FORMS, QueueWait
+from whesl.local.artificial_wait import FORMS, QueueWait
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import formats, options
 from whesl.model.errors import UsageError, WheslError, missing
 from whesl.rjms.hostlist import expand
 from whesl.scheduling.records import Partition, Settings
@@ -36,11 +36,11 @@ def local(context: click.Context, name: str | None) -> None:
 def _check_predictions(path: Path) -> None:
     """Raise an error for what is no model and no table, before anything starts."""
     try:
-        from whesl.site.flux import source  # it needs an extra, which this command alone does not
+        from whesl.site.flux import prediction_file  # it needs an extra, which this command alone does not
     except ModuleNotFoundError as error:
         raise missing(error, "--placement", "whesl[predict]") from error
     try:
-        source.read(path)
+        prediction_file.read(path)
     except OSError as error:
         raise UsageError(f"--placement {path} cannot be read: {error.strerror or error}") from None
     except WheslError as error:
@@ -177,8 +177,8 @@ def queue(cluster: Cluster, everything: bool, in_json: bool) -> None:
     now = time.time()
     click.echo(f"{'JOB':>8} {'NAME':<20} {'STATE':<11} {'TIME':>10} NODES")
     for job in jobs:
-        where = show.node_list(job) or f"({job.reason})"
-        ran = show.duration(show.elapsed(job, now))
+        where = formats.node_list(job) or f"({job.reason})"
+        ran = formats.duration(formats.elapsed(job, now))
         click.echo(f"{job.label:>8} {job.spec.name[:20]:<20} {job.state.value:<11} {ran:>10} {where}")
 
 
@@ -193,7 +193,7 @@ def nodes(cluster: Cluster, in_json: bool) -> None:
         records = [
             {
                 "name": view.name,
-                "state": show.node_state(view),
+                "state": formats.node_state(view),
                 "cpus": view.cpus,
                 "allocated": view.allocated,
                 "reason": view.reason,
@@ -205,7 +205,7 @@ def nodes(cluster: Cluster, in_json: bool) -> None:
     click.echo(f"{'NODE':<8} {'STATE':<12} {'CPUS':>6} REASON")
     for view in answer.nodes:
         used = f"{view.allocated}/{view.cpus}"
-        click.echo(f"{view.name:<8} {show.node_state(view):<12} {used:>6} {view.reason}")
+        click.echo(f"{view.name:<8} {formats.node_state(view):<12} {used:>6} {view.reason}")
 
 
 @local.command("kill-node")

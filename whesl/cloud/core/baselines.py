@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from whesl.cloud.core.events import (
+from whesl.cloud.core.records import Purpose
+from whesl.cloud.core.scaler_events import (
     Command,
     EndInstances,
     Observation,
@@ -16,7 +17,6 @@ from whesl.cloud.core.events import (
     StartInstances,
     WithdrawRequests,
 )
-from whesl.cloud.core.records import Purpose
 
 
 def bicer(

@@ -9,7 +9,8 @@ import math
 
 import msgspec
 
-from whesl.cloud.core.events import (
+from whesl.cloud.core.records import Domain, Plan, Purpose
+from whesl.cloud.core.scaler_events import (
     Command,
     DeadlineAtRisk,
     EndInstances,
@@ -25,8 +26,7 @@ from whesl.cloud.core.events import (
     StartInstances,
     WithdrawRequests,
 )
-from whesl.cloud.core.pace import Pace
-from whesl.cloud.core.records import Domain, Plan, Purpose
+from whesl.cloud.core.stage_speed import Pace
 
 # A stage that is behind its end is to be done within so many short intervals (chosen).
 LATE = 3.0

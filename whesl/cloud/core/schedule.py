@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.cloud.core import slots as pipeline
+from whesl.cloud.core import stage_pipeline as pipeline
 from whesl.cloud.core.records import HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
-from whesl.cloud.core.slots import Slots
+from whesl.cloud.core.stage_pipeline import Slots
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.cloud.core.pace import Pace
+    from whesl.cloud.core.stage_speed import Pace
 
 # A schedule with more slots than these is written without them.
 MOST_SLOTS = 2000

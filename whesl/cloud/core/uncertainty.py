@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from whesl.cloud.core.pace import critical_path
 from whesl.cloud.core.records import HOUR
+from whesl.cloud.core.stage_speed import critical_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.cloud.core.pace import Pace
     from whesl.cloud.core.records import FreeForecast, Profile
+    from whesl.cloud.core.stage_speed import Pace
 
 # Correlation of an hour's rank among its quantiles with that of the next (on Theta and Curie: 0.6 to 0.8).
 PERSISTENCE = 0.75

@@ -6,12 +6,11 @@ for what may not have been carried out; each command may be repeated.
 
 from __future__ import annotations
 
-from whesl.cloud.core.events import ScalerState
 from whesl.cloud.core.records import Domain
+from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.assigning import Queues
-from whesl.cloud.runner.context import Context
 from whesl.cloud.runner.events import (
     Command,
     Copied,
@@ -28,6 +27,7 @@ from whesl.cloud.runner.messages import ExecutorReport
 from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.scaling import Scaling
 from whesl.cloud.runner.state import Executor, RunState
+from whesl.cloud.runner.transition import Context
 
 ESCALATED = 75  # ``whesl exec``: the job is to be run again
 Outcome = tuple[list[r.Record], list[Command]]

@@ -6,8 +6,8 @@ from enum import Enum
 
 import msgspec
 
-from whesl.cloud.core.events import ScalerState
 from whesl.cloud.core.records import Domain, Purpose
+from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.transfer.port import Digest
 
 

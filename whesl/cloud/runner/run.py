@@ -14,15 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.cloud.core.events import ScalerState
 from whesl.cloud.core.records import Domain, Workflow
-from whesl.cloud.runner import messages, workspaces
+from whesl.cloud.core.scaler_events import ScalerState
+from whesl.cloud.runner import messages, workspace_archive
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.core import Core
 from whesl.cloud.runner.events import Limits
 from whesl.cloud.runner.shell import Shell
 from whesl.cloud.runner.sides import Side
-from whesl.cloud.runner.site import Site, sides
+from whesl.cloud.runner.site_file import Site, sides
 from whesl.cloud.runner.state import RunState, fold
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import Digest, checked
@@ -238,8 +238,8 @@ def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:
     if not isinstance(side.store, DirectoryStore):
         return
     for name, places in state.files.items():
-        if home in places and workspaces.directory(name) is not None:
-            workspaces.unpack(side.store.path(messages.DATA), name)
+        if home in places and workspace_archive.directory(name) is not None:
+            workspace_archive.unpack(side.store.path(messages.DATA), name)
 
 
 def _tidy(state: RunState, both: dict[Domain, Side]) -> None:

@@ -8,7 +8,8 @@ from statistics import fmean
 import msgspec
 
 from whesl.cloud.core import scaler
-from whesl.cloud.core.events import (
+from whesl.cloud.core.records import HOUR, Domain, Purpose
+from whesl.cloud.core.scaler_events import (
     Command,
     DeadlineAtRisk,
     EndInstances,
@@ -22,13 +23,12 @@ from whesl.cloud.core.events import (
     StartInstances,
     WithdrawRequests,
 )
-from whesl.cloud.core.records import HOUR, Domain, Purpose
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.assigning import Queues
-from whesl.cloud.runner.context import Context
 from whesl.cloud.runner.events import Start
 from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.state import LEAST_BILLED, Executor
+from whesl.cloud.runner.transition import Context
 
 STUCK = 2  # short intervals in which no executor works, until the deadline is called at risk
 _NEW = (ExecutorState.ASKED, ExecutorState.WAITING)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from whesl.cloud.core.events import ScalerState
 from whesl.cloud.core.records import HOUR, Domain, Task, Workflow
+from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.transfer.port import Digest

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import msgspec
 
-from whesl.cloud.runner import messages, workspaces
+from whesl.cloud.runner import messages, workspace_archive
 from whesl.cloud.runner.messages import Assignment, ExecutorReport
 from whesl.cloud.runner.records import Made
 from whesl.cloud.transfer.directory import DirectoryStore
@@ -103,7 +103,7 @@ class Worker:
                 self._fetch(made, data)
             command = assignment.command
             if assignment.script:
-                command = (*command, str(workspaces.write_script(assignment.script, data, place)))
+                command = (*command, str(workspace_archive.write_script(assignment.script, data, place)))
             began = time.time()
             status = self._run(assignment, command, place)
             seconds = time.time() - began
@@ -133,15 +133,15 @@ class Worker:
                 raise WheslError(f"the input {made.name} is not there, or has another size")
         elif not path.is_file() or digest_of(path) != made.digest:
             self._patiently(lambda: self._store.get(f"{messages.DATA}/{made.name}", path, made.digest))
-        if workspaces.directory(made.name) is not None:
-            workspaces.unpack(data, made.name)
+        if workspace_archive.directory(made.name) is not None:
+            workspace_archive.unpack(data, made.name)
         elif made.executable and not os.access(path, os.X_OK):
             path.chmod(0o700)
 
     def _sent(self, name: str, data: Path, mark: str) -> Made:
         path = data / checked(name)
-        if workspaces.directory(name) is not None:
-            workspaces.pack(data, name, mark)
+        if workspace_archive.directory(name) is not None:
+            workspace_archive.pack(data, name, mark)
         if not path.is_file():
             raise WheslError(f"the command has not written its output {name}")
         digest = digest_of(path)

@@ -17,8 +17,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from whesl.cloud.transfer.multipart_uploads import Upload, Uploads
 from whesl.cloud.transfer.port import BLOCK, DamagedError, Digest, checked, digest_of, missing, same
-from whesl.cloud.transfer.uploads import Upload, Uploads
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 
 PART = 8 << 20  # S3 takes parts of 5 MiB and more, and at most 10,000

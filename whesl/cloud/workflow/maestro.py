@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from whesl.cloud.core.records import DataFile, Processor, Task, Workflow
-from whesl.cloud.runner.workspaces import ROOT, archive
+from whesl.cloud.runner.workspace_archive import ROOT, archive
 from whesl.cloud.workflow import stages
 from whesl.model.errors import UsageError
 from whesl.workflows.maestro import expand, study

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl.cloud.core.records import DataFile, Dependency, Processor, Stage, Task, Workflow
-from whesl.cloud.tables import size
+from whesl.cloud.input_parsing import size
 from whesl.cloud.workflow.stages import order
 from whesl.model.errors import UsageError
 from whesl.model.toml import Document

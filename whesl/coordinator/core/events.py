@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.model.configuration import Configuration
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.records.coordinator import AnyRecord
 from whesl.rjms.port import JobRecord

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from whesl.coordinator.core.state import numbered
 from whesl.coordinator.core.transition import Transition
-from whesl.detect.transformation import transform
+from whesl.detect.exception_transformation import transform
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task
 from whesl.records import coordinator as records

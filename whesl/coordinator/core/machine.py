@@ -1,7 +1,8 @@
 """The coordinator's core: ``step(state, event, now) -> (state, commands)``, without any I/O.
 
-``records.rebuild`` gives the state that a journal describes; the first event of a daemon is ``Started``,
-whose commands take up whatever was under way. Everything may be sent again: receivers recognise repeats.
+``journal_replay.rebuild`` gives the state that a journal describes; the first event of a daemon is
+``Started``, whose commands take up whatever was under way. Everything may be sent again: receivers recognise
+repeats.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core import admission, clocks, commands, configuration, escalation, recovery
+from whesl.coordinator.core import (
+    claim_admission,
+    clock_offset,
+    escalation,
+    recovery,
+    task_reconfiguration,
+    user_commands,
+)
 from whesl.coordinator.core.events import (
     Arrived,
     CancelJob,
@@ -71,9 +79,9 @@ def _on_started(transition: Transition, _event: Started) -> None:
     """Take up what a coordinator before this one left: nothing is decided anew, only continued."""
     transition.volatile(started=transition.now)
     live = [transition.state.tasks[task] for task in transition.state.live]
-    configuration.tell_again(transition, live)
+    task_reconfiguration.tell_again(transition, live)
     for entry in live:
-        admission.welcome(transition, entry)
+        claim_admission.welcome(transition, entry)
     for known in list(transition.state.recoveries.values()):
         # An older claim's order may bear the same name: its successor numbers its exceptions anew.
         order = escalation.pending_requeue(transition, transition.state.tasks[known.task])
@@ -99,7 +107,7 @@ def _on_arrived(transition: Transition, event: Arrived) -> None:
         return
     entry = _owner(transition, event.peer, message)
     if entry is not None:
-        admission.heard(transition, (entry.id,))
+        claim_admission.heard(transition, (entry.id,))
     handler(transition, event.peer, message)
 
 
@@ -118,7 +126,7 @@ def _on_heartbeats(transition: Transition, event: HeartbeatsArrived) -> None:
         for peer, beat in event.beats
         if (entry := transition.task(beat.task)) is not None and entry.peer == peer
     ]
-    admission.heard(transition, [task for task, _ in owned])
+    claim_admission.heard(transition, [task for task, _ in owned])
     for task, beat in owned:
         _on_heartbeat(transition, transition.state.tasks[task], beat)
 
@@ -126,7 +134,7 @@ def _on_heartbeats(transition: Transition, event: HeartbeatsArrived) -> None:
 def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) -> None:
     if not entry.live or message.attempt < entry.attempt:
         return
-    clocks.note(transition, entry, message.time)
+    clock_offset.note(transition, entry, message.time)
     if escalation.pending_requeue(transition, entry) is not None:
         return
     said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
@@ -212,7 +220,7 @@ def _on_tick(transition: Transition, _event: Tick) -> None:
 
 
 _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
-    Register: admission.on_register,
+    Register: claim_admission.on_register,
     Heartbeat: lambda transition, peer, beat: _on_heartbeats(
         transition, HeartbeatsArrived(beats=((peer, beat),))
     ),
@@ -222,10 +230,10 @@ _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
     Escalate: recovery.on_escalate,
     Finished: _on_finished,
     NodeSuspect: _on_node,
-    RegisterWorkflow: commands.on_register_workflow,
-    PersonsCommand: commands.on_command,
-    RaiseException: commands.on_raise,
-    PredictFailure: commands.on_predict,
+    RegisterWorkflow: user_commands.on_register_workflow,
+    PersonsCommand: user_commands.on_command,
+    RaiseException: user_commands.on_raise,
+    PredictFailure: user_commands.on_predict,
 }
 _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Started: _on_started,

@@ -6,11 +6,11 @@ import msgspec
 
 from whesl.coordinator.core.state import TaskEntry
 from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
-from whesl.model.allocation import NodeSet
 from whesl.model.evidence import Raised
+from whesl.model.node_set import NodeSet
 from whesl.model.workflow import Task
 from whesl.operations.arguments import checked, split_command
-from whesl.operations.node_suspicion import find_suspect
+from whesl.operations.fault_localization import find_suspect
 from whesl.operations.plan import Context, RecoveryError, capture_values, substitute
 from whesl.records.coordinator import OwnStep
 from whesl.records.plan_step import PlanStep

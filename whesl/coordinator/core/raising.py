@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core.hierarchy import AmbiguityError, resolve
 from whesl.coordinator.core.state import State, TaskEntry
+from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
 from whesl.coordinator.core.transition import Transition
 from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import Task
-from whesl.operations.node_suspicion import match_node
+from whesl.operations.fault_localization import match_node
 from whesl.records import coordinator as records
 from whesl.wire.messages import PredictFailure, RaiseException
 

@@ -7,12 +7,17 @@ called again with the same news, since they start from the written state.
 from __future__ import annotations
 
 from whesl.coordinator.core import escalation
-from whesl.coordinator.core.configuration import apply_changes, configure, configure_by_change, upon_present
 from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
 from whesl.coordinator.core.exception_counts import counted
-from whesl.coordinator.core.hierarchy import dependents
 from whesl.coordinator.core.planning import exception_of, own_steps
 from whesl.coordinator.core.state import Recovery, TaskEntry
+from whesl.coordinator.core.task_lookup import dependents
+from whesl.coordinator.core.task_reconfiguration import (
+    apply_changes,
+    configure,
+    configure_by_change,
+    upon_present,
+)
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Level
 from whesl.model.evidence import Raised

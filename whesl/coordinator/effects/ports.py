@@ -11,8 +11,8 @@ from typing import Protocol
 
 from whesl import rjms
 from whesl.esl.spec import RecoveryStep
-from whesl.model.configuration import Configuration
 from whesl.model.evidence import Raised
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Workflow
 from whesl.rjms.port import Scheduler
 

@@ -25,22 +25,22 @@ from whesl.coordinator.core.events import (
     RequeueEnded,
     StepEnded,
 )
-from whesl.coordinator.core.hierarchy import dependents
 from whesl.coordinator.core.planning import context_of, exception_of, plan_step
 from whesl.coordinator.core.state import Recovery, State
+from whesl.coordinator.core.task_lookup import dependents
 from whesl.coordinator.effects.ports import Ports
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.avoidance import SECONDS
-from whesl.model.configuration import Configuration
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations import arguments as args
 from whesl.operations import filesystem
+from whesl.operations.fault_localization import grade_of
 from whesl.operations.handlers import run_handler
-from whesl.operations.node_suspicion import grade_of
 from whesl.operations.plan import StepResult
 from whesl.records.coordinator import OwnStep
 from whesl.rjms.port import AllowsRequeue, ExcludesNodes, JobRecord, LiftsHold, Scheduler

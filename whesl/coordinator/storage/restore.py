@@ -8,7 +8,7 @@ from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core.journal_replay import RecordError, Replay
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
-from whesl.coordinator.garbage_collection import put_off
+from whesl.coordinator.python_gc import put_off
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Begun, Kept
 from whesl.journal import Journal

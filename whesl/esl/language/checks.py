@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from whesl.esl.detections.kinds import Detection
 from whesl.esl.diagnostics import Severity, nearest
-from whesl.esl.language import checkpoints, quantities, syntax
-from whesl.esl.language.declarations import Declarations
+from whesl.esl.language import checkpoint_checks, quantities, syntax
 from whesl.esl.language.detections import DetectionCheck
 from whesl.esl.language.parser import Parsed
 from whesl.esl.language.recoveries import Captured, RecoveryCheck
 from whesl.esl.language.source import Source
+from whesl.esl.language.symbol_table import Declarations
 from whesl.esl.language.syntax import Word, unquote
 from whesl.esl.spec import (
     DEFAULT_LIMIT,
@@ -73,7 +73,7 @@ class _Check:
         undeclared = self._declarations.undeclared()
         self._completeness(detected, recovered, undeclared)
         self._never_started(detected, steps)
-        checkpoints.check(self._findings, detected, recovered)
+        checkpoint_checks.check(self._findings, detected, recovered)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
             self._findings.add(

@@ -17,12 +17,12 @@ from antlr4.error.ErrorStrategy import BailErrorStrategy
 from whesl.esl._generated.ESLParser import ESLParser
 from whesl.esl.diagnostics import MAX_SUGGESTIONS
 from whesl.esl.language.lexer import UNUSUAL, Invalid, Lexeme, LexemeStream, Problem, statements
-from whesl.esl.language.misspellings import BEGINNINGS, Repair, accepts, after_known, reordered, repair
 from whesl.esl.language.source import Part, Source
+from whesl.esl.language.statement_builder import StatementVisitor
 from whesl.esl.language.statement_forms import form, habit, seconds
+from whesl.esl.language.statement_repair import BEGINNINGS, Repair, accepts, after_known, reordered, repair
 from whesl.esl.language.syntax import Declared, Recovered, Statement
 from whesl.esl.language.syntax_expectations import expected
-from whesl.esl.language.visitor import StatementVisitor
 from whesl.esl.spec import Entity, Level, Operation, ResourceKind
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

@@ -8,7 +8,8 @@ from typing import Any
 
 from whesl.esl.diagnostics import Severity
 from whesl.esl.language import syntax
-from whesl.esl.language.arguments import (
+from whesl.esl.language.json_arguments import Arguments, read
+from whesl.esl.language.operation_arguments import (
     BUILT_IN_PLACEHOLDERS,
     COMMON,
     Argument,
@@ -17,9 +18,8 @@ from whesl.esl.language.arguments import (
     signal_names,
     signal_number,
 )
-from whesl.esl.language.declarations import Declarations
-from whesl.esl.language.json_text import Arguments, read
 from whesl.esl.language.source import Source
+from whesl.esl.language.symbol_table import Declarations
 from whesl.esl.spec import Entity, Level, Operation, RecoveryStep, ResourceKind
 from whesl.esl.wording import one_of
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from whesl.esl._generated.ESLLexer import ESLLexer
 from whesl.esl.diagnostics import Result
 from whesl.esl.language import parser
-from whesl.esl.language.json_text import TOKEN, plain
+from whesl.esl.language.json_arguments import TOKEN, plain
 from whesl.esl.language.lexer import STATEMENT, Lexeme, statements
 from whesl.esl.language.source import Source
 

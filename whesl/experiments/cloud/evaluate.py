@@ -10,15 +10,15 @@ import msgspec
 import numpy as np
 
 from whesl.cloud import prices as price_files
-from whesl.cloud.core import menu
+from whesl.cloud.core import plan_menu
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.pace import paces
-from whesl.cloud.core.profile import complete
+from whesl.cloud.core.profiling import complete
 from whesl.cloud.core.records import HOUR, Settings
-from whesl.experiments.cloud import simulate, traces, workload
+from whesl.cloud.core.stage_speed import paces
+from whesl.experiments.cloud import background_jobs, simulate, workload
 from whesl.experiments.cloud.simulate import Case
 from whesl.lab import processes
-from whesl.lab.results.files import write_text
+from whesl.lab.results.atomic_write import write_text
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.cloud.core.records import PriceList
+    from whesl.experiments.cloud.background_jobs import Trace
     from whesl.experiments.cloud.simulate import Outcome, World
-    from whesl.experiments.cloud.traces import Trace
     from whesl.lab.progress import Progress
 
 ADAPTIVE, BICER, PARSL, CLOUD, OURS = "Pred+Adap", "Bicer", "Parsl-HPC", "cloud only", "ours"
@@ -96,13 +96,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 def load_traces(plan: Plan) -> list[Trace]:
     """Return the logs of an evaluation, or one that is generated where there are none."""
     if plan.data is None:
-        return [traces.generated(plan.nodes, 120, plan.seed)]
+        return [background_jobs.generated(plan.nodes, 120, plan.seed)]
     found = []
-    for name, (file, _, _) in traces.LOGS.items():
+    for name, (file, _, _) in background_jobs.LOGS.items():
         path = plan.data / file
         if not path.exists():
             raise UsageError(f"{path} is not there", hint="--data DIR names the directory of traces")
-        found.append(traces.from_log(path, name, plan.nodes))
+        found.append(background_jobs.from_log(path, name, plan.nodes))
     return found
 
 
@@ -210,7 +210,7 @@ def ours(one: World) -> Any:
     profile = complete(one.flow, known, (*one.prices.platforms, workload.CLUSTER))
     found = paces(one.flow, profile, one.prices, workload.CLUSTER)
     begin, deadline = one.start + one.profile.seconds, one.start + one.case.deadline * HOUR
-    case = menu.Case(
+    case = plan_menu.Case(
         workflow=one.flow,
         profile=profile,
         prices=one.prices,
@@ -220,7 +220,7 @@ def ours(one: World) -> Any:
     )
     hours = int(np.ceil((deadline - begin) / HOUR))
     drawn = uncertainty.draws(found, profile, hours, COURSES, one.case.seed)
-    return menu.cheapest(case, deadline, ASKED, drawn).plan, found
+    return plan_menu.cheapest(case, deadline, ASKED, drawn).plan, found
 
 
 def _row(case: Case, trace: str, name: str, outcome: Outcome) -> Row:

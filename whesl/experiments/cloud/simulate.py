@@ -11,7 +11,18 @@ import numpy as np
 from whesl.cloud.core import baselines, scaler, schedule
 from whesl.cloud.core import cost as costs
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.events import (
+from whesl.cloud.core.records import (
+    DEFAULT_SECONDS,
+    HOUR,
+    Measurement,
+    Plan,
+    PriceList,
+    Profile,
+    Purpose,
+    Settings,
+    Workflow,
+)
+from whesl.cloud.core.scaler_events import (
     Command,
     EndInstances,
     LongInterval,
@@ -24,20 +35,9 @@ from whesl.cloud.core.events import (
     StartInstances,
     WithdrawRequests,
 )
-from whesl.cloud.core.pace import Pace, paces
-from whesl.cloud.core.records import (
-    DEFAULT_SECONDS,
-    HOUR,
-    Measurement,
-    Plan,
-    PriceList,
-    Profile,
-    Purpose,
-    Settings,
-    Workflow,
-)
+from whesl.cloud.core.stage_speed import Pace, paces
 from whesl.experiments.cloud import cluster as machine
-from whesl.experiments.cloud import executors, foresee, workload
+from whesl.experiments.cloud import executors, persistence_forecast, workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.cloud.core.records import FreeForecast
-    from whesl.experiments.cloud.traces import Trace
+    from whesl.experiments.cloud.background_jobs import Trace
 
 # Assumptions: bytes a second of one task's copy between the sides, and of the cloud's file system.
 WIDE, LOCAL = 250e6, 500e6
@@ -176,7 +176,7 @@ def world(case: Case, trace: Trace, prices: PriceList) -> World:
     ]
     whole = msgspec.structs.replace(known, measurements=(*entries, *missing))
     # Plans start after the benchmark; its time counts against the deadline.
-    forecast = foresee.persistence(trace.free, case.hour, trace.nodes, begin, hours=25)
+    forecast = persistence_forecast.persistence(trace.free, case.hour, trace.nodes, begin, hours=25)
     forecast = uncertainty.from_hour(forecast, begin + longest)
     return World(case, flow, trace, prices, begin, whole, forecast, factors)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
-    from whesl.experiments.desktop.machines import Jobs
     from whesl.experiments.desktop.simulate import Outcome
+    from whesl.experiments.desktop.synthetic_machines import Jobs
     from whesl.predict.history import History
 
 _CLOSE = 1e-6

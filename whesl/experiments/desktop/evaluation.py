@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.experiments.desktop.audit import audit
-from whesl.experiments.desktop.machines import DAY, HOUR, Site, jobs, machines
 from whesl.experiments.desktop.simulate import DONE, Rules, simulate
+from whesl.experiments.desktop.synthetic_machines import DAY, HOUR, Site, jobs, machines
 from whesl.predict import ffp, survival
 from whesl.predict.accuracy import none
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.experiments.desktop.machines import Jobs
     from whesl.experiments.desktop.simulate import Outcome
+    from whesl.experiments.desktop.synthetic_machines import Jobs
     from whesl.predict.compiled import Compiled
     from whesl.predict.history import History
 

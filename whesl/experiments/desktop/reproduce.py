@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.experiments.desktop.evaluation import POLICIES, SPACE, TIME, Plan, Queue, Row, one_site
-from whesl.experiments.desktop.machines import DAY, Site
+from whesl.experiments.desktop.synthetic_machines import DAY, Site
 from whesl.experiments.registry import Finding, Report, experiment
 from whesl.lab.results.records import Cell, Figure, Series, Table
 

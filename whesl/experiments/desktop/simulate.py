@@ -22,7 +22,7 @@ from whesl.predict.jit import jit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.experiments.desktop.machines import Jobs
+    from whesl.experiments.desktop.synthetic_machines import Jobs
     from whesl.predict.compiled import Compiled
     from whesl.predict.history import History
 

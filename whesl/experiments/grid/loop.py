@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.placement.multicluster.conservative import Schedule, base, renew
+from whesl.placement.multicluster.fcfs_easy import Running, Waiting, decide
 from whesl.placement.multicluster.profile import empty, forget, roomy, take
-from whesl.placement.multicluster.queue import Running, Waiting, decide
-from whesl.placement.multicluster.reservations import Schedule, base, renew
 from whesl.placement.multicluster.search import Effort, improve
 from whesl.predict.jit import jit
 

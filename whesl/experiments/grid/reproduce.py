@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whesl.experiments.grid import records, requirements, study
-from whesl.experiments.grid.resources import Cluster, grid, read
+from whesl.experiments.grid import failure_records, requirements, simulation
+from whesl.experiments.grid.cluster_files import Cluster, grid, read
 from whesl.experiments.registry import Finding, Report, experiment, needed
 from whesl.lab.results.records import Figure, Series, Table
 from whesl.workflows.compressed import text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.experiments.grid.loop import Grid, Jobs, Outages
-    from whesl.experiments.grid.study import Measures
+    from whesl.experiments.grid.simulation import Measures
     from whesl.lab.progress import Progress
 
 SOURCE = "The importance of complete data sets for job scheduling simulations"
@@ -98,15 +98,20 @@ def metacentrum_data(
     if equal_speeds:
         clusters = [Cluster(c.name, c.machines, c.cpus, 1.0, c.properties) for c in clusters]
     log = swf.read(needed(data, "metacentrum/METACENTRUM-2009-2.swf.xz"))
-    rows = study.chosen(log)
+    rows = simulation.chosen(log)
     rows = rows[: len(rows) // 20] if quick else rows
     wanted = {
         False: requirements.none(len(rows), len(clusters)),
         True: requirements.used(log, rows, clusters),
     }
-    jobs = {key: study.jobs_of(log, rows, one) for key, one in wanted.items()}
+    jobs = {key: simulation.jobs_of(log, rows, one) for key, one in wanted.items()}
     failures = needed(data, "metacentrum/metacentrum-2009.mwf.failures")
-    return clusters, grid(clusters), jobs, records.read(failures, clusters, EPOCH, strict=False).outages
+    return (
+        clusters,
+        grid(clusters),
+        jobs,
+        failure_records.read(failures, clusters, EPOCH, strict=False).outages,
+    )
 
 
 @experiment("grid-metacentrum", SOURCE, "Figure 2: four policies on four problems made of MetaCentrum's log")
@@ -115,14 +120,16 @@ def metacentrum(progress: Progress, data: Path | None, quick: bool) -> Report:
     _, machines, jobs, outages = metacentrum_data(data, quick)
     seeds = range(2 if quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}
-    study.simulate(machines, jobs[False], records.NONE, "fcfs", 0)  # compiled before times are taken
+    simulation.simulate(
+        machines, jobs[False], failure_records.NONE, "fcfs", 0
+    )  # compiled before times are taken
     with progress.stage("grid, MetaCentrum", len(SCENARIOS) * (3 + len(seeds))) as advance:
         for problem in SCENARIOS:
             work = jobs[problem in ("EXT-REQ", "EXT-ALL")]
-            down = outages if problem in ("EXT-FAIL", "EXT-ALL") else records.NONE
+            down = outages if problem in ("EXT-FAIL", "EXT-ALL") else failure_records.NONE
             for policy in POLICIES:
                 found[problem, policy] = mean_of(
-                    lambda seed, work=work, down=down, policy=policy: study.simulate(  # type: ignore[misc]  # defaults bind the loop's values
+                    lambda seed, work=work, down=down, policy=policy: simulation.simulate(  # type: ignore[misc]  # defaults bind the loop's values
                         machines, work, down, policy, seed, starts=STARTS
                     )[1],
                     list(seeds) if policy == "ls" else [0],
@@ -307,20 +314,20 @@ def real_requirements(progress: Progress, data: Path | None, quick: bool) -> Rep
     clusters = read(needed(data, "metacentrum/wagap-2013.swf.machines"))
     path = needed(data, "metacentrum/wagap-2013.swf.xz")
     log = swf.read(path)
-    rows = study.chosen(log)
+    rows = simulation.chosen(log)
     wanted = requirements.specified(log, text(path), rows, clusters)
     machines = grid(clusters)
     seeds = range(2 if quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}
-    study.simulate(machines, study.jobs_of(log, rows, wanted), records.NONE, "fcfs", 0)
+    simulation.simulate(machines, simulation.jobs_of(log, rows, wanted), failure_records.NONE, "fcfs", 0)
     with progress.stage("grid, 2013", 2 * (3 + len(seeds))) as advance:
         for problem in ("BASIC", "EXT-REQ"):
             kinds = wanted if problem == "EXT-REQ" else requirements.none(len(rows), len(clusters))
-            work = study.jobs_of(log, rows, kinds)
+            work = simulation.jobs_of(log, rows, kinds)
             for policy in POLICIES:
                 found[problem, policy] = mean_of(
-                    lambda seed, work=work, policy=policy: study.simulate(  # type: ignore[misc]  # as above
-                        machines, work, records.NONE, policy, seed, starts=STARTS
+                    lambda seed, work=work, policy=policy: simulation.simulate(  # type: ignore[misc]  # as above
+                        machines, work, failure_records.NONE, policy, seed, starts=STARTS
                     )[1],
                     list(seeds) if policy == "ls" else [0],
                     advance,

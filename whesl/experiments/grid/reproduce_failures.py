@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whesl.experiments.grid import generator, records, study
+from whesl.experiments.grid import failure_records, generated_failures, simulation
 from whesl.experiments.grid.reproduce import COLUMNS, SEEDS, SOURCE, mean_of, metacentrum_data, row_of
 from whesl.experiments.registry import Finding, Report, experiment, needed
 from whesl.lab.results.records import Table
@@ -25,18 +25,18 @@ def first_fit(progress: Progress, data: Path | None, quick: bool) -> Report:
     _, machines, jobs, outages = metacentrum_data(data, quick, equal_speeds=True)
     work = jobs[False]
     begin, finish = float(work.submit[0]), float(work.submit[-1])
-    afc = 10.0 * generator.rate(machines, outages, begin, finish)
-    law = generator.Law(afc, duration_scale=600.0)  # Grid'5000's are "usually very short"
-    down = generator.generated(machines, begin, finish, law, seed=0)
-    first, plain = study.simulate(machines, work, down, "fcfs", 0)
-    basic = study.simulate(machines, work, records.NONE, "fcfs", 0)[1]
+    afc = 10.0 * generated_failures.rate(machines, outages, begin, finish)
+    law = generated_failures.Law(afc, duration_scale=600.0)  # Grid'5000's are "usually very short"
+    down = generated_failures.generated(machines, begin, finish, law, seed=0)
+    first, plain = simulation.simulate(machines, work, down, "fcfs", 0)
+    basic = simulation.simulate(machines, work, failure_records.NONE, "fcfs", 0)[1]
     seeds = range(2 if quick else SEEDS)
     with progress.stage("grid, first fit", 2 * len(seeds)) as advance:
         balanced = mean_of(
-            lambda seed: study.simulate(machines, work, down, "fcfs-lb", seed)[1], list(seeds), advance
+            lambda seed: simulation.simulate(machines, work, down, "fcfs-lb", seed)[1], list(seeds), advance
         )
         calm = mean_of(
-            lambda seed: study.simulate(machines, work, records.NONE, "fcfs-lb", seed)[1],
+            lambda seed: simulation.simulate(machines, work, failure_records.NONE, "fcfs-lb", seed)[1],
             list(seeds),
             advance,
         )
@@ -133,16 +133,16 @@ def failure_generator(progress: Progress, data: Path | None, quick: bool) -> Rep
         needed(data, "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"), system="18"
     ).history
     rates = {
-        "MetaCentrum": generator.rate(machines, outages, begin, finish),
+        "MetaCentrum": generated_failures.rate(machines, outages, begin, finish),
         "LANL system 18": len(lanl) / (lanl.nodes * (lanl.finish - lanl.begin) / 3600.0),
     }
     rows: list[list[Any]] = []
     exact, linear = True, 0.0
     for name, afc in rates.items():
-        made = generator.generated(machines, begin, finish, generator.Law(afc), seed=0)
+        made = generated_failures.generated(machines, begin, finish, generated_failures.Law(afc), seed=0)
         wanted = afc * len(machines.cpus) * (finish - begin) / 3600.0
-        many = generator.generated(
-            machines, begin, finish, generator.Law(100 * afc, duration_scale=1.0), seed=0
+        many = generated_failures.generated(
+            machines, begin, finish, generated_failures.Law(100 * afc, duration_scale=1.0), seed=0
         )
         home = np.searchsorted(machines.first, many.machine, side="right") - 1
         share = np.bincount(home, minlength=len(machines.first) - 1) / len(home)

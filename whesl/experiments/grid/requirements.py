@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.experiments.grid.resources import Cluster
+    from whesl.experiments.grid.cluster_files import Cluster
     from whesl.lab.readers.swf import Log
 
 _NODES = re.compile(r"\{[^}]*\}")

@@ -1,4 +1,4 @@
-"""The event loop of a torus: a pass of ``whesl.placement.torus.plan`` after arrivals, ends and failures.
+"""The event loop of a torus: a ``scheduling_pass`` of ``whesl.placement.torus`` after each of its events.
 
 At one instant jobs end first, then nodes fail, then jobs arrive. Failures are transient: the node is usable
 at once, the job that held it starts again from its beginning, and returns to its place by arrival.
@@ -12,7 +12,7 @@ import numpy as np
 
 from whesl.placement.torus.boxes import Torus, holds
 from whesl.placement.torus.choice import RELIABLE
-from whesl.placement.torus.plan import Settings, plan
+from whesl.placement.torus.scheduling_pass import Settings, plan
 from whesl.predict.compiled import Compiled
 from whesl.predict.jit import jit
 

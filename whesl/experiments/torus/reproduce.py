@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whesl.experiments.registry import Finding, Report, experiment, needed
-from whesl.experiments.torus import study
+from whesl.experiments.torus import simulation
 from whesl.experiments.torus.loop import Jobs
 from whesl.experiments.torus.thinning import DAY, thinned, within
 from whesl.lab.results.records import Figure, Series, Table
@@ -77,7 +77,7 @@ def _jobs(data: Path | None, log: Log, load: float, share: float = 1.0) -> Workl
     from whesl.lab.readers import swf
 
     found = workload(
-        swf.read(needed(data, log.file)), study.shape(), log.supernode, load, skip_oversized=True
+        swf.read(needed(data, log.file)), simulation.shape(), log.supernode, load, skip_oversized=True
     )
     if share < 1.0:
         kept = int(len(found.identifier) * share)
@@ -158,14 +158,14 @@ def _sweep(progress: Progress, data: Path | None, log: Log, quick: bool) -> Repo
             days = _days(work)
             count = round(RATE * NODES * days)
             truth = _failures(records, work, count)
-            none = study.simulate(study.shape(), work.jobs, truth, study.Study("krevat"))[1]
+            none = simulation.simulate(simulation.shape(), work.jobs, truth, simulation.Study("krevat"))[1]
             rows.append(_row(log, load, count, days, "krevat", 0.0, none))
             advance(1)
             for policy in policies:
                 runs = [none]
                 for level in levels[1:]:
-                    how = study.Study(policy, level)
-                    runs.append(study.simulate(study.shape(), work.jobs, truth, how)[1])
+                    how = simulation.Study(policy, level)
+                    runs.append(simulation.simulate(simulation.shape(), work.jobs, truth, how)[1])
                     rows.append(_row(log, load, count, days, policy, level, runs[-1]))
                     advance(1)
                 found[load, policy] = runs
@@ -335,8 +335,8 @@ def rates(progress: Progress, data: Path | None, quick: bool) -> Report:
                 line = slow.setdefault((load, level), [])
                 for count in counts:
                     truth = _failures(records, works[load], count)
-                    how = study.Study("balancing", level)
-                    figures = study.simulate(study.shape(), works[load].jobs, truth, how)[1]
+                    how = simulation.Study("balancing", level)
+                    figures = simulation.simulate(simulation.shape(), works[load].jobs, truth, how)[1]
                     line.append(figures.slowdown)
                     rows.append(_row(SDSC, load, count, days, "balancing", level, figures))
                     advance(1)

@@ -16,7 +16,7 @@ from whesl.lab.readers import stg
 from whesl.lab.results.records import Cell, Table
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
-from whesl.placement.ranked import FIFO, RANK_HYBD
+from whesl.placement.list_scheduling import FIFO, RANK_HYBD
 from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from whesl.lab.results.records import Table
 from whesl.lab.workflow.audit import audit
 from whesl.lab.workflow.generate import Shape
 from whesl.lab.workflow.simulate import simulate
-from whesl.placement.ranked import FLAW, RANK_HYBD
+from whesl.placement.list_scheduling import FLAW, RANK_HYBD
 
 if TYPE_CHECKING:
     from pathlib import Path

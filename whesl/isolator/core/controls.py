@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 
-from whesl.isolator.core import recovery, rules
+from whesl.isolator.core import recovery, recovery_decision
 from whesl.isolator.core.events import (
     SignalAttempt,
     Signalled,
@@ -131,7 +131,7 @@ def on_raise(transition: Transition, message: RaiseException) -> None:
 
 def _why_not(transition: Transition, message: RaiseException) -> str:
     state = transition.state
-    if not rules.covers(state, message.exception):
+    if not recovery_decision.covers(state, message.exception):
         return "the rules do not have it for this task"
     if state.phase is Phase.STOPPING:
         return "the task is being ended"

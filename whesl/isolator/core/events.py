@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from whesl.model.allocation import NodeSet
-from whesl.model.configuration import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines, PredictedFailure
+from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
-from whesl.model.recovery_rule import Reach
+from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState, TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.records.isolator import AnyRecord
 from whesl.wire.messages import AnyMessage, Register, Welcome

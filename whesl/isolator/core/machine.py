@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whesl.isolator.core import (
-    checkpoints,
+    checkpoint_first,
     controls,
     escalation,
-    job_exceptions,
+    manager_exceptions,
     node_selection,
     predictions,
     recovered,
     recovery,
     registration,
-    startup,
+    restart_confirmation,
     step_results,
 )
 from whesl.isolator.core.changes import apply
@@ -58,8 +58,8 @@ from whesl.isolator.core.events import (
     Tick,
     WriteReconfigure,
 )
-from whesl.isolator.core.setup import Setup, token_prefix
 from whesl.isolator.core.state import Phase, State
+from whesl.isolator.core.task_setup import Setup, token_prefix
 from whesl.isolator.core.transition import Transition, merged
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import NodeState, TaskState
@@ -120,7 +120,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         return
     else:
         transition.record(records.IsolatorResumed(phase=state.phase.value, attempt=state.attempt))
-        job_exceptions.again(transition)
+        manager_exceptions.again(transition)
     _tell_again(transition)
     phase = transition.state.phase
     if phase is Phase.NEW:
@@ -138,8 +138,8 @@ def _on_started(transition: Transition, event: Started) -> None:
         transition.do(AdoptAttempt(attempt=state.attempt))
         recovered.judge(transition)
         if phase is Phase.RUNNING:
-            startup.probe(transition)
-            checkpoints.again(transition)
+            restart_confirmation.probe(transition)
+            checkpoint_first.again(transition)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         transition.volatile(killed=True)
         transition.end_attempt()
@@ -303,10 +303,10 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         return
     last = event.last if event.last.clearest else None
     transition.record(records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=last))
-    checkpoints.drop(transition, "the program has ended")
+    checkpoint_first.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery.fence(transition)
-    if not judged and startup.refused(transition, event):
+    if not judged and restart_confirmation.refused(transition, event):
         return
     recovery.consider(transition, event.found)
     if phase is Phase.STOPPING and state.killed:
@@ -317,7 +317,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         transition.finish(event.code, own, state.stop_reason if event.code else "")
     elif phase in (Phase.RUNNING, Phase.LAUNCHING) and transition.state.phase is phase:
         if event.code == 0:
-            startup.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
+            restart_confirmation.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
             recovered.completed(transition)
             transition.finish(0, TaskState.COMPLETED, "")
         else:
@@ -382,7 +382,7 @@ def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
     """
     state = transition.state
     stranger = event.attempt is not None and not event.attempt.startswith(token_prefix(state.setup))
-    if job_exceptions.is_ours(state, event) or stranger:
+    if manager_exceptions.is_ours(state, event) or stranger:
         return
     transition.record(
         records.JobException(
@@ -434,7 +434,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
         pass  # a fence is under way: begun anew at each tick, it would never end
     elif state.phase is Phase.RUNNING:
         recovered.judge(transition)
-        if (late := checkpoints.overdue(transition)) is not None:
+        if (late := checkpoint_first.overdue(transition)) is not None:
             predictions.on_checkpoint_done(transition, late)
     elif state.phase is Phase.FENCING:
         recovery.fence_when_due(transition)
@@ -475,8 +475,8 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     ConfigurationRead: _on_configuration_read,
     CoordinatorFound: _on_found,
     CoordinatorLost: _on_lost,
-    AttemptStarted: startup.on_attempt_started,
-    ProgramSeen: startup.on_program_seen,
+    AttemptStarted: restart_confirmation.on_attempt_started,
+    ProgramSeen: restart_confirmation.on_program_seen,
     AttemptNotStarted: _on_attempt_not_started,
     Detections: _on_detections,
     AttemptExited: _on_attempt_exited,
@@ -487,7 +487,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Stopped: _on_stopped,
     JournalTroubled: _on_journal,
     JobExceptionSeen: _on_job_exception,
-    JobExceptionRaised: job_exceptions.on_raised,
+    JobExceptionRaised: manager_exceptions.on_raised,
     KillConfirmed: recovery.on_kill_confirmed,
     KillUnconfirmed: recovery.on_kill_unconfirmed,
     CheckpointDone: predictions.on_checkpoint_done,

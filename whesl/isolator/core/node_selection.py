@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whesl.isolator.core.setup import split
 from whesl.isolator.core.state import State
+from whesl.isolator.core.task_setup import split
 from whesl.isolator.core.transition import Transition
 from whesl.model.avoidance import SECONDS, told
 from whesl.model.workflow import BadNode, Grade

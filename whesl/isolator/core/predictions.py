@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.isolator.core import checkpoints, recovery
+from whesl.isolator.core import checkpoint_first, recovery
 from whesl.isolator.core.controls import take, unused
 from whesl.isolator.core.events import AskCheckpoint, CheckpointDone, TellLost, TellPrediction
 from whesl.isolator.core.state import Phase, State
@@ -38,9 +38,9 @@ def on_predict(transition: Transition, message: PredictFailure) -> None:
 
 def on_checkpoint_done(transition: Transition, event: CheckpointDone) -> None:
     """Go on with what a checkpoint was taken for, and with what waited for its end."""
-    raised = checkpoints.ended(transition, event)
+    raised = checkpoint_first.ended(transition, event)
     if raised is not None:
-        checkpoints.together(transition, event)
+        checkpoint_first.together(transition, event)
         recovery.decide(transition, transition.rule(raised.exception), raised)
     elif not transition.state.asked and transition.state.phase is Phase.RUNNING:
         recovery.raise_queued(transition)
@@ -52,7 +52,7 @@ def waits(transition: Transition, node: str, found: tuple[Detected, ...]) -> boo
     The node's own part may be durable, and the others write: the checkpoint is worth the wait. Where it is
     not, its end is told at once.
     """
-    if transition.state.phase is not Phase.RUNNING or not checkpoints.about(transition.state, node):
+    if transition.state.phase is not Phase.RUNNING or not checkpoint_first.about(transition.state, node):
         return False
     for item in found:
         transition.record(records.Queued(found=item, node=node))

@@ -1,4 +1,4 @@
-"""Whether restarts were recoveries: the record ``recovered``, by ``whesl.model.recovery_rule``."""
+"""Whether restarts were recoveries: the record ``recovered``, by ``whesl.model.recovery_criterion``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Raised
-from whesl.model.recovery_rule import Reach, seconds_past, went_past
+from whesl.model.recovery_criterion import Reach, seconds_past, went_past
 from whesl.records import isolator as records
 
 # Seconds between two looks at an attempt whose output or progress may yet come to more.

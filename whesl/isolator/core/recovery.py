@@ -12,13 +12,13 @@ import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
 from whesl.isolator.core import (
-    checkpoints,
+    checkpoint_first,
     escalation,
-    job_exceptions,
+    manager_exceptions,
     node_selection,
-    observing,
-    rules,
-    setup,
+    observe_mode,
+    recovery_decision,
+    task_setup,
 )
 from whesl.isolator.core.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.events import (
@@ -58,7 +58,7 @@ def consider(
     for item in found:
         state = transition.state
         if state.setup.observe:
-            observing.observe(transition, item)
+            observe_mode.observe(transition, item)
         elif state.phase in (Phase.RUNNING, Phase.LAUNCHING):
             _raise(transition, item)
         elif (node or waits) and state.phase in _WAITS and not _same_cause(state.recovery, item, node):
@@ -74,17 +74,17 @@ def _same_cause(recovery: Recovery | None, found: Detected, node: str) -> bool:
     if recovery is None:
         return False
     if node:
-        return node in rules.nodes_of(recovery.raised.evidence)
+        return node in recovery_decision.nodes_of(recovery.raised.evidence)
     return found.exception in (recovery.raised.exception, *recovery.raised.transformed_from)
 
 
 def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> bool:
     """Raise what was found; False when nothing is done about it."""
-    became = rules.transformed(transition.state, found, transition.now)
-    if not queued and checkpoints.ask(transition, found, became):
+    became = recovery_decision.transformed(transition.state, found, transition.now)
+    if not queued and checkpoint_first.ask(transition, found, became):
         return True
-    raised = rules.raised(transition.state, found, became, transition.now)
-    if checkpoints.stays(transition, found, raised):
+    raised = recovery_decision.raised(transition.state, found, became, transition.now)
+    if checkpoint_first.stays(transition, found, raised):
         return False
     taken = found.exception if queued else None
     transition.record(records.Raised(raised=raised, queued=taken, history=became.history))
@@ -100,20 +100,21 @@ def raise_lost(transition: Transition) -> bool:
     """
     state = transition.state
     gone = node_selection.dead(state)
-    name = rules.of_lost_nodes(state)
+    name = recovery_decision.of_lost_nodes(state)
     if not gone or not name:
         return False
     evidence = Evidence(kind="node", time=transition.now, node=gone[0], detail=node_selection.too_few(state))
     word = Detected(exception=name, evidence=(evidence,))
     if state.setup.observe:
-        observing.observe(transition, word)
+        observe_mode.observe(transition, word)
         return False
-    became = rules.transformed(state, word, transition.now)
-    raised = rules.raised(state, word, became, transition.now)
+    became = recovery_decision.transformed(state, word, transition.now)
+    raised = recovery_decision.raised(state, word, became, transition.now)
     transition.record(records.Raised(raised=raised, queued=None, history=became.history))
     # What was done about this very node, and has left it in use, would do no more the next time.
     tried = any(
-        item.raised.exception == raised.exception and gone[0] in rules.nodes_of(item.raised.evidence)
+        item.raised.exception == raised.exception
+        and gone[0] in recovery_decision.nodes_of(item.raised.evidence)
         for item in state.pending
     )
     hopeless = f"spares-exhausted: {evidence.detail}" if tried else ""
@@ -143,11 +144,11 @@ def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
 
 def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
     """Decide about an exception, and begin. ``hopeless``: why its recovery would not help."""
-    checkpoints.drop(transition, f"the program was ended for {raised.exception}")
+    checkpoint_first.drop(transition, f"the program was ended for {raised.exception}")
     state = transition.state
-    decision = rules.decide(state, spec, raised, transition.now)
+    decision = recovery_decision.decide(state, spec, raised, transition.now)
     if hopeless and decision.action is Action.RECOVER:
-        decision = rules.Decision(
+        decision = recovery_decision.Decision(
             action=Action(spec.otherwise.value.lower()), reason=hopeless, steps=decision.steps
         )
     wanted = spec.level is Level.WORKFLOW_LEVEL and state.setup.coordinator
@@ -159,14 +160,14 @@ def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopel
             action=decision.action,
             reason=decision.reason,
             level=spec.level,
-            steps=checkpoints.after(decision.steps),
+            steps=checkpoint_first.after(decision.steps),
             backoff=decision.backoff,
             request=request,
         )
     )
     because = f", {decision.reason}" if decision.reason else ""
-    transition.say(f"raised {raised.exception} ({rules.why(raised)}): {decision.action}{because}")
-    job_exceptions.announce(transition, spec, raised)
+    transition.say(f"raised {raised.exception} ({recovery_decision.why(raised)}): {decision.action}{because}")
+    manager_exceptions.announce(transition, spec, raised)
     if request:
         request_grant(transition)
     if state.alive and any(item.kind in _TIMERS for item in raised.evidence):
@@ -216,7 +217,7 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
     if event.attempt != state.attempt or state.phase in (Phase.RUNNING, Phase.LAUNCHING):
         return
     recovery = state.recovery
-    known = rules.nodes_of(recovery.raised.evidence) if recovery else ()
+    known = recovery_decision.nodes_of(recovery.raised.evidence) if recovery else ()
     evidence = tuple(
         Evidence(kind="heartbeat", time=transition.now, node=node, detail="did not answer when it was fenced")
         for node in event.unreachable
@@ -261,7 +262,7 @@ def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tup
         return None
     raised = recovery.raised
     raised = msgspec.structs.replace(raised, evidence=(*raised.evidence, *evidence))
-    planned = rules.planned(transition.state, raised, silent=rules.nodes_of(evidence))
+    planned = recovery_decision.planned(transition.state, raised, silent=recovery_decision.nodes_of(evidence))
     return planned.steps if not planned.error else None
 
 
@@ -357,12 +358,14 @@ def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
             instead(transition, otherwise_of(transition, recovery), reason)
         return
     became: dict[str, Any] = {}
-    if grant.transformed and rules.covers(transition.state, grant.transformed):
+    if grant.transformed and recovery_decision.covers(transition.state, grant.transformed):
         origins = (*recovery.raised.transformed_from, recovery.raised.exception)
         raised = msgspec.structs.replace(
             recovery.raised, exception=grant.transformed, transformed_from=origins
         )
-        decision = rules.decide(transition.state, transition.rule(grant.transformed), raised, transition.now)
+        decision = recovery_decision.decide(
+            transition.state, transition.rule(grant.transformed), raised, transition.now
+        )
         if decision.action is not Action.RECOVER and not undecided:
             return
         transition.say(f"{recovery.raised.exception} became {grant.transformed}, counted over all tasks")
@@ -412,7 +415,7 @@ def instead(transition: Transition, action: Action, reason: str, *, became: str 
 
 def _conclude(transition: Transition, recovery: Recovery) -> None:
     state = transition.state
-    reason = rules.with_evidence(recovery.raised, recovery.reason)
+    reason = recovery_decision.with_evidence(recovery.raised, recovery.reason)
     if recovery.action is Action.PAUSE:
         transition.record(records.Paused(ordinal=recovery.ordinal, reason=reason))
         transition.report_recovery(recovery, RecoveryOutcome.PAUSED)
@@ -430,7 +433,7 @@ def _escalate(transition: Transition, recovery: Recovery) -> None:
     spec = transition.rule(recovery.raised.exception)
     higher = spec.escalate_to if spec.otherwise is Otherwise.ESCALATE else None
     chain = (*recovery.raised.transformed_from, recovery.raised.exception)
-    if higher is not None and higher not in chain and rules.covers(state, higher):
+    if higher is not None and higher not in chain and recovery_decision.covers(state, higher):
         raised = Raised(
             exception=higher,
             task=state.setup.task.id,
@@ -471,7 +474,7 @@ def raise_queued(transition: Transition) -> bool:
     """Raise the first that waits; what is about nodes that are in use no more is dropped."""
     while transition.state.queued:
         found = transition.state.queued[0]
-        about = set(rules.nodes_of(found.evidence))
+        about = set(recovery_decision.nodes_of(found.evidence))
         if not about or about & set(transition.state.nodes.active):
             if _raise(transition, found, queued=True):
                 return True
@@ -484,7 +487,7 @@ def raise_queued(transition: Transition) -> bool:
 def start_attempt(transition: Transition, number: int) -> None:
     """Write the next attempt down, then start it."""
     state = transition.state
-    token = setup.token(state.setup, number)
+    token = task_setup.token(state.setup, number)
     transition.record(
         records.Attempt(
             attempt=number,

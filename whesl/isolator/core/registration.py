@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whesl.isolator.core import rules
-from whesl.isolator.core.setup import token_prefix
+from whesl.isolator.core import recovery_decision
+from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.core.transition import Transition
 from whesl.wire.messages import Register, Welcome
 
@@ -27,7 +27,7 @@ def registration(transition: Transition) -> Register:
         claim=setup.claim,
         run=token_prefix(setup),
         nodes=setup.nodes,
-        exceptions=rules.names(transition.state),
+        exceptions=recovery_decision.names(transition.state),
         attempt=transition.state.attempt,
         state=transition.state.task_state,
         configuration_version=transition.state.coordinator_version,

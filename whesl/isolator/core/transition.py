@@ -10,9 +10,9 @@ from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events import Command, Finish, Journal, KillAttempt, Say, Schedule, Send
 from whesl.isolator.core.state import Phase, Recovery, State
-from whesl.model.configuration import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.records import isolator as records
 from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Report
 

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from whesl.agents import processes
-from whesl.isolator.launch import runner
-from whesl.isolator.launch.composition import Launch
-from whesl.isolator.observe import output
+from whesl.isolator.launch import attempt_runner
+from whesl.isolator.launch.attempt_command import Launch
+from whesl.isolator.observe import output_files
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
@@ -91,11 +91,11 @@ class Attempt:
         place = directory.attempt(number)
         status = directory.status(number)
         taskdir.replace(place / "claim", job.setup.claim.encode())
-        taskdir.replace(status, runner.STATUS_PENDING)
-        outputs = output.present(directory, job, number)
+        taskdir.replace(status, attempt_runner.STATUS_PENDING)
+        outputs = output_files.present(directory, job, number)
         if launch.script is not None:
             retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
-        child = runner.start(
+        child = attempt_runner.start(
             launch.command,
             status=str(status),
             stdin=job.stdin,
@@ -125,6 +125,6 @@ class Attempt:
         if leader is not None and taskdir.read_status(status) is None:
             return cls(number, token, leader.pid, status)
         content = retry.content(status)
-        if found or content not in (None, runner.STATUS_PENDING):
+        if found or content not in (None, attempt_runner.STATUS_PENDING):
             return cls(number, token, 0, status)
         return None

@@ -1,9 +1,9 @@
 """``whesl exec`` in the usual case, with little more than an interpreter's start before the program runs.
 
-The usual case: a task that nobody has begun, rules that were checked before (``verdicts``), Slurm or no
+The usual case: a task that nobody has begun, rules that were checked before (``rules_cache``), Slurm or no
 resource manager. Then what is to be done follows from options and environment, and what checks rules, other
 resource managers and earlier runs need not be loaded. In every other case, and whenever anything is not as
-it should be, ``entry`` does it all, and says what is wrong: nothing was started then, and no input read.
+it should be, ``full_path`` does it all, and says what is wrong: nothing was started then, and no input read.
 Both come to the same; a test compares them. Standard library only.
 
 As always: job.json is on disk before anything is started, under the task's lock, which the isolator inherits.
@@ -18,14 +18,14 @@ import sys
 from types import SimpleNamespace
 
 from whesl.esl import rules_cache
-from whesl.isolator.core import identity
-from whesl.isolator.launch import job_request, keeper, runner
+from whesl.isolator.core import tokens_and_nodes
+from whesl.isolator.launch import attempt_runner, keeper, setup_json
 from whesl.locking import locks
 from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import WheslError
-from whesl.rjms import from_environment, managers
-from whesl.wire.home import make_private
+from whesl.rjms import allocation_from_environment, managers
+from whesl.wire.private_directory import make_private
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -45,19 +45,19 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
     Raises UsageError for a script that cannot be read; OSError.
     """
     try:
-        task = _described(job_request.Request(**options))
+        task = _described(setup_json.Request(**options))
     except (WheslError, UnicodeError):
         return None
     if task is None:
         return None
     try:
-        job = job_request.job(task.request, task.setup, job_request.streams())
+        job = setup_json.job(task.request, task.setup, setup_json.streams())
         return _start(task, job)
     finally:
         retry.close(task.lock)
 
 
-def _described(request: job_request.Request) -> SimpleNamespace | None:
+def _described(request: setup_json.Request) -> SimpleNamespace | None:
     """Return all about a task but its streams, with its lock held; None when it is not the usual case."""
     keeper.open_standard_streams()
     here = _home()
@@ -67,7 +67,7 @@ def _described(request: job_request.Request) -> SimpleNamespace | None:
     said = (*request.command, *(str(value) for value in vars(request).values()), os.getcwd())  # noqa: PTH109
     "\0".join(said).encode()
     make_private(here)
-    given = from_environment.given(os.environ)
+    given = allocation_from_environment.given(os.environ)
     if given is None:
         return None
     spec = None
@@ -75,8 +75,8 @@ def _described(request: job_request.Request) -> SimpleNamespace | None:
         spec = _rules(here, request.rules[0], any_job=not (request.step or request.name))
         if spec is None:
             return None
-    setup = job_request.setup(request, spec, given, here)
-    path = job_request.task_dir(request, setup["task"]["id"], here)
+    setup = setup_json.setup(request, spec, given, here)
+    path = setup_json.task_dir(request, setup["task"]["id"], here)
     if any(retry.exists(f"{path}/{trace}") for trace in ("job.json", "journal.db", _ATTEMPT)):
         return None
     with contextlib.suppress(OSError):
@@ -98,7 +98,7 @@ def _owner(setup: dict[str, Any], pid: int | None = None) -> locks.Owner:
 
 def _home() -> str | None:
     named = places.chosen()
-    return None if named.startswith("~") else job_request.absolute(named)
+    return None if named.startswith("~") else setup_json.absolute(named)
 
 
 def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
@@ -153,7 +153,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         "isolator": pid,
         "child": True,
         "runner": started,
-        **job_request.passed_on(task.request, job),
+        **setup_json.passed_on(task.request, job),
     }
 
 
@@ -178,7 +178,7 @@ def _read_files(job: dict[str, Any]) -> list[str]:
     ]
     named = [source["path"] for source in sources if source.get("stream") == "file" and source.get("path")]
     return [
-        job_request.absolute(file if file.startswith("/") else f"{job['workdir']}/{file}") for file in named
+        setup_json.absolute(file if file.startswith("/") else f"{job['workdir']}/{file}") for file in named
     ]
 
 
@@ -188,16 +188,16 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     place = f"{path}/{_ATTEMPT}"
     # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
     retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
-    most, last = identity.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
-    active, _ = identity.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
+    most, last = tokens_and_nodes.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
+    active, _ = tokens_and_nodes.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
     retry.replace(f"{path}/reconfigure.json", UNCHANGED)
     retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
     environment = {**os.environ, **_launchers(task, active)}
-    environment |= runner.told(
+    environment |= attempt_runner.told(
         task=setup["task"]["id"],
         workflow=setup["workflow"],
         restarts=setup["earlier"],
-        token=f"{identity.token_prefix(setup['salt'], setup['task']['id'])}1",
+        token=f"{tokens_and_nodes.token_prefix(setup['salt'], setup['task']['id'])}1",
         active=active,
         swapped="{}",
         lost=(),
@@ -206,16 +206,16 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         workdir=job["workdir"],
     )
     if task.given.rjms != managers.HOST:
-        environment |= runner.with_shims(environment.get("PATH"), f"{path}/bin")
+        environment |= attempt_runner.with_shims(environment.get("PATH"), f"{path}/bin")
     retry.replace(f"{place}/claim", setup["claim"].encode())
-    retry.replace(f"{place}/status", runner.STATUS_PENDING)
+    retry.replace(f"{place}/status", attempt_runner.STATUS_PENDING)
     command = job["command"]
     if job["script"] is not None:
         script = f"{place}/script"
         retry.replace(script, job["script"].encode(), mode=0o700)
-        command = (*runner.whole(job["interpreter"]), script, *command)
-    return runner.start(
-        runner.with_checkpoints(command, job["checkpoints"]),
+        command = (*attempt_runner.whole(job["interpreter"]), script, *command)
+    return attempt_runner.start(
+        attempt_runner.with_checkpoints(command, job["checkpoints"]),
         status=f"{place}/status",
         stdin=job["stdin"],
         stdin_offset=job["stdin_offset"],
@@ -242,4 +242,4 @@ def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]
     from whesl.rjms import shims
 
     shims.install(Path(f"{task.path}/bin"), path=os.environ.get("PATH"))
-    return from_environment.launch_environment(active, os.environ)
+    return allocation_from_environment.launch_environment(active, os.environ)

@@ -14,14 +14,14 @@ import os
 
 import msgspec
 
-from whesl.isolator.core.setup import split, token
+from whesl.isolator.core.task_setup import split, token
 from whesl.isolator.launch.attempt import Attempt
-from whesl.isolator.launch.starter import Starter
-from whesl.isolator.observe import output
+from whesl.isolator.launch.attempt_starter import Starter
+from whesl.isolator.observe import output_files
 from whesl.isolator.task.taskdir import First, Job, TaskDir
 from whesl.model import retry
-from whesl.model.allocation import NodeSet
-from whesl.model.configuration import Configuration
+from whesl.model.node_set import NodeSet
+from whesl.model.task_configuration import Configuration
 from whesl.rjms import managers
 from whesl.rjms.port import Allocation, AllocationInfo
 
@@ -59,7 +59,7 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 def sizes(job: Job, directory: TaskDir) -> First:
     """Return how long the files are in which the attempt's words will be looked for."""
-    paths = output.sources(directory, job, NUMBER, Configuration()).values()
+    paths = output_files.sources(directory, job, NUMBER, Configuration()).values()
     return First(sizes={path: retry.size(path) for path in paths})
 
 

@@ -12,10 +12,10 @@ import msgspec
 
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
-from whesl.isolator.core.setup import Setup
-from whesl.isolator.launch import first_attempt, handover, job_request, keeper
-from whesl.isolator.launch.job_leader import gone
-from whesl.isolator.launch.job_request import Request
+from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
+from whesl.isolator.launch.job_identity import gone
+from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import locks
@@ -56,17 +56,17 @@ def prepare(request: Request) -> dict[str, Any] | int:
 
         inner.wanted(request.inner, info, os.environ)
     setup = setup_of(request, spec, info, here)
-    directory = TaskDir(Path(job_request.task_dir(request, setup.task.id, str(here))))
+    directory = TaskDir(Path(setup_json.task_dir(request, setup.task.id, str(here))))
     directory.make()
     found = _earlier(directory, setup, info, request)
     if isinstance(found, int):
         return found
-    streams = job_request.streams()
+    streams = setup_json.streams()
     runner = 0
     if isinstance(found, Owner):
         pid, child, claim = found.pid, False, found.claim
     else:
-        job = msgspec.convert(job_request.job(request, msgspec.to_builtins(found), streams), Job)
+        job = msgspec.convert(setup_json.job(request, msgspec.to_builtins(found), streams), Job)
         pid, runner = _start(job, directory, allocation, info)
         child, claim = True, found.claim
     return {
@@ -76,7 +76,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
         "isolator": pid,
         "child": child,
         "runner": runner,
-        **job_request.passed_on(request, streams),
+        **setup_json.passed_on(request, streams),
     }
 
 
@@ -121,14 +121,14 @@ def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Pa
         info: what the resource manager gave.
         here: the WHESL home.
     """
-    described = msgspec.convert(job_request.setup(request, None, info, str(here)), Setup)
+    described = msgspec.convert(setup_json.setup(request, None, info, str(here)), Setup)
     return msgspec.structs.replace(described, spec=spec)
 
 
 def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
     """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
     old = decoding.load(directory.job_file, Job)
-    owner = handover.present(directory, setup, info)
+    owner = stale_lock.present(directory, setup, info)
     if owner is not None:
         found = _attach(directory, owner, old, info)
         _refuse_another(old, request, setup.task.id, "runs here")
@@ -156,7 +156,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
         info.job_id,
         info.batch_host,
     )
-    restarted = info.rjms != managers.HOST and setup.workflow != job_request.WITHOUT_WORKFLOW
+    restarted = info.rjms != managers.HOST and setup.workflow != setup_json.WITHOUT_WORKFLOW
     claim = setup.claim if restarted or not same_job else old.setup.claim
     # A name that was made up for a call would be another one's: what that call started would not be found.
     task = setup.task if request.step or request.name else old.setup.task
@@ -190,7 +190,7 @@ def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> 
         task: the name.
         what: what that task does.
     """
-    script = job_request.script_text(request.script) if request.script is not None else None
+    script = setup_json.script_text(request.script) if request.script is not None else None
     given = (request.command, script, str(Path.cwd()))
     if old is None or (old.command, old.script, old.workdir) != given:
         raise UsageError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from whesl.agents.suspension import ANSWER_LIMIT, Suspension
+from whesl.agents.job_suspension import ANSWER_LIMIT, Suspension
 from whesl.isolator.observe.observer import Observer
 from whesl.model.evidence import Detected
 

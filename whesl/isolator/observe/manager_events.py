@@ -11,9 +11,9 @@ import select
 import time
 from collections.abc import Callable
 
-from whesl.agents.worker import Worker
+from whesl.agents.worker_thread import Worker
 from whesl.isolator.core.events import Event, JobExceptionRaised, JobExceptionSeen, RaiseJobException
-from whesl.isolator.core.setup import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
 from whesl.model.workflow import job_matches

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from time import time as time_now
 
 from whesl.isolator.core.state import State
-from whesl.isolator.launch.job_request import WITHOUT_WORKFLOW
+from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
 from whesl.isolator.task.taskdir import Job
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState

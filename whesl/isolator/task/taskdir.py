@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core.setup import Setup
-from whesl.isolator.launch import runner
+from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.launch import attempt_runner
 from whesl.locking import locks
 from whesl.locking.locks import Owner
 from whesl.model import retry
@@ -167,7 +167,7 @@ class TaskDir:
             if descriptor is None:
                 return False
             try:
-                from whesl.journal.files import renew  # SQLite is loaded by the few who need it
+                from whesl.journal.database_file import renew  # SQLite is loaded by the few who need it
 
                 renew(self.journal)
             finally:
@@ -206,7 +206,7 @@ def read_status(path: Path) -> int | None:
     together with its runner. Raises OSError when it could not be read.
     """
     content = retry.content(path) or b""
-    if len(content) != len(runner.STATUS_PENDING) or not content.endswith(b"\n"):
+    if len(content) != len(attempt_runner.STATUS_PENDING) or not content.endswith(b"\n"):
         return None
     text = content.strip()
     return int(text) if text.isdigit() else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl import __version__
-from whesl.lab.results.files import write_text
+from whesl.lab.results.atomic_write import write_text
 from whesl.lab.results.tables import as_json
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.lab.cluster.trace import Attempts, Workload
+    from whesl.lab.cluster.simulation_records import Attempts, Workload
     from whesl.predict.history import History
 
     Indices = NDArray[np.int64]

@@ -14,9 +14,9 @@ import numpy as np
 from whesl.lab.cluster import bits
 from whesl.lab.cluster.profile import compressed, place, rebuilt, shifted, widen
 from whesl.lab.cluster.running import enter, leave, pop, push
-from whesl.lab.cluster.trace import Attempts
+from whesl.lab.cluster.simulation_records import Attempts
 from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
-from whesl.placement.conservative import occupy
+from whesl.placement.availability_profile import occupy
 from whesl.placement.easy import reservation
 from whesl.placement.reliable import expected_loss, select, worth_waiting
 from whesl.predict.jit import jit
@@ -24,7 +24,7 @@ from whesl.predict.jit import jit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.lab.cluster.trace import Faults, Workload
+    from whesl.lab.cluster.simulation_records import Faults, Workload
     from whesl.predict.compiled import Compiled
 
 # Places in ``Machine.state``.
@@ -48,7 +48,7 @@ class Machine(NamedTuple):
         begin: each waiting job's reservation in seconds, shape (jobs,); empty but for conservative
             backfilling.
         promise: its first reservation, likewise.
-        profile_time, profile_free: the free nodes over time (``whesl.placement.conservative``).
+        profile_time, profile_free: the free nodes over time (``whesl.placement.availability_profile``).
     """
 
     state: NDArray[np.int64]

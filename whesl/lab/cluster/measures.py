@@ -11,7 +11,7 @@ from whesl.predict.jit import jit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.lab.cluster.trace import Attempts, Workload
+    from whesl.lab.cluster.simulation_records import Attempts, Workload
 
 BOUND = 10.0
 HOUR = 3600.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster import loop, measures, trace
+from whesl.lab.cluster import loop, measures, simulation_records
 from whesl.model.errors import UsageError
 from whesl.predict.compiled import blank
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.cluster.measures import Outcome
-    from whesl.lab.cluster.trace import Attempts, Workload
+    from whesl.lab.cluster.simulation_records import Attempts, Workload
     from whesl.predict.history import History
     from whesl.predict.port import Predictor
 
@@ -82,7 +82,7 @@ def simulate(
             f"job {int(work.job[work.size.argmax()])} asks for {int(work.size.max())} nodes of a machine of "
             f"{nodes}"
         )
-    faults = trace.faults(history, nodes)
+    faults = simulation_records.faults(history, nodes)
     if predictor is not None and len(predictor.compiled().event_offsets) <= nodes:
         raise UsageError(
             f"the predictor {predictor.name} knows {len(predictor.compiled().event_offsets) - 1} nodes, and "

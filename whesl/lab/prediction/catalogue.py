@@ -9,7 +9,7 @@ from whesl.model.errors import UsageError
 from whesl.predict import accuracy, ffp, laws, learned, survival
 
 if TYPE_CHECKING:
-    from whesl.predict.arrays import ArrayPredictor
+    from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.history import History
 
 BASE = "base"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.prediction.catalogue import Asked
     from whesl.lab.progress import Progress
-    from whesl.predict.arrays import ArrayPredictor
+    from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.history import History
     from whesl.predict.measures import Alarms, Calibration
 

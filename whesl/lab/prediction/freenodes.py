@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.freenodes import conformal, document, features, forecast, model
+from whesl.predict.freenodes import conformal, features, forecast, model, published_predictor
 from whesl.predict.freenodes.jobs import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.progress import Progress
-    from whesl.predict.freenodes.document import Choice
     from whesl.predict.freenodes.forecast import Learnable
     from whesl.predict.freenodes.jobs import Jobs
+    from whesl.predict.freenodes.published_predictor import Choice
 
     Floats = NDArray[np.float64]
 
@@ -180,7 +180,7 @@ def printed(
     with progress.stage("the document's features", len(known.rows.time)) as advance:
         parts = []
         for times in np.array_split(known.rows.time, -(-len(known.rows.time) // 100)):
-            parts.append(document.features(history, times, nodes))
+            parts.append(published_predictor.features(history, times, nodes))
             advance(len(times))
     values = np.concatenate(parts)
     if path is not None:
@@ -289,8 +289,8 @@ def _printed(
     values, choice = beside.values, beside.choice
     said = []
     if TREES in beside.methods:
-        said.append(document.trees(values[past], nodes[past], values[then], choice, seed=seed))
-    said.append(document.recurrent(values, nodes, past, then, choice, beside.nodes, seed=seed))
+        said.append(published_predictor.trees(values[past], nodes[past], values[then], choice, seed=seed))
+    said.append(published_predictor.recurrent(values, nodes, past, then, choice, beside.nodes, seed=seed))
     return np.stack(said) / known.rows.capacity[then][:, None]
 
 

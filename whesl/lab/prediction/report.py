@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.prediction.evaluation import Evaluation, Score
-    from whesl.predict.arrays import ArrayPredictor
+    from whesl.predict.array_predictor import ArrayPredictor
 
 
 def verdict(evaluation: Evaluation) -> str:

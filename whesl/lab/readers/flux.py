@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whesl.lab.readers.failures import Malformed
-from whesl.lab.readers.jobs import Clock, JobLog, JobRecord, State, finish, listed
-from whesl.lab.readers.outages import Found, Outage
+from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State, finish, listed
+from whesl.lab.readers.outage_history import Found, Outage
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.hostlist import expand
 

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whesl.lab.readers.failures import Malformed
-from whesl.lab.readers.jobs import Clock, JobLog, JobRecord, State, checked, finish, listed, whole
-from whesl.lab.readers.outages import Found, Outage
+from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State, checked, finish, listed, whole
+from whesl.lab.readers.outage_history import Found, Outage
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.hostlist import expand
 

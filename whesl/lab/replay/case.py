@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster.trace import Workload
-from whesl.lab.readers.jobs import State, told
-from whesl.lab.readers.outages import in_order
+from whesl.lab.cluster.simulation_records import Workload
+from whesl.lab.readers.job_records import State, told
+from whesl.lab.readers.outage_history import in_order
 from whesl.model.errors import UsageError
 from whesl.predict.history import merged
 from whesl.rjms.hostlist import expand
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whesl.lab.machine_file import Resources
     from whesl.lab.readers.failures import Loaded
-    from whesl.lab.readers.jobs import JobLog, JobRecord
-    from whesl.lab.resources import Resources
+    from whesl.lab.readers.job_records import JobLog, JobRecord
     from whesl.predict.history import History
 
 _DAY = 86400.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster import plain
+from whesl.lab.cluster import python_loop
 from whesl.lab.cluster.measures import lost, outcome
 from whesl.lab.cluster.simulation import POLICIES, simulate
 from whesl.lab.replay.savings import PerJob, Saving, savings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.lab.cluster.trace import Attempts
+    from whesl.lab.cluster.simulation_records import Attempts
     from whesl.lab.progress import Progress
     from whesl.lab.replay.case import Case
     from whesl.placement.port import Policy
@@ -157,7 +157,7 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
         return found.attempts
     own = own_policy(policy)
     try:
-        return plain.simulate(case.work, len(case.names), own, history=case.history, predictor=asked)
+        return python_loop.simulate(case.work, len(case.names), own, history=case.history, predictor=asked)
     except WheslError:
         raise
     except Exception as error:  # whatever the user's own policy raises, or answers in place of decisions

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
 from whesl import __version__
-from whesl.lab.results.files import write_text
+from whesl.lab.results.atomic_write import write_text
 from whesl.lab.results.records import Figure, Table
 from whesl.lab.results.tables import shown
 from whesl.report import markup

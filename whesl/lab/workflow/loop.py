@@ -25,14 +25,14 @@ from whesl.lab.workflow.state import (
     upcoming,
 )
 from whesl.model.errors import WheslError
-from whesl.placement.ranked import Ranked, Ready, earliest_safe, least_expected
+from whesl.placement.list_scheduling import Ranked, Ready, earliest_safe, least_expected
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.workflow.workload import Failures, Workload
-    from whesl.placement.ranked import TaskPolicy
+    from whesl.placement.list_scheduling import TaskPolicy
     from whesl.predict.compiled import Compiled
 
 _GOING, _OVER, _STUCK, _FULL = range(4)

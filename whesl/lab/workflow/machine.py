@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.arrays import ArrayPredictor
+    from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.history import History
 
 _ACCEPTED = 'bandwidth = 1.25e9; nodes = 16, or [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'

@@ -11,14 +11,14 @@ from whesl.lab.workflow.loop import run
 from whesl.lab.workflow.state import ASKED, ATTEMPTS, NODES_ASKED, NODES_RIGHT, RESCHEDULED, RIGHT
 from whesl.lab.workflow.workload import failures as by_node
 from whesl.model.errors import WheslError
-from whesl.placement.ranked import Ranked
+from whesl.placement.list_scheduling import Ranked
 from whesl.predict.accuracy import none
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.workflow.workload import Workload
-    from whesl.placement.ranked import TaskPolicy
+    from whesl.placement.list_scheduling import TaskPolicy
     from whesl.predict.history import History
     from whesl.predict.port import Predictor
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.local.commands import show
+from whesl.local.commands import formats
 from whesl.local.environment import file_name
 from whesl.local.protocol import NodeView
 from whesl.model.errors import UsageError
@@ -74,12 +74,12 @@ def _job(job: Job, settings: Settings, newer: bool) -> dict[str, Any]:
         "cluster": settings.name,
         "command": spec.command,
         "comment": job.comment,
-        "cpus": _number(show.cpu_count(job), newer),
+        "cpus": _number(formats.cpu_count(job), newer),
         "cpus_per_task": _number(spec.cpus_per_task, newer),
         "current_working_directory": spec.workdir,
-        "dependency": show.dependency(job),
+        "dependency": formats.dependency(job),
         "eligible_time": _number(max(job.eligible, job.begin), newer),
-        "end_time": _number(show.end_time(job), newer),
+        "end_time": _number(formats.end_time(job), newer),
         "excluded_nodes": compress(spec.exclude),
         "exit_code": code,
         "features": "",
@@ -88,13 +88,13 @@ def _job(job: Job, settings: Settings, newer: bool) -> dict[str, Any]:
         "job_id": job.id,
         "job_resources": {
             "nodes": compress(job.nodes),
-            "allocated_cores": show.cpu_count(job),
+            "allocated_cores": formats.cpu_count(job),
             "allocated_hosts": len(job.nodes),
         },
         "job_state": [job.state.value] if newer else job.state.value,
         "name": spec.name,
-        "nodes": show.node_list(job),
-        "node_count": _number(show.node_count(job), newer),
+        "nodes": formats.node_list(job),
+        "node_count": _number(formats.node_count(job), newer),
         "partition": job.partition,
         "prefer": "",
         "priority": _number(0 if job.held else 2**32 - 65536 - job.id, newer),

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 
 from whesl.local import protocol
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, show
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import formats, options
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 from whesl.rjms.hostlist import compress
@@ -100,10 +100,10 @@ FIELDS: dict[str, tuple[str, int, Callable[[Line], str]]] = {
     "cluster": ("Cluster", 10, lambda i: i.job.spec.submit_host),
     "comment": ("Comment", 14, lambda i: i.job.comment if i.kind == "job" else ""),
     "derivedexitcode": ("DerivedExitCode", 15, lambda i: i.exit()),
-    "elapsed": ("Elapsed", 10, lambda i: show.long_duration(i.elapsed())),
+    "elapsed": ("Elapsed", 10, lambda i: formats.long_duration(i.elapsed())),
     "elapsedraw": ("ElapsedRaw", 10, lambda i: str(int(i.elapsed()))),
-    "eligible": ("Eligible", 19, lambda i: show.stamp(i.job.eligible, "Unknown")),
-    "end": ("End", 19, lambda i: show.stamp(i.ended, "Unknown")),
+    "eligible": ("Eligible", 19, lambda i: formats.stamp(i.job.eligible, "Unknown")),
+    "end": ("End", 19, lambda i: formats.stamp(i.ended, "Unknown")),
     "exitcode": ("ExitCode", 8, lambda i: i.exit()),
     "group": ("Group", 9, lambda i: str(i.job.spec.gid)),
     "jobid": ("JobID", -12, lambda i: i.id()),
@@ -114,17 +114,17 @@ FIELDS: dict[str, tuple[str, int, Callable[[Line], str]]] = {
         lambda i: i.name(),
     ),
     "ncpus": ("NCPUS", 10, lambda i: str(sum(s.cpus for s in i.job.shares if s.node in i.nodes()))),
-    "nnodes": ("NNodes", 8, lambda i: str(len(i.nodes()) or show.node_count(i.job))),
+    "nnodes": ("NNodes", 8, lambda i: str(len(i.nodes()) or formats.node_count(i.job))),
     "nodelist": ("NodeList", 15, lambda i: compress(i.nodes()) or "None assigned"),
     "ntasks": ("NTasks", 8, lambda i: str(sum(len(s.tasks) for s in i.step.shares)) if i.step else ""),
     "partition": ("Partition", 10, lambda i: i.job.partition if i.kind == "job" else ""),
     "reason": ("Reason", 22, lambda i: i.job.reason),
     "restarts": ("Restarts", 8, lambda i: str(i.job.restarts)),
-    "start": ("Start", 19, lambda i: show.stamp(i.started, "Unknown")),
+    "start": ("Start", 19, lambda i: formats.stamp(i.started, "Unknown")),
     "state": ("State", 10, lambda i: i.state()),
     "submitline": ("SubmitLine", 20, lambda i: f"sbatch {i.job.spec.command}".rstrip()),
-    "submit": ("Submit", 19, lambda i: show.stamp(i.job.submitted, "Unknown")),
-    "timelimit": ("Timelimit", 10, lambda i: show.limit(i.job, show.long_duration)),
+    "submit": ("Submit", 19, lambda i: formats.stamp(i.job.submitted, "Unknown")),
+    "timelimit": ("Timelimit", 10, lambda i: formats.limit(i.job, formats.long_duration)),
     "timelimitraw": ("TimelimitRaw", 10, lambda i: str(int((i.job.time_limit or 0) // 60))),
     "user": ("User", 9, lambda i: i.job.spec.user if i.kind == "job" else ""),
     "uid": ("UID", 6, lambda i: str(i.job.spec.uid)),
@@ -185,7 +185,7 @@ def _matches(job: Job, last: dict[str, str], now: float) -> bool:
             return False
     if "state" in last:
         states = {word.upper() for word in last["state"].split(",")}
-        if not states & {job.state.value, show.COMPACT[job.state]}:
+        if not states & {job.state.value, formats.COMPACT[job.state]}:
             return False
     if "jobs" in last and "starttime" not in last:
         return True

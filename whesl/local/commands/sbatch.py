@@ -10,13 +10,13 @@ import msgspec
 
 from whesl.local import protocol
 from whesl.local.channel import ChannelClosedError
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, request
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import job_spec, options
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.scheduling.records import Job
 
 OPTIONS = options.table(
-    request.COMMON
+    job_spec.COMMON
     + """array/a= batch= export-file= get-user-env? ignore-pbs kill-on-invalid-dep= no-requeue parsable
     requeue test-only wait/W wait-all-nodes= wrap="""
 )
@@ -65,7 +65,7 @@ def run(arguments: list[str]) -> int:
         name = os.path.basename(command) or "sbatch"  # noqa: PTH119  # pathlib costs every command's start
     found = [*header(script), *_from_environment(), *given]
     last = dict(found)
-    spec = request.specification(found, os.environ, name=name, command=command, arguments=tuple(rest[1:]))
+    spec = job_spec.specification(found, os.environ, name=name, command=command, arguments=tuple(rest[1:]))
     if spec.tasks is not None and spec.nodes is not None and spec.tasks < spec.nodes:
         sys.stderr.write(
             f"sbatch: warning: can't run {spec.tasks} processes on {spec.nodes} nodes, "
@@ -77,7 +77,7 @@ def run(arguments: list[str]) -> int:
         return 0
     cluster = Cluster.of(os.environ)
     message = protocol.Submit(
-        spec=spec, script=script, environment=request.exported(last.get("export"), os.environ)
+        spec=spec, script=script, environment=job_spec.exported(last.get("export"), os.environ)
     )
     try:
         answer = cluster.call(message)

@@ -6,9 +6,9 @@ import os
 import sys
 
 from whesl.local import protocol
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, show
-from whesl.local.commands.request import signal_number
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import formats, options
+from whesl.local.commands.job_spec import signal_number
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
 from whesl.scheduling.records import Job
@@ -69,7 +69,7 @@ def _matching(cluster: Cluster, filters: dict[str, str]) -> list[str]:
             "name": {job.spec.name},
             "jobname": {job.spec.name},
             "partition": {job.partition},
-            "state": {job.state.value, show.COMPACT[job.state]},
+            "state": {job.state.value, formats.COMPACT[job.state]},
             "user": {job.spec.user, str(job.spec.uid)},
         }
         for option, value in filters.items():

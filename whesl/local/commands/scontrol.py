@@ -7,8 +7,8 @@ import sys
 import time
 
 from whesl.local import protocol
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, show
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import formats, options
 from whesl.local.environment import file_name, node_set
 from whesl.local.protocol import NodeView
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
@@ -104,7 +104,7 @@ def _show_jobs(cluster: Cluster, names: list[str], one_line: bool) -> int:
     answer = cluster.call(protocol.ListJobs(jobs=references))
     assert isinstance(answer, protocol.Jobs)
     now = time.time()
-    found = [job for job in answer.jobs if show.recent(job, now)]
+    found = [job for job in answer.jobs if formats.recent(job, now)]
     if references and not found:
         sys.stderr.write("slurm_load_jobs error: Invalid job id specified\n")
         return 1
@@ -121,26 +121,27 @@ def _job_lines(job: Job, now: float, shadow: float) -> list[str]:
     standard_output = file_name(output, job, node=job.batch_host)
     error = file_name(spec.error, job, node=job.batch_host) if spec.error else standard_output
     array = f" ArrayJobId={job.array_job} ArrayTaskId={job.array_task}" if job.array_task is not None else ""
-    tasks = sum(share.tasks for share in job.shares) or spec.tasks or show.node_count(job)
-    cpus, count = show.cpu_count(job), show.node_count(job)
-    begun = show.stamp(job.started or shadow or (job.begin if job.begin > now else 0.0), "Unknown")
+    tasks = sum(share.tasks for share in job.shares) or spec.tasks or formats.node_count(job)
+    cpus, count = formats.cpu_count(job), formats.node_count(job)
+    begun = formats.stamp(job.started or shadow or (job.begin if job.begin > now else 0.0), "Unknown")
     priority = 0 if job.held else 2**32 - 65536 - job.id
     return [
         f"JobId={job.id}{array} JobName={spec.name}",
         f"UserId={spec.user}({spec.uid}) GroupId={spec.user}({spec.gid}) MCS_label=N/A",
         f"Priority={priority} Nice=0 Account={spec.account or '(null)'} QOS=(null)",
-        f"JobState={job.state.value} Reason={job.reason} Dependency={show.dependency(job) or '(null)'}",
+        f"JobState={job.state.value} Reason={job.reason} Dependency={formats.dependency(job) or '(null)'}",
         f"Requeue={int(job.requeue)} Restarts={job.restarts} BatchFlag={int(not spec.interactive)} Reboot=0 "
         f"ExitCode={job.exit_code}:{job.exit_signal}",
-        f"RunTime={show.long_duration(show.elapsed(job, now))} "
-        f"TimeLimit={show.limit(job, show.long_duration)} TimeMin=N/A",
-        f"SubmitTime={show.stamp(job.submitted)} EligibleTime={show.stamp(max(job.eligible, job.begin))}",
-        f"AccrueTime={show.stamp(job.submitted)}",
-        f"StartTime={begun} EndTime={show.stamp(show.end_time(job), 'Unknown')} Deadline=N/A",
+        f"RunTime={formats.long_duration(formats.elapsed(job, now))} "
+        f"TimeLimit={formats.limit(job, formats.long_duration)} TimeMin=N/A",
+        f"SubmitTime={formats.stamp(job.submitted)} "
+        f"EligibleTime={formats.stamp(max(job.eligible, job.begin))}",
+        f"AccrueTime={formats.stamp(job.submitted)}",
+        f"StartTime={begun} EndTime={formats.stamp(formats.end_time(job), 'Unknown')} Deadline=N/A",
         "SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Backfill",
         f"Partition={job.partition} AllocNode:Sid={spec.submit_host}:0",
         f"ReqNodeList={compress(spec.nodelist) or '(null)'} ExcNodeList={compress(spec.exclude) or '(null)'}",
-        f"NodeList={show.node_list(job)}",
+        f"NodeList={formats.node_list(job)}",
         *([f"BatchHost={job.batch_host}"] if job.batch_host else []),
         f"NumNodes={count} NumCPUs={cpus} NumTasks={tasks} CPUs/Task={spec.cpus_per_task} ReqB:S:C:T=0:0:*:*",
         f"TRES=cpu={cpus},node={count},billing={cpus}",
@@ -184,12 +185,12 @@ def _node_lines(view: NodeView, settings: Settings) -> list[str]:
         "RealMemory=1 AllocMem=0 FreeMem=N/A Sockets=1 Boards=1",
         f"State={state} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A",
         f"Partitions={partitions} ",
-        f"BootTime={show.stamp(view.booted, 'None')} SlurmdStartTime={show.stamp(view.booted, 'None')}",
+        f"BootTime={formats.stamp(view.booted, 'None')} SlurmdStartTime={formats.stamp(view.booted, 'None')}",
         f"CfgTRES=cpu={view.cpus},mem=1M,billing={view.cpus}",
         f"AllocTRES={f'cpu={view.allocated}' if view.allocated else ''}",
     ]
     if view.reason:
-        lines.append(f"Reason={view.reason} [{view.reason_user}@{show.stamp(view.reason_time)}]")
+        lines.append(f"Reason={view.reason} [{view.reason_user}@{formats.stamp(view.reason_time)}]")
     return lines
 
 
@@ -197,7 +198,7 @@ def _show_partitions(settings: Settings, names: list[str], one_line: bool) -> in
     for index, part in enumerate(settings.partitions):
         if names and part.name not in names[0].split(","):
             continue
-        longest = "UNLIMITED" if part.max_time is None else show.long_duration(part.max_time)
+        longest = "UNLIMITED" if part.max_time is None else formats.long_duration(part.max_time)
         cpus = settings.cpus * len(part.nodes)
         lines = [
             f"PartitionName={part.name}",
@@ -218,7 +219,7 @@ def _config(settings: Settings) -> str:
         "ClusterName": settings.name,
         "JobRequeue": "1",
         "KillWait": f"{settings.kill_wait:g} sec",
-        "MinJobAge": f"{show.MIN_JOB_AGE:g} sec",
+        "MinJobAge": f"{formats.MIN_JOB_AGE:g} sec",
         "SchedulerType": "sched/backfill" if settings.policy == "easy" else "sched/builtin",
         "SlurmdTimeout": f"{settings.node_timeout:g} sec",
     }

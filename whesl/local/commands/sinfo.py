@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 
 from whesl.local import protocol
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, show
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import formats, options
 from whesl.local.protocol import NodeView
 from whesl.model.errors import UsageError
 from whesl.rjms.hostlist import compress
@@ -51,8 +51,8 @@ def _counts(item: Line) -> str:
     return f"{used}/{len(item.views) - used - other}/{other}/{len(item.views)}"
 
 
-FIELDS: show.Fields = {
-    "complete": ("STATECOMPLETE", lambda i: show.complete_state(i.first)),
+FIELDS: formats.Fields = {
+    "complete": ("STATECOMPLETE", lambda i: formats.complete_state(i.first)),
     "a": ("AVAIL", lambda i: "up"),
     "C": ("CPUS(A/I/O/T)", _cpus),
     "c": ("CPUS", lambda i: str(i.first.cpus)),
@@ -62,7 +62,7 @@ FIELDS: show.Fields = {
     "F": ("NODES(A/I/O/T)", _counts),
     "f": ("AVAIL_FEATURES", lambda i: "(null)"),
     "G": ("GRES", lambda i: "(null)"),
-    "H": ("TIMESTAMP", lambda i: show.stamp(i.first.reason_time, "Unknown")),
+    "H": ("TIMESTAMP", lambda i: formats.stamp(i.first.reason_time, "Unknown")),
     "l": ("TIMELIMIT", lambda i: _limit(i.partition)),
     "m": ("MEMORY", lambda i: "0"),
     "N": ("NODELIST", lambda i: compress(view.name for view in i.views)),
@@ -70,8 +70,8 @@ FIELDS: show.Fields = {
     "o": ("NODE_ADDR", lambda i: "127.0.0.1"),
     "P": ("PARTITION", lambda i: i.partition.name + ("*" if i.default else "")),
     "R": ("PARTITION", lambda i: i.partition.name),
-    "T": ("STATE", lambda i: show.node_state(i.first)),
-    "t": ("STATE", lambda i: show.node_state(i.first, short=True)),
+    "T": ("STATE", lambda i: formats.node_state(i.first)),
+    "t": ("STATE", lambda i: formats.node_state(i.first, short=True)),
     "u": ("USER", lambda i: i.first.reason_user or "Unknown"),
     "w": ("WEIGHT", lambda i: "1"),
     "z": ("S:C:T", lambda i: f"1:{i.first.cpus}:1"),
@@ -113,14 +113,14 @@ def run(arguments: list[str]) -> int:
         return 0
     by_node = "Node" in last
     if "Format" in last:
-        long = show.long_columns(last["Format"], NAMES, FIELDS, "node")
+        long = formats.long_columns(last["Format"], NAMES, FIELDS, "node")
         letters = [key for key, _, _ in long]
     else:
-        parsed = show.columns(last.get("format") or _default(last, by_node), FIELDS, "node")
+        parsed = formats.columns(last.get("format") or _default(last, by_node), FIELDS, "node")
         letters = [spec.split(":")[2] for _, spec in parsed if spec]
 
     def write(value: Callable[[str], str]) -> None:
-        text = show.long_line(long, value) if "Format" in last else show.line(parsed, value)
+        text = formats.long_line(long, value) if "Format" in last else formats.line(parsed, value)
         sys.stdout.write(text + "\n")
 
     if "noheader" not in last:
@@ -172,10 +172,14 @@ def _matches(view: NodeView, last: dict[str, str]) -> bool:
     states = last.get("state") or last.get("states")
     if states is None or states.lower() == "all":
         return True
-    words = {show.node_state(view).rstrip("*"), show.node_state(view, short=True).rstrip("*"), view.base}
+    words = {
+        formats.node_state(view).rstrip("*"),
+        formats.node_state(view, short=True).rstrip("*"),
+        view.base,
+    }
     words |= {"drain"} if view.drain else set()
     return bool({state.lower().rstrip("*") for state in states.split(",")} & words)
 
 
 def _limit(partition: Partition) -> str:
-    return "infinite" if partition.max_time is None else show.duration(partition.max_time)
+    return "infinite" if partition.max_time is None else formats.duration(partition.max_time)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from whesl.local import protocol
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, show
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import formats, options
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
 from whesl.rjms.hostlist import compress
@@ -51,18 +51,18 @@ class Row:
         return listed + (f"%{job.spec.array_limit}" if job.spec.array_limit and len(self.tasks) > 1 else "")
 
 
-FIELDS: show.Fields = {
+FIELDS: formats.Fields = {
     "exit": ("EXIT_CODE", lambda r: str(r.job.exit_code << 8 | r.job.exit_signal)),
     "restarts": ("RESTART_COUNT", lambda r: str(r.job.restarts)),
     "stdout": ("STDOUT", lambda r: r.job.spec.output),
     "A": ("JOBID", lambda r: str(r.job.id)),
     "a": ("ACCOUNT", lambda r: r.job.spec.account or "(null)"),
     "B": ("EXEC_HOST", lambda r: r.job.batch_host or "n/a"),
-    "C": ("CPUS", lambda r: str(show.cpu_count(r.job))),
+    "C": ("CPUS", lambda r: str(formats.cpu_count(r.job))),
     "c": ("MIN_CPUS", lambda r: str(r.job.spec.cpus_per_task)),
-    "D": ("NODES", lambda r: str(show.node_count(r.job))),
-    "E": ("DEPENDENCY", lambda r: show.dependency(r.job) or "(null)"),
-    "e": ("END_TIME", lambda r: show.stamp(show.end_time(r.job))),
+    "D": ("NODES", lambda r: str(formats.node_count(r.job))),
+    "E": ("DEPENDENCY", lambda r: formats.dependency(r.job) or "(null)"),
+    "e": ("END_TIME", lambda r: formats.stamp(formats.end_time(r.job))),
     "F": ("ARRAY_JOB_ID", lambda r: str(r.job.array_job or r.job.id)),
     "f": ("FEATURES", lambda r: "(null)"),
     "g": ("GROUP", lambda r: str(r.job.spec.gid)),
@@ -73,10 +73,10 @@ FIELDS: show.Fields = {
     "K": ("ARRAY_TASK_ID", lambda r: r.indexes()),
     "k": ("COMMENT", lambda r: r.job.comment or "(null)"),
     "L": ("TIME_LEFT", lambda r: _left(r)),
-    "l": ("TIME_LIMIT", lambda r: show.limit(r.job)),
-    "M": ("TIME", lambda r: show.duration(show.elapsed(r.job, r.now))),
+    "l": ("TIME_LIMIT", lambda r: formats.limit(r.job)),
+    "M": ("TIME", lambda r: formats.duration(formats.elapsed(r.job, r.now))),
     "m": ("MIN_MEMORY", lambda r: "0"),
-    "N": ("NODELIST", lambda r: show.node_list(r.job)),
+    "N": ("NODELIST", lambda r: formats.node_list(r.job)),
     "n": ("REQ_NODES", lambda r: compress(r.job.spec.nodelist)),
     "o": ("COMMAND", lambda r: r.job.spec.command or "(null)"),
     "P": ("PARTITION", lambda r: r.job.partition),
@@ -85,12 +85,12 @@ FIELDS: show.Fields = {
     "q": ("QOS", lambda r: "(null)"),
     "R": ("NODELIST(REASON)", lambda r: _where(r)),
     "r": ("REASON", lambda r: r.job.reason),
-    "S": ("START_TIME", lambda r: show.stamp(r.job.started or r.shadow)),
+    "S": ("START_TIME", lambda r: formats.stamp(r.job.started or r.shadow)),
     "T": ("STATE", lambda r: r.job.state.value),
-    "t": ("ST", lambda r: show.COMPACT[r.job.state]),
+    "t": ("ST", lambda r: formats.COMPACT[r.job.state]),
     "U": ("UID", lambda r: str(r.job.spec.uid)),
     "u": ("USER", lambda r: r.job.spec.user),
-    "V": ("SUBMIT_TIME", lambda r: show.stamp(r.job.submitted)),
+    "V": ("SUBMIT_TIME", lambda r: formats.stamp(r.job.submitted)),
     "v": ("RESERVATION", lambda r: "(null)"),
     "x": ("EXC_NODES", lambda r: compress(r.job.spec.exclude)),
     "Y": ("SCHEDNODES", lambda r: "(null)"),
@@ -152,12 +152,12 @@ def run(arguments: list[str]) -> int:
 
         answer = cluster.call(protocol.ListJobs())
         assert isinstance(answer, protocol.Jobs)
-        jobs = [job for job in answer.jobs if show.recent(job, now)]
+        jobs = [job for job in answer.jobs if formats.recent(job, now)]
         sys.stdout.write(json_form.jobs(jobs, cluster.settings(), version=last["json"]))
         return 0
     answer = cluster.call(protocol.ListJobs(jobs=wanted, steps=steps))
     assert isinstance(answer, protocol.Jobs)
-    jobs = [job for job in answer.jobs if show.recent(job, now)]
+    jobs = [job for job in answer.jobs if formats.recent(job, now)]
     if len(wanted) == 1 and not jobs:
         sys.stderr.write("slurm_load_jobs error: Invalid job id specified\n")
         return 1
@@ -177,16 +177,16 @@ def run(arguments: list[str]) -> int:
 
 
 def _form(
-    last: dict[str, str], text: str, fields: show.Fields, names: dict[str, str], kind: str
+    last: dict[str, str], text: str, fields: formats.Fields, names: dict[str, str], kind: str
 ) -> tuple[str, Callable[[object], str]]:
     """Return the title and what writes a line, for --format or --Format."""
     if "Format" in last:
-        long = show.long_columns(last["Format"], names, fields, kind)
-        title = show.long_line(long, lambda key: fields[key][0])
-        return title, lambda row: show.long_line(long, lambda key: fields[key][1](row))
-    parsed = show.columns(text, fields, kind)
-    title = show.line(parsed, lambda key: fields[key][0])
-    return title, lambda row: show.line(parsed, lambda key: fields[key][1](row))
+        long = formats.long_columns(last["Format"], names, fields, kind)
+        title = formats.long_line(long, lambda key: fields[key][0])
+        return title, lambda row: formats.long_line(long, lambda key: fields[key][1](row))
+    parsed = formats.columns(text, fields, kind)
+    title = formats.line(parsed, lambda key: fields[key][0])
+    return title, lambda row: formats.line(parsed, lambda key: fields[key][1](row))
 
 
 def _references(text: str) -> tuple[str, ...]:
@@ -220,12 +220,12 @@ def _matches(job: Job, last: dict[str, str]) -> bool:
 
 def _state_in(job: Job, states: str) -> bool:
     names = {state.strip().upper() for state in states.split(",")}
-    known = {word for state, short in show.COMPACT.items() for word in (state.value, short)}
+    known = {word for state, short in formats.COMPACT.items() for word in (state.value, short)}
     for name in (
         names - known - {"SUSPENDED", "S", "CONFIGURING", "CF", "PREEMPTED", "PR", "OUT_OF_MEMORY", "OOM"}
     ):
         raise UsageError(f"Invalid job state specified: {name}")
-    return bool(names & {job.state.value, show.COMPACT[job.state]})
+    return bool(names & {job.state.value, formats.COMPACT[job.state]})
 
 
 def _rows(jobs: Iterable[Job], now: float, shadows: dict[int, float], *, apart: bool) -> list[Row]:
@@ -234,17 +234,17 @@ def _rows(jobs: Iterable[Job], now: float, shadows: dict[int, float], *, apart: 
         together = job.array_task is not None and job.state is JobState.PENDING and not apart
         grouped.setdefault((job.array_job, job.reason) if together else job.id, []).append(job)
     rows = [Row(group, now, shadows.get(group[0].id, 0.0)) for group in grouped.values()]
-    return sorted(rows, key=lambda r: (r.job.partition, show.COMPACT[r.job.state], r.job.id))
+    return sorted(rows, key=lambda r: (r.job.partition, formats.COMPACT[r.job.state], r.job.id))
 
 
 def _print_steps(answer: protocol.Jobs, jobs: list[Job], last: dict[str, str], now: float) -> None:
     known = {job.id: job for job in jobs}
-    fields: show.Fields = {
+    fields: formats.Fields = {
         "i": ("STEPID", lambda s: s[0]),
         "j": ("NAME", lambda s: s[1]),
         "P": ("PARTITION", lambda s: s[2].partition),
         "u": ("USER", lambda s: s[2].spec.user),
-        "M": ("TIME", lambda s: show.duration(now - s[3])),
+        "M": ("TIME", lambda s: formats.duration(now - s[3])),
         "N": ("NODELIST", lambda s: compress(s[4])),
     }
     title, write = _form(last, last.get("format", STEPS), fields, STEP_NAMES, "step")
@@ -270,11 +270,11 @@ def _left(row: Row) -> str:
     job = row.job
     if job.time_limit is None:
         return "UNLIMITED"
-    return show.duration(job.time_limit - show.elapsed(job, row.now))
+    return formats.duration(job.time_limit - formats.elapsed(job, row.now))
 
 
 def _where(row: Row) -> str:
     job = row.job
     if job.state in _WITH_REASON or (not job.nodes and not job.lost):
         return f"({job.reason})"
-    return show.node_list(job)
+    return formats.node_list(job)

@@ -8,8 +8,8 @@ import sys
 
 from whesl.local import protocol
 from whesl.local.channel import Channel, ChannelClosedError
-from whesl.local.cluster import Cluster
-from whesl.local.commands import options, request
+from whesl.local.cluster_directory import Cluster
+from whesl.local.commands import job_spec, options
 from whesl.local.commands.output_sinks import Sinks
 from whesl.local.commands.step_client import StepClient, input_wanted, say
 from whesl.local.environment import of_step
@@ -18,7 +18,7 @@ from whesl.model.states import JobState
 from whesl.scheduling.records import Job, Step, StepWish
 
 OPTIONS = options.table(
-    request.COMMON
+    job_spec.COMMON
     + """accel-bind= bcast? compress? cpu-bind= debugger-test disable-status/X epilog= exact export-file=
     het-group= immediate/I? interactive jobid= kill-on-bad-exit/K? label/l launch-cmd max-threads= mpi=
     msg-timeout= multi-prog no-allocate/Z no-shell overlap preserve-env/E prolog= pty quit-on-interrupt/q
@@ -91,7 +91,7 @@ def _outside(cluster: Cluster, given: list[tuple[str, str]], command: list[str])
     # Output of the step is srun's affair; the job itself has none.
     asked = [(name, value) for name, value in found if name not in ("output", "error", "input", "open-mode")]
     name = os.path.basename(command[0])  # noqa: PTH119  # pathlib costs every command's start
-    spec = request.specification(asked, os.environ, name=name, interactive=True, requeue=False)
+    spec = job_spec.specification(asked, os.environ, name=name, interactive=True, requeue=False)
     try:
         answer = cluster.call(protocol.Submit(spec=spec))
     except RefusedError as error:
@@ -155,7 +155,7 @@ def _step(
     fields = {
         name: value
         for option, value in last.items()
-        for name, value in request.step_fields(option, value).items()
+        for name, value in job_spec.step_fields(option, value).items()
     }
     nodes, tasks = fields.get("nodes"), fields.get("tasks")
     if tasks is not None and nodes is not None and tasks < nodes:
@@ -222,7 +222,7 @@ def _environment(choice: str | None) -> dict[str, str]:
     base = dict(os.environ)
     base.pop("WHESL_STEP_TOKEN", None)
     if choice not in (None, "ALL"):
-        allowed = request.exported(choice, base)
+        allowed = job_spec.exported(choice, base)
         base = {k: v for k, v in base.items() if k.startswith(("SLURM_", "WHESL_LOCAL"))} | allowed
     return base
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from whesl.local import protocol
 from whesl.local.channel import Channel, ChannelClosedError
-from whesl.local.cluster import SERVER, Cluster
+from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.commands.output_sinks import Sinks
 from whesl.model.errors import RefusedError
 from whesl.scheduling.records import Job, Step, StepWish

@@ -1,4 +1,4 @@
-"""Carries a tree over into a new root: walks, decides (``mirror``) and does (``tree``).
+"""Carries a tree over into a new root: walks, decides (``mirror_policy``) and does (``safe_tree``).
 
 Made of steps that can be interrupted anywhere: a second run finds what the first one did and goes on.
 """
@@ -12,7 +12,7 @@ from enum import Enum
 
 import msgspec
 
-from whesl.operations.files import mirror
+from whesl.operations.files import mirror_policy
 from whesl.operations.files.copying import (
     UnreadableError,
     copy_file,
@@ -20,7 +20,7 @@ from whesl.operations.files.copying import (
     replace_by_link,
     same_content,
 )
-from whesl.operations.files.mirror import Action, Decision, Entry, Kind, Policy, Rel, decide
+from whesl.operations.files.mirror_policy import Action, Decision, Entry, Kind, Policy, Rel, decide
 from whesl.operations.files.safe_tree import (
     Checkpoint,
     ForeignDirectoryError,
@@ -109,7 +109,9 @@ def _find(source: Tree, rel: Rel, found: dict[Work, None], links: int) -> None:
         if entry.kind is Kind.LINK and links < _MOST_LINKS:
             text = entry.text
             absolute = text.startswith(b"/")
-            led = mirror.below(source.root, text) if absolute else mirror.resolve(here[:-1], text)
+            led = (
+                mirror_policy.below(source.root, text) if absolute else mirror_policy.resolve(here[:-1], text)
+            )
             if led is not None:
                 _find(source, (*led, *rel[depth:]), found, links + 1)
         return
@@ -174,7 +176,7 @@ class Carrier:
                 decision = decide(rel, entry, present.get(entry.name), self._policy)
                 if decision.action is Action.ENTER:
                     entering.append(entry.name)
-                if decision.action in mirror.COPYING:
+                if decision.action in mirror_policy.COPYING:
                     needs.copied += entry.size
                 needs.names += decision.action is not Action.LEAVE
                 if produced_since and entry.kind is Kind.FILE and entry.mtime_ns >= produced_since * 1e9:
@@ -243,7 +245,7 @@ class Carrier:
                     entries = [
                         entry
                         for entry in self._entries(descriptor, work)
-                        if work.wants(entry.name) and not mirror.is_part(entry.name)
+                        if work.wants(entry.name) and not mirror_policy.is_part(entry.name)
                     ]
                 except FileNotFoundError:
                     continue
@@ -266,7 +268,7 @@ class Carrier:
     def _sweep(self, directory: int) -> None:
         """Remove what an interrupted run of this very step left half-done."""
         for name in os.listdir(directory):
-            if mirror.is_part(os.fsencode(name), self._token):
+            if mirror_policy.is_part(os.fsencode(name), self._token):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=directory)
 
@@ -316,7 +318,7 @@ class Carrier:
 
     def _copy(self, rel: Rel, entry: Entry, decision: Decision, source: int, target: int) -> None:
         over = decision.text if decision.action in (Action.COPY_OVER, Action.MOVE_OVER) else None
-        moving = decision.action in mirror.MOVING
+        moving = decision.action in mirror_policy.MOVING
         try:
             if not self._linked_copy(entry, target, over):
                 copy_file(entry, source, target, self._token, self._checkpoint, over=over, verify=moving)

@@ -1,6 +1,7 @@
 """Copies of files, whole or not at all, and links in the place of what was copied.
 
-The same care as in ``tree``, which opens the directories: nothing is followed, nothing of others replaced.
+The same care as in ``safe_tree``, which opens the directories: nothing is followed, nothing of others
+replaced.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections.abc import Iterator
 
 from whesl.model.digest import blake2b
-from whesl.operations.files.mirror import Entry, Kind, part_name
+from whesl.operations.files.mirror_policy import Entry, Kind, part_name
 from whesl.operations.files.safe_tree import Checkpoint, entry_at
 from whesl.operations.files.syscalls import rename_noreplace
 from whesl.operations.plan import RecoveryError

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.model.pathmap import PathMap
-from whesl.operations.files import mirror
+from whesl.operations.files import mirror_policy
 from whesl.operations.files.carry_over import Carrier, Report, find_work, roots, said
-from whesl.operations.files.mirror import Policy, Rel
+from whesl.operations.files.mirror_policy import Policy, Rel
 from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.plan import RecoveryError
 from whesl.operations.step_progress import token
@@ -36,12 +36,12 @@ def prepare_dependent(
             (
                 rule
                 for rule in path_map.rules
-                if mirror.below(os.fsencode(rule.old), os.fsencode(path)) is not None
+                if mirror_policy.below(os.fsencode(rule.old), os.fsencode(path)) is not None
             ),
             key=lambda rule: len(rule.old),
             default=None,
         )
-        rel = mirror.below(os.fsencode(rule.old), os.fsencode(path)) if rule is not None else None
+        rel = mirror_policy.below(os.fsencode(rule.old), os.fsencode(path)) if rule is not None else None
         if rule is None or rel is None:
             continue
         # After A -> B -> C, parts of what is now in C may lie in both A and B.

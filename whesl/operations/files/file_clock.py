@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 
-from whesl.operations.files.mirror import Rel
+from whesl.operations.files.mirror_policy import Rel
 from whesl.operations.files.safe_tree import Tree
 from whesl.operations.plan import RecoveryError
 

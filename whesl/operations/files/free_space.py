@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from whesl.operations.files.mirror import Kind, Rel
+from whesl.operations.files.mirror_policy import Kind, Rel
 from whesl.operations.files.safe_tree import Tree
 from whesl.operations.files.syscalls import reserve
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from whesl.model.untrusted_paths import planted
-from whesl.operations.files.mirror import Entry, Kind, Rel, kind_of
+from whesl.operations.files.mirror_policy import Entry, Kind, Rel, kind_of
 from whesl.operations.plan import RecoveryError
 
 Checkpoint = Callable[[str], None]

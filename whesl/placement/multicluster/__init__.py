@@ -4,6 +4,6 @@ Source: "The importance of complete data sets for job scheduling simulations", s
 cluster, on any of its processors. Of several clusters with the same earliest start the fastest is taken, then
 the one with most processors. Run times are known exactly.
 
-``queue`` has the policies that look at the present (FCFS, FCFS-LB, EASY), ``profile`` the free processors
-over time, ``reservations`` a start for each waiting job (CONS), ``search`` improves them (LS).
+``fcfs_easy`` has the policies that look at the present (FCFS, FCFS-LB, EASY), ``profile`` the free processors
+over time, ``conservative`` a start for each waiting job (CONS), ``search`` improves them (LS).
 """

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.model.errors import UsageError, WheslError
+from whesl.placement.multicluster.conservative import Schedule, renew
+from whesl.placement.multicluster.fcfs_easy import Running, Waiting, decide
 from whesl.placement.multicluster.profile import empty
-from whesl.placement.multicluster.queue import Running, Waiting, decide
-from whesl.placement.multicluster.reservations import Schedule, renew
 from whesl.placement.multicluster.search import Effort, improve
 from whesl.placement.port import Decisions
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.placement.draws import draw
-from whesl.placement.multicluster.clock import seconds
+from whesl.placement.multicluster.conservative import Schedule, base
+from whesl.placement.multicluster.elapsed_time import seconds
+from whesl.placement.multicluster.fcfs_easy import Running, Waiting
 from whesl.placement.multicluster.profile import Profiles, copied, earliest, empty, take
-from whesl.placement.multicluster.queue import Running, Waiting
-from whesl.placement.multicluster.reservations import Schedule, base
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:

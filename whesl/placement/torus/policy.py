@@ -11,7 +11,7 @@ from whesl.placement.port import Decisions
 from whesl.placement.torus.boxes import Torus, members
 from whesl.placement.torus.choice import RULES
 from whesl.placement.torus.finder import partitions
-from whesl.placement.torus.plan import Settings, plan
+from whesl.placement.torus.scheduling_pass import Settings, plan
 from whesl.predict.accuracy import none
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whesl.model.evidence import PredictedFailure
-    from whesl.predict.chains.memory import Memory
+    from whesl.predict.chains.saved_state import Memory
     from whesl.predict.chains.stream import ChainStream
 
 _PIECE = 1 << 18  # bytes that are read at once

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whesl.detect.engines import make_engine
-from whesl.detect.patterns import canonical
+from whesl.detect.regex_subset import canonical
 from whesl.esl.detections.base import Pattern
 from whesl.model.evidence import PredictedFailure
 from whesl.model.printable import visible
-from whesl.predict.arrays import span
+from whesl.predict.array_predictor import span
 from whesl.predict.chains import template
 from whesl.predict.chains.lines import Header, told
 from whesl.predict.chains.machine import Complete, Machine, Steps

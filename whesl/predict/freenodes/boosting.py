@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whesl.predict import trees
+from whesl.predict import tree_scoring
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.freenodes.jobs import Floats
-    from whesl.predict.trees import Trees
+    from whesl.predict.tree_scoring import Trees
 
 QUANTILE = {
     "max_depth": 4,
@@ -42,7 +42,7 @@ class Boosted:
 
     def score(self, rows: NDArray[np.float32]) -> Floats:
         """Return what is expected of each row, shape (rows,)."""
-        return self.center + trees.score(self.trees, rows)
+        return self.center + tree_scoring.score(self.trees, rows)
 
 
 def fit(
@@ -70,4 +70,4 @@ def fit(
     data = xgboost.DMatrix(rows, label=label - center)
     given = {"tree_method": "hist", "base_score": 0.0, **settings, "seed": seed, "nthread": threads}
     booster = xgboost.train(given, data, rounds)
-    return Boosted(trees.of_booster(booster), center)
+    return Boosted(tree_scoring.of_booster(booster), center)

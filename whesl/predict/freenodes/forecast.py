@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.freenodes.features import Rows
-    from whesl.predict.freenodes.given import Given
     from whesl.predict.freenodes.jobs import Floats, Jobs
     from whesl.predict.freenodes.model import Model
+    from whesl.predict.freenodes.past_forecasts import Given
 
 _SETTLED = 14 * DAY  # after which a capacity can be told from use
 _LOOKED = 57 * DAY  # shares of capacities of four weeks, which each need four weeks
@@ -140,7 +140,7 @@ def forecast(
         closed: announced maintenance, shape (windows, 2), in seconds.
         draws: times that the queue is rolled forward.
         seed: of random numbers.
-        given: earlier forecasts with what came; see ``whesl.predict.freenodes.given``.
+        given: earlier forecasts with what came; see ``whesl.predict.freenodes.past_forecasts``.
 
     Raises:
         UsageError: nothing is known before ``now``.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whesl.predict import saving, trees
+from whesl.predict import saving, tree_scoring
 from whesl.predict.freenodes.boosting import Boosted
 from whesl.predict.freenodes.conformal import Scores
 from whesl.predict.freenodes.features import COLUMNS
 from whesl.predict.freenodes.model import ANCHORS, MIXED, Model
 from whesl.predict.freenodes.rollforward import HOURS
-from whesl.predict.trees import Trees
+from whesl.predict.tree_scoring import Trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> tuple[Model, About]:
         walked = Trees(
             *(saving.column(arrays, f"{name}_{place}", _KINDS.get(name, np.int32)) for name in Trees._fields)
         )
-        trees.check(walked, len(COLUMNS))
+        tree_scoring.check(walked, len(COLUMNS))
         boosted.append(Boosted(walked, saving.number({"center": center}, "center")))
     pairs = tuple(zip(boosted[::2], boosted[1::2], strict=True))
     time = saving.column(arrays, "time", np.float64)

@@ -28,7 +28,7 @@ from flux.idset import IDset  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from whesl.rjms.flux.far_end import LATER, FarEnd, attempt_in, raised_in, token_in
+    from whesl.rjms.flux.bridge_server import LATER, FarEnd, attempt_in, raised_in, token_in
 else:  # run as a script, in a Python that has nothing of ours
     from far_end import LATER, FarEnd, attempt_in, raised_in, token_in
 

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import NodeState
-from whesl.rjms.flux.instance import Instance, find_flux, started
+from whesl.rjms.flux.nested_instance import Instance, find_flux, started
 from whesl.rjms.port import (
     Allocation,
     AllocationInfo,
@@ -35,7 +35,7 @@ from whesl.rjms.port import (
     Suspended,
     TakesRemarks,
 )
-from whesl.rjms.shims.flux_rewriting import INSTANCE
+from whesl.rjms.shims.flux_constraints import INSTANCE
 from whesl.rjms.shims.instance import DIRECTORY
 from whesl.rjms.shims.nodes import HET_SIZE
 

@@ -19,7 +19,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, W
 from whesl.rjms import clusters
 from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import TIMEOUT, Bridge, FluxRefusedError
-from whesl.rjms.flux.steps import idset
+from whesl.rjms.flux.exec_steps import idset
 from whesl.rjms.lost_replies import look_again
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from whesl.rjms.hostlist import expand
-from whesl.rjms.shims.flux_rewriting import idset
+from whesl.rjms.shims.flux_constraints import idset
 from whesl.rjms.shims.srun_to_flux import Facts
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"
@@ -25,7 +25,7 @@ def uri(directory: str) -> str:
     """Return the instance's URI, waiting while it starts; empty when there is none."""
     import time
 
-    from whesl.model.paused_process import RunTime
+    from whesl.model.event_loop_stall import RunTime
 
     ran = RunTime(time.monotonic())
     while True:

@@ -18,9 +18,16 @@ from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest, Suspended
 from whesl.rjms.slurm import kept_output, records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
-from whesl.rjms.slurm.environment import components, for_nodes, for_own_step, job_of, nodes_of, own_node
+from whesl.rjms.slurm.environment_rewriting import (
+    components,
+    for_nodes,
+    for_own_step,
+    job_of,
+    nodes_of,
+    own_node,
+)
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
-from whesl.rjms.slurm.slurmd import Slurmds
+from whesl.rjms.slurm.slurmd_probe import Slurmds
 
 
 class SlurmStep:

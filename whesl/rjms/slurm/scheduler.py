@@ -17,8 +17,8 @@ from whesl.rjms.lost_replies import look_again
 from whesl.rjms.managers import CLUSTER_NAME
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
 from whesl.rjms.slurm import kept_output, records
-from whesl.rjms.slurm.bindings import Bindings
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
+from whesl.rjms.slurm.pyslurm_client import Bindings
 
 # How far back accounting is asked for a token: longer than a workflow and its queue waits last.
 LOOKBACK_DAYS = 30

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl.lab.readers import flux, slurm
-from whesl.lab.readers.jobs import Clock
+from whesl.lab.readers.job_records import Clock
 from whesl.model.errors import WheslError
 from whesl.rjms.hostlist import expand
 
 if TYPE_CHECKING:
     from whesl.lab.readers.failures import Loaded
-    from whesl.lab.readers.jobs import JobLog
+    from whesl.lab.readers.job_records import JobLog
 
 _PATIENCE = 600.0  # seconds: years of a large site's jobs
 

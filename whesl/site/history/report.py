@@ -11,12 +11,12 @@ import numpy as np
 from whesl.lab.prediction import catalogue
 from whesl.lab.results.page import Lines, Page, Section
 from whesl.lab.results.records import Figure, Series, Table
-from whesl.predict.arrays import span
+from whesl.predict.array_predictor import span
 from whesl.site.history import rolling
 
 if TYPE_CHECKING:
     from whesl.site.history.rolling import Rolled, Score
-    from whesl.site.history.sources import SiteHistory
+    from whesl.site.history.site_history import SiteHistory
 
 _METHOD = (
     "At each origin every predictor was fitted to what was known then, and asked each quarter of the horizon "

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from whesl.model.record import assert_never
+from whesl.model.journal_record import assert_never
 from whesl.placement.exclusion import at_risk, budget, exclude
-from whesl.site.publish.machine import Node
-from whesl.site.publish.records import (
+from whesl.site.publish.change_records import (
     Changing,
     Held,
     Released,
@@ -28,12 +27,13 @@ from whesl.site.publish.records import (
     Would,
     WouldNot,
 )
+from whesl.site.publish.cluster_nodes import Node
 from whesl.site.publish.table import Table, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whesl.model.record import Record
+    from whesl.model.journal_record import Record
 
 OURS = "whesl: "  # the beginning of each drain's reason
 _UNTIL = re.compile(rf"^{OURS}predicted to fail \([^)]*\), until (\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d)Z$")

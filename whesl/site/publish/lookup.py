@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.site.publish.machine import Node
+    from whesl.site.publish.cluster_nodes import Node
     from whesl.site.publish.table import Table
 
 # Candidates of a partition and a horizon that are published; of the others nothing is said.

@@ -12,10 +12,10 @@ from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
 from whesl.site.publish import lookup
+from whesl.site.publish.cluster_nodes import Node
 from whesl.site.publish.core import Command, Drain, SetFeatures, SetWeight, Undrain
-from whesl.site.publish.jobs import Change, Job
+from whesl.site.publish.exclude_lists import Change, Job
 from whesl.site.publish.lookup import Request
-from whesl.site.publish.machine import Node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

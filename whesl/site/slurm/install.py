@@ -24,9 +24,9 @@ from whesl.locking.mounts import LOCAL, mount_of
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.model.printable import visible
-from whesl.site import plugins
+from whesl.site import plugin_paths
 from whesl.site.slurm import conf
-from whesl.site.slurm.service import LOOKUP
+from whesl.site.slurm.placement_service import LOOKUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -269,7 +269,7 @@ def _ours(name: str, content: bytes, known: Manifest | None) -> bool:
 
 
 def _filled(name: str, values: dict[str, str]) -> bytes:
-    text = plugins.find(f"slurm/{name}").read_text()
+    text = plugin_paths.find(f"slurm/{name}").read_text()
     for mark, value in values.items():
         text = text.replace(mark, value)
     return text.encode()

@@ -9,8 +9,8 @@ import msgspec
 
 from whesl.model.errors import UsageError
 from whesl.workflows import wrap
-from whesl.workflows.submit import directives
-from whesl.workflows.submit.options import header_lines, parse_header
+from whesl.workflows.submit import flux_directives
+from whesl.workflows.submit.sbatch_options import header_lines, parse_header
 
 _LARGEST_ARRAY = 100_000
 
@@ -77,8 +77,8 @@ def read_script(path: Path) -> Script:
 def parse_script(text: str, path: Path) -> Script:
     """Return what a script's text says. Raises UsageError when it is none."""
     interpreter(text, str(path))
-    for_flux = directives.present(text)
-    header = directives.parse(text) if for_flux else dict(parse_header(text))
+    for_flux = flux_directives.present(text)
+    header = flux_directives.parse(text) if for_flux else dict(parse_header(text))
     nodes = re.match(r"\d+", header.get("nodes") or "")
     return Script(
         path=str(path),

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.esl.spec import Operation, RecoveryStep, ResourceKind
-from whesl.model.configuration import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
+from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import wrap
-from whesl.workflows.maestro import edit, storage, study
+from whesl.workflows.maestro import command_wrapping, full_disk, study
 from whesl.workflows.maestro.expand import Expansion, expand
 from whesl.workflows.maestro.running import Conductor, program_of
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
@@ -65,7 +65,7 @@ class Maestro:
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a study with every step's ``cmd`` and ``restart`` wrapped."""
-        plain = edit.unwrap_commands(text, str(path))
+        plain = command_wrapping.unwrap_commands(text, str(path))
         found = study.parse(plain, str(path))
         if not wrap.is_shell(found.shell):
             raise UsageError(
@@ -91,11 +91,13 @@ class Maestro:
                 )
             return calls[name]
 
-        return Fluxified(text=edit.wrap_commands(moved, str(path), call, found.shell), notices=tuple(notices))
+        return Fluxified(
+            text=command_wrapping.wrap_commands(moved, str(path), call, found.shell), notices=tuple(notices)
+        )
 
     def undo(self, text: str, path: Path) -> str:
         """Return a wrapped study as it was."""
-        return edit.unwrap_commands(text, str(path))
+        return command_wrapping.unwrap_commands(text, str(path))
 
     def check(self, plan: RunPlan) -> None:
         """Refuse a study for another resource manager, or a directory of which Maestro makes two words."""
@@ -119,7 +121,7 @@ class Maestro:
                 f"Maestro cannot carry out {step.resource}.{step.operation}",
                 hint="of the entity WMS it knows FILESYSTEM.REPLACE alone",
             )
-        return storage.replace_filesystem(workflow, step.arguments, raised.task, configuration)
+        return full_disk.replace_filesystem(workflow, step.arguments, raised.task, configuration)
 
 
 def _call(

@@ -20,8 +20,8 @@ from pathlib import Path
 from whesl.model.errors import UsageError
 from whesl.rjms import managers
 from whesl.workflows.maestro import study
+from whesl.workflows.maestro.full_disk import Shelter
 from whesl.workflows.maestro.programs import find_program, with_flux
-from whesl.workflows.maestro.storage import Shelter
 from whesl.workflows.port import RunPlan
 
 # maestrowf.abstracts.enums.StudyStatus: what `maestro run -fg` ends with.

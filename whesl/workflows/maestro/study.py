@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from whesl.model.errors import UsageError
-from whesl.workflows.maestro import reading
+from whesl.workflows.maestro import yaml_loading
 
 _SECTIONS = ("description", "study")
 
@@ -107,7 +107,7 @@ def load(path: Path) -> Study:
 
 def parse(text: str, path: str) -> Study:
     """Return the records of a study's text. Raises UsageError as ``load`` does."""
-    document = reading.values(text, path)
+    document = yaml_loading.values(text, path)
     if not isinstance(document, dict) or any(section not in document for section in _SECTIONS):
         raise UsageError(
             f"{path} is not a Maestro study",

@@ -17,11 +17,11 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, W
 from whesl.rjms import managers
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
-from whesl.rjms.submission import GRANTED_SPARES, REQUEUE_ALLOWED, granted
+from whesl.rjms.submission_variables import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.workflows import wrap
-from whesl.workflows.submit import avoid, fallbacks, once
-from whesl.workflows.submit.options import Call, parse_call
+from whesl.workflows.submit import bad_nodes, fallbacks, once
 from whesl.workflows.submit.rewrite import Rewritten, original_comment, rewrite
+from whesl.workflows.submit.sbatch_options import Call, parse_call
 
 # Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
 _TIMEOUT = 120.0
@@ -87,7 +87,7 @@ def _submit(
 
         return fallbacks.submit(
             wrapped,
-            avoid.read(home, time.time()),
+            bad_nodes.read(home, time.time()),
             rewrite=lambda spares, avoided: rewrite(
                 call,
                 text,

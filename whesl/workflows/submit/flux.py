@@ -22,7 +22,7 @@ from whesl.model import home as places
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.workflows import wrap
-from whesl.workflows.submit import avoid, directives, fallbacks, jobspec, once
+from whesl.workflows.submit import bad_nodes, fallbacks, flux_directives, jobspec, once
 from whesl.workflows.submit.jobspec import Jobspec
 
 _TIMEOUT = 120.0  # seconds for one command of Flux
@@ -108,7 +108,7 @@ def submit(
     def attempt(token: str) -> str:
         return fallbacks.submit(
             wrapped,
-            avoid.read(home, time.time()),
+            bad_nodes.read(home, time.time()),
             rewrite=lambda spares, avoided: jobspec.rewrite(
                 wanted, wrapped, token, spares=spares, avoid=avoided, hidden=hidden
             ),
@@ -137,8 +137,8 @@ def options_outside(words: Sequence[str], script_text: str) -> tuple[str, tuple[
 
     The command line overrides a script's directives.
     """
-    found = directives.parse(script_text)
-    directives.take(list(words), found)
+    found = flux_directives.parse(script_text)
+    flux_directives.take(list(words), found)
     urgency = found.get("urgency") or ""
     flags = (found.get("flags") or "").split(",")
     return _NAMED_URGENCY.get(urgency, urgency), tuple(flag for flag in flags if flag)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from whesl.workflows.submit.options import Call, parse_header
+from whesl.workflows.submit.sbatch_options import Call, parse_header
 from whesl.workflows.wrap import WrappedScript
 
 # The value of SBATCH_NO_REQUEUE where it is not the user's (sbatch looks only whether it is set).

@@ -6,16 +6,16 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core.changes import edits
+from whesl.coordinator.core.changes import state_edits
 from whesl.coordinator.core.state import (
     Outcome,
     Recovery,
     RequeueEntry,
     State,
 )
-from whesl.model.configuration import Configuration
 from whesl.model.outcomes import OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome
 from whesl.model.states import TaskState
+from whesl.model.task_configuration import Configuration
 from whesl.records import coordinator as records
 
 
@@ -45,17 +45,19 @@ def requested(state: State, record: records.Requested, time: float) -> State:
     )
     if waits is None:
         return state
-    return edits.task_moved(_said(state, recovery.task, recovery.raised.time), recovery.task, waits, time)
+    return state_edits.task_moved(
+        _said(state, recovery.task, recovery.raised.time), recovery.task, waits, time
+    )
 
 
 def _said(state: State, task: str, when: float) -> State:
     """Note when an isolator spoke of its task's state, by its own clock."""
     entry = state.tasks.get(task)
-    return state if entry is None or when <= entry.said else edits.task_changed(state, task, said=when)
+    return state if entry is None or when <= entry.said else state_edits.task_changed(state, task, said=when)
 
 
 def step_begun(state: State, record: records.StepBegun) -> State:
-    return edits.recovery_changed(state, record.recovery, begun=record.index + 1)
+    return state_edits.recovery_changed(state, record.recovery, begun=record.index + 1)
 
 
 def step_done(state: State, record: records.StepDone) -> State:
@@ -63,7 +65,7 @@ def step_done(state: State, record: records.StepDone) -> State:
     dependents = recovery.dependents
     if record.dependents is not None:
         dependents = (dependents or Configuration()).added(record.dependents)
-    return edits.recovery_changed(
+    return state_edits.recovery_changed(
         state,
         recovery.id,
         done=record.index + 1,
@@ -77,35 +79,35 @@ def step_done(state: State, record: records.StepDone) -> State:
 
 
 def step_failed(state: State, record: records.StepFailed) -> State:
-    return edits.recovery_changed(state, record.recovery, refused=record.note)
+    return state_edits.recovery_changed(state, record.recovery, refused=record.note)
 
 
 def granted(state: State, record: records.Granted) -> State:
-    return edits.recovery_changed(state, record.recovery, granted=True, refused=record.refused)
+    return state_edits.recovery_changed(state, record.recovery, granted=True, refused=record.refused)
 
 
 def recovery_done(state: State, record: records.RecoveryDone, time: float) -> State:
     entry = state.tasks[record.task]
     outcome = Outcome(record.outcome, record.raised)
     outcomes = {**entry.outcomes, record.ordinal: outcome}
-    state = edits.task_changed(state, entry.id, outcomes=outcomes)
+    state = state_edits.task_changed(state, entry.id, outcomes=outcomes)
     if record.outcome is RecoveryOutcome.RELAUNCHED and entry.state in (
         TaskState.RECOVERING,
         TaskState.PAUSED,
     ):
         state = _said(state, entry.id, outcome.raised + record.seconds)
-        state = edits.task_moved(state, entry.id, TaskState.RUNNING, time)
+        state = state_edits.task_moved(state, entry.id, TaskState.RUNNING, time)
     if record.outcome is RecoveryOutcome.PAUSED:
         return state
     for recovery in state.recoveries_of(entry.id):
         same = outcome.raised in (0.0, recovery.raised.time)
         if same and recovery.raised.ordinal == record.ordinal:
-            state = edits.recovery_changed(state, recovery.id, closed=recovery.closed or record.outcome)
+            state = state_edits.recovery_changed(state, recovery.id, closed=recovery.closed or record.outcome)
     return state
 
 
 def closed(state: State, record: records.Closed) -> State:
-    return edits.recovery_changed(state, record.recovery, closed=record.outcome)
+    return state_edits.recovery_changed(state, record.recovery, closed=record.outcome)
 
 
 def configured(state: State, record: records.Configured) -> State:
@@ -120,7 +122,7 @@ def configured(state: State, record: records.Configured) -> State:
 
 
 def decided(state: State, record: records.Decided) -> State:
-    return edits.recovery_changed(state, record.recovery, decision=record.action, reason=record.reason)
+    return state_edits.recovery_changed(state, record.recovery, decision=record.action, reason=record.reason)
 
 
 def requeue_decided(state: State, record: records.RequeueDecided, time: float) -> State:
@@ -135,7 +137,7 @@ def requeue_decided(state: State, record: records.RequeueDecided, time: float) -
         time=time,
     )
     state = msgspec.structs.replace(state, requeues=state.requeues.with_(entry.token, entry))
-    return edits.task_moved(state, entry.task, TaskState.ESCALATED, time, reason=record.because)
+    return state_edits.task_moved(state, entry.task, TaskState.ESCALATED, time, reason=record.because)
 
 
 def _requeue(state: State, token: str, **changes: Any) -> State:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core.changes import edits, recoveries
+from whesl.coordinator.core.changes import recoveries, state_edits
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import (
     KEPT_COMMANDS,
@@ -21,8 +21,8 @@ from whesl.coordinator.core.state import (
 )
 from whesl.model.avoidance import repeated
 from whesl.model.evidence import History
+from whesl.model.journal_record import Damage, assert_never
 from whesl.model.outcomes import ControlAction, RecoveryOutcome, ToldBy
-from whesl.model.record import Damage, assert_never
 from whesl.model.states import TaskState
 from whesl.records import coordinator as records
 from whesl.records import isolator
@@ -186,7 +186,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         parted="",
     )
     aliases = state.aliases.with_(record.alias, task) if record.alias else state.aliases
-    return edits.with_task(state, entry, aliases=aliases)
+    return state_edits.with_task(state, entry, aliases=aliases)
 
 
 def _forgotten(state: State, task: str, peer: str) -> State:
@@ -211,7 +211,7 @@ def _fenced(state: State, record: records.Fenced) -> State:
     if entry is None:
         return state
     peers = (record.peer,) if record.peer else ()
-    return edits.task_changed(
+    return state_edits.task_changed(
         state,
         entry.id,
         fenced=tuple(dict.fromkeys((*entry.fenced, record.claim))),
@@ -233,7 +233,7 @@ def _report(state: State, record: records.Reported, time: float) -> State:
         case isolator.Raised():
             if told.raised.ordinal <= entry.exceptions:
                 return state
-            return edits.task_changed(
+            return state_edits.task_changed(
                 state,
                 entry.id,
                 exception=told.raised.exception,
@@ -243,9 +243,9 @@ def _report(state: State, record: records.Reported, time: float) -> State:
         case isolator.Recovered():
             return _recovered(state, entry, told)
         case isolator.JournalTroubled():
-            return edits.task_changed(state, entry.id, trouble=told.trouble)
+            return state_edits.task_changed(state, entry.id, trouble=told.trouble)
         case isolator.Finished():
-            return edits.task_changed(state, entry.id, reason=told.reason)
+            return state_edits.task_changed(state, entry.id, reason=told.reason)
         case isolator.Attempt():
             new = TaskState.RUNNING
             changes = {"attempt": max(entry.attempt, told.attempt), "uses": told.nodes}
@@ -261,32 +261,32 @@ def _report(state: State, record: records.Reported, time: float) -> State:
             return state
     if when < entry.said or entry.state is TaskState.REGISTERED:
         return state
-    return edits.task_moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
+    return state_edits.task_moved(state, entry.id, new, entry.ours(when, time), said=when, **changes)
 
 
 def _recovered(state: State, entry: TaskEntry, told: isolator.Recovered) -> State:
-    """Restarts went on past what had failed (``whesl.model.recovery_rule``)."""
+    """Restarts went on past what had failed (``whesl.model.recovery_criterion``)."""
     outcomes = dict(entry.outcomes)
     for ordinal in told.ordinals:
         before = outcomes.get(ordinal)
         outcomes[ordinal] = Outcome(RecoveryOutcome.RECOVERED, before.raised if before else 0.0)
     recovered = sum(outcome.word is RecoveryOutcome.RECOVERED for outcome in outcomes.values())
-    return edits.task_changed(state, entry.id, outcomes=outcomes, recovered=recovered)
+    return state_edits.task_changed(state, entry.id, outcomes=outcomes, recovered=recovered)
 
 
 def _state(state: State, record: records.State, time: float) -> State:
     entry = state.tasks[record.task]
     attempt = max(entry.attempt, record.attempt)
     said = max(entry.said, record.said)
-    return edits.task_moved(state, entry.id, record.state, time, attempt=attempt, said=said)
+    return state_edits.task_moved(state, entry.id, record.state, time, attempt=attempt, said=said)
 
 
 def _clock(state: State, record: records.Clock) -> State:
-    return edits.task_changed(state, record.task, behind=record.behind)
+    return state_edits.task_changed(state, record.task, behind=record.behind)
 
 
 def _unobserved(state: State, record: records.Unobserved, time: float) -> State:
-    return edits.task_moved(state, record.task, TaskState.UNOBSERVED, time, reason=record.reason)
+    return state_edits.task_moved(state, record.task, TaskState.UNOBSERVED, time, reason=record.reason)
 
 
 def _quiet(state: State, record: records.Quiet) -> State:
@@ -298,11 +298,11 @@ def _quiet(state: State, record: records.Quiet) -> State:
 
 
 def _heard(state: State, record: records.Heard) -> State:
-    return edits.task_changed(state, record.task, quiet=0.0, over=0.0)
+    return state_edits.task_changed(state, record.task, quiet=0.0, over=0.0)
 
 
 def _over(state: State, record: records.Over) -> State:
-    return edits.task_changed(state, record.task, over=record.since)
+    return state_edits.task_changed(state, record.task, over=record.since)
 
 
 def _counted(state: State, record: records.Counted) -> State:
@@ -338,7 +338,7 @@ def _control(state: State, record: records.Control) -> State:
     )
     state = msgspec.structs.replace(state, controls={**state.controls, entry.id: entry})
     if record.action is ControlAction.CANCEL:
-        state = edits.task_changed(state, record.task, cancelled=True)
+        state = state_edits.task_changed(state, record.task, cancelled=True)
     return state
 
 
@@ -354,7 +354,7 @@ def _command(state: State, record: records.Command) -> State:
 
 
 def _parted(state: State, record: records.Parted) -> State:
-    return edits.task_changed(state, record.task, parted=record.state, exit_code=record.exit_code)
+    return state_edits.task_changed(state, record.task, parted=record.state, exit_code=record.exit_code)
 
 
 def _finished(state: State, record: records.Finished, time: float) -> State:
@@ -363,14 +363,14 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
     for recovery in state.recoveries_of(entry.id):
         # Nobody is left who waits for it, whoever it was that told of the end.
         if not recovery.closed:
-            state = edits.recovery_changed(state, recovery.id, closed=new.value)
+            state = state_edits.recovery_changed(state, recovery.id, closed=new.value)
     left = {
         key: control
         for key, control in state.controls.items()
         if control.task != entry.id or control.action not in (ControlAction.RAISE, ControlAction.PREDICT)
     }
     state = msgspec.structs.replace(state, controls=left)
-    return edits.task_moved(
+    return state_edits.task_moved(
         state,
         entry.id,
         new,

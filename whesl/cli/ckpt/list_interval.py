@@ -1,0 +1,179 @@
+"""``whesl ckpt list | interval``: what is there, and how often to write it."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import click
+
+from whesl.cli.ckpt.control import ask
+from whesl.cli.ckpt.run_serve import name_option
+from whesl.model.errors import UsageError
+
+
+def _of_job(name: str | None) -> tuple[Path, int]:
+    """Return the running job's directory, and how many nodes run its ranks."""
+    from whesl.ckpt.messages import StatusAsked
+
+    known = ask(name, StatusAsked()).status
+    nodes = known["nodes"]
+    assert isinstance(nodes, dict)
+    return Path(str(known["directory"])), sum(bool(node["ranks"]) for node in nodes.values())
+
+
+def _measured(directory: Path) -> dict[str, float]:
+    """Return the median time and size of a directory's whole checkpoints."""
+    from whesl.ckpt import manifest
+
+    try:
+        found = [one for one in manifest.whole(directory) if one.took > 0]
+    except OSError as error:
+        raise UsageError(f"{directory}: {error.strerror}", hint="name the directory of checkpoints") from None
+    if not found:
+        raise UsageError(
+            f"{directory} has no checkpoint that was measured",
+            hint="take one (`whesl ckpt request`), or give --cost",
+        )
+    sizes = [sum(part.bytes for part in one.parts) for one in found]
+    return {
+        "checkpoints": len(found),
+        "seconds": statistics.median(one.took for one in found),
+        "bytes": statistics.median(sizes),
+    }
+
+
+@click.command("list")
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--json", "in_json", is_flag=True, help="Print JSON.")
+def list_(directory: Path, in_json: bool) -> None:
+    """List the checkpoints of DIRECTORY, the newest first; what is not whole is never restored."""
+    from whesl.ckpt import manifest
+
+    try:
+        numbers = manifest.numbers(directory)
+        found = {number: manifest.read(directory / str(number)) for number in numbers}
+    except OSError as error:
+        raise UsageError(f"{directory}: {error.strerror}", hint="name the directory of checkpoints") from None
+    rows = [
+        {
+            "checkpoint": number,
+            "whole": one is not None,
+            "step": one.step if one else None,
+            "ranks": len(one.parts) if one else None,
+            "bytes": sum(part.bytes for part in one.parts) if one else None,
+            "seconds": one.took or None if one else None,
+            "reason": one.reason if one else None,
+        }
+        for number, one in found.items()
+    ]
+    if in_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        if row["whole"]:
+            took = f" in {row['seconds']:.1f} s" if row["seconds"] else ""
+            size = f"{row['ranks']} ranks, {row['bytes']:,} bytes{took}"
+            click.echo(f"{row['checkpoint']}: step {row['step']}, {size} ({row['reason']})")
+        else:
+            click.echo(f"{row['checkpoint']}: not whole")
+
+
+@click.command()
+@name_option
+@click.option(
+    "--cost",
+    type=float,
+    metavar="SECONDS",
+    help="Time to write one checkpoint; default: as the running job's checkpoints took.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Measure the checkpoints of this directory in place of the running job's.",
+)
+@click.option(
+    "--between-failures",
+    "between",
+    type=float,
+    required=True,
+    metavar="HOURS",
+    help="Mean time between failures of one node.",
+)
+@click.option(
+    "--nodes", type=click.IntRange(1), metavar="N", help="Nodes of the job; default: the running job's, or 1."
+)
+@click.option(
+    "--recall", type=float, default=0.0, metavar="P", help="Share of failures that are predicted [0]."
+)
+@click.option(
+    "--precision", type=float, default=1.0, metavar="P", help="Share of predictions that come true [1]."
+)
+@click.option(
+    "--migrated",
+    type=float,
+    default=0.0,
+    metavar="P",
+    help="Share of predictions early enough to migrate [0].",
+)
+@click.option(
+    "--committed",
+    type=float,
+    default=0.0,
+    metavar="P",
+    help="Share early enough for the node's checkpoint only [0].",
+)
+@click.option("--json", "in_json", is_flag=True, help="Print JSON, in seconds.")
+def interval(
+    name: str | None,
+    cost: float | None,
+    directory: Path | None,
+    between: float,
+    nodes: int | None,
+    recall: float,
+    precision: float,
+    migrated: float,
+    committed: float,
+    in_json: bool,
+) -> None:
+    """Compute the interval between checkpoints: Young, Daly, with migration, with a predictor's errors.
+
+    Without --cost the checkpoints of the running job are measured: bytes and seconds, from its manifests.
+    """
+    from whesl.ckpt.core import interval as formulas
+
+    measured: dict[str, float] = {}
+    if cost is None:
+        if directory is None:
+            directory, running = _of_job(name)
+            nodes = nodes or running
+        measured = _measured(directory)
+        cost = measured["seconds"]
+        nodes = nodes or 1
+        click.echo(
+            f"measured: {measured['checkpoints']:.0f} checkpoints of {measured['bytes'] / 1e6:,.3g} MB, "
+            f"{cost:.3g} s each ({measured['bytes'] / cost / 1e6:,.3g} MB/s), nodes: {nodes}",
+            err=True,
+        )
+    mean = between * 3600.0 / (nodes or 1)
+    accuracy = formulas.Accuracy(recall, precision, migrated, committed)
+    found = {
+        "young": formulas.young(cost, mean),
+        "daly": formulas.daly(cost, mean),
+        "with_migration": formulas.with_migration(cost, mean, migrated),
+        "with_errors": formulas.with_errors(cost, mean, accuracy),
+    }
+    if in_json:
+        click.echo(json.dumps({**found, **({"measured": measured} if measured else {})}, indent=2))
+        return
+    meaning = {
+        "young": "Young, (2.1)",
+        "daly": "Daly",
+        "with_migration": "with migration, (2.2)",
+        "with_errors": "with the predictor's errors",
+    }
+    for name, seconds in found.items():
+        click.echo(f"{meaning[name]:28} {seconds:10.1f} s  {seconds / 3600:8.3f} h")

@@ -1,0 +1,237 @@
+"""``whesl ckpt run | serve | agent``: the processes of prioritized checkpoints."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import shutil
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whesl.cli.broken_pipe import steady
+from whesl.cli.options import FOLDER
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+name_option = click.option(
+    "--name", metavar="JOB", help="The job's name; default: the resource manager's id, else 'default'."
+)
+_COORDINATOR = (
+    click.option(
+        "--dir",
+        "directory",
+        type=FOLDER,
+        required=True,
+        metavar="DIR",
+        help="Where checkpoints are kept, shared by all nodes.",
+    ),
+    name_option,
+    click.option("--interval", metavar="SECONDS", help="Take a checkpoint each so many seconds [never]."),
+    click.option(
+        "--writers",
+        type=click.IntRange(0),
+        default=0,
+        metavar="N",
+        help="Nodes that write at once when no failure is near; 0 for all [0].",
+    ),
+    click.option(
+        "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
+    ),
+    click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60]."),
+    click.option(
+        "--migrate",
+        metavar="COMMAND",
+        help="The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
+    ),
+    click.option(
+        "--theta",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="How long a migration takes, until one was measured; with --migrate.",
+    ),
+    click.option(
+        "--together",
+        is_flag=True,
+        help="All nodes write at once, whichever is about to fail: what the order gains, by comparison.",
+    ),
+)
+
+
+def _coordinator_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add what says how checkpoints are coordinated."""
+    for option in reversed(_COORDINATOR):
+        command = option(command)
+    return command
+
+
+def _until() -> Callable[[], bool]:
+    """Return what says whether SIGTERM or SIGINT has come."""
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _got, _frame: stopped.set())
+    return stopped.is_set
+
+
+def _log(who: str) -> Callable[[str], None]:
+    console = steady(stderr=True)
+    return lambda text: console.print(f"{who}: {text}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _seconds(text: str | None, what: str) -> float:
+    if text is None:
+        return math.inf
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise UsageError(f"{what}: {text!r} is no time", hint="seconds, above 0")
+    return value
+
+
+def _migration(command: str | None, theta: float | None) -> tuple[list[str], float]:
+    """Return the command's words and how long it takes."""
+    if (command is None) != (theta is None):
+        raise UsageError("--migrate and --theta are given together", hint="--migrate ./move --theta 30")
+    try:
+        words = shlex.split(command or "")
+    except ValueError as error:
+        raise UsageError(f"--migrate {command!r}: {error}", hint="quote it as a shell does") from None
+    if command is not None and not words:
+        raise UsageError("--migrate names no command", hint="--migrate ./move --theta 30")
+    return words, math.inf if theta is None else theta
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@_coordinator_options
+@click.option(
+    "--restore",
+    metavar="SECONDS",
+    help="Longest wait of a rank that restores for all others to have verified their parts [1800].",
+)
+@click.argument("command", nargs=-1, required=True)
+def run(
+    directory: Path,
+    name: str | None,
+    interval: str | None,
+    writers: int,
+    keep: int,
+    arrival: str | None,
+    migrate: str | None,
+    theta: float | None,
+    together: bool,
+    restore: str | None,
+    command: tuple[str, ...],
+) -> None:
+    """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node."""
+    from whesl.ckpt import job_launch, rendezvous
+
+    _seconds(interval, "--interval")
+    _seconds(arrival, "--arrival")
+    if shutil.which(command[0]) is None:
+        raise UsageError(
+            f"{command[0]} is no program that can be started here", hint="what follows -- is the command"
+        )
+    if restore is not None:
+        os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
+    serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
+    _migration(migrate, theta)
+    given = {"--interval": interval, "--arrival": arrival, "--migrate": migrate, "--theta": theta}
+    for option, value in given.items():
+        serve_options += [option, str(value)] if value is not None else []
+    chosen = rendezvous.name_of_job(name)
+    status = job_launch.Job(serve_options, chosen, directory.absolute()).run(command)
+    raise click.exceptions.Exit(status)
+
+
+@click.command()
+@_coordinator_options
+def serve(
+    directory: Path,
+    name: str | None,
+    interval: str | None,
+    writers: int,
+    keep: int,
+    arrival: str | None,
+    migrate: str | None,
+    theta: float | None,
+    together: bool,
+) -> None:
+    """Coordinate the checkpoints of a job until a signal comes."""
+    from whesl.ckpt import rendezvous
+    from whesl.ckpt.core.records import Settings
+    from whesl.ckpt.migration import Migration
+    from whesl.ckpt.service import Service
+    from whesl.wire import keys
+
+    until = _until()
+    chosen = rendezvous.name_of_job(name)
+    settings = Settings(
+        writers=writers, arrival=_seconds(arrival or "60", "--arrival"), priority=not together
+    )
+    service = Service(
+        settings,
+        directory.absolute(),
+        rendezvous.folder(chosen),
+        keys.user_keys(keys.home()),
+        host=os.environ.get("WHESL_CKPT_HOST", "*"),
+        interval=_seconds(interval, "--interval"),
+        keep=keep,
+        migration=Migration(*_migration(migrate, theta)),
+        log=_log("checkpoints"),
+    )
+    try:
+        service.run(until)
+    finally:
+        service.close()
+
+
+@click.command()
+@name_option
+@click.option("--node", metavar="NODE", help="This node's name; default: SLURMD_NODENAME, else the host's.")
+@click.option("--run", "of_run", default="alone", metavar="ID", help="The run of the program [alone].")
+def agent(name: str | None, node: str | None, of_run: str) -> None:
+    """Serve the ranks of this node until a signal comes."""
+    from whesl.ckpt import job_launch, rendezvous
+
+    chosen = rendezvous.name_of_job(name)
+    address = rendezvous.find(rendezvous.folder(chosen))
+    if address is None:
+        raise UsageError(
+            f"no coordinator of {chosen}", hint="start `whesl ckpt run` or `whesl ckpt serve` first"
+        )
+    here = node or rendezvous.name_of_node()
+    place = job_launch.page_of(chosen, of_run, here)
+    job_launch.remove_earlier(place)
+    directory = Path(address.directory)
+    raise click.exceptions.Exit(job_launch.kept_alive(lambda: _serve_ranks(chosen, here, place, directory)))
+
+
+def _serve_ranks(name: str, node: str, place: Path, directory: Path) -> None:
+    """Be a node's agent until a signal comes."""
+    until = _until()
+    from whesl.ckpt import rendezvous
+    from whesl.ckpt.agent import Agent
+    from whesl.ckpt.shared_memory import Page
+    from whesl.wire import keys
+
+    served = Agent(
+        node,
+        Page(place, directory),
+        rendezvous.folder(name),
+        keys.user_keys(keys.home()).client,
+        _log(f"checkpoints, {node}"),
+    )
+    try:
+        served.run(until)
+    finally:
+        served.close(remove=True)
+        sys.stderr.flush()

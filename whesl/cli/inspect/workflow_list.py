@@ -1,0 +1,113 @@
+"""The workflows of a home, the newest first: name, when, tasks, state, and the command that reports each."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from whesl.coordinator.client.journal_state import known_state
+from whesl.model import home as places
+from whesl.model import retry
+from whesl.model.decoding import UNDECODABLE
+from whesl.model.states import TaskState
+from whesl.model.workflow import Workflow
+from whesl.report.collection import without_coordinator
+from whesl.report.directories import TaskDirectory, task_directories
+from whesl.report.exec_groups import grouped
+from whesl.report.records import ALONE, Group
+from whesl.report.text_tables import count, stamp
+
+_ENDED_WELL = frozenset({TaskState.COMPLETED, TaskState.SKIPPED})
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """One workflow, or one group of commands without a workflow. ``began`` is seconds since the epoch."""
+
+    name: str
+    began: float
+    tasks: int
+    state: str
+    command: str
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """A workflow of which only what is quickly known was read. ``runs``: its tasks' directories."""
+
+    name: str
+    began: float
+    states: list[TaskState] = []
+    runs: list[TaskDirectory] = []
+    command: str = ""
+
+    def listed(self) -> Listed:
+        """Return it with its state, for which the files of its tasks are read."""
+        states = self.states or list({run.task.id: run.state() for run in self.runs}.values())
+        return Listed(
+            name=self.name,
+            began=self.began,
+            tasks=len(states),
+            state=summed_up(states),
+            command=self.command or shlex.join(["whesl", "report", self.name]),
+        )
+
+
+def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
+    """Return what ran in a home, the newest first.
+
+    Args:
+        home: the WHESL home.
+        commands: what ``task_directories`` says of the commands without a workflow.
+    """
+    known = known_state(home).state
+    began = {name: entry.time for name, entry in known.workflows.items()}
+    states: dict[str, list[TaskState]] = {name: [] for name in began}
+    for task in known.tasks.values():
+        states.setdefault(task.workflow, []).append(task.state)
+        began.setdefault(task.workflow, task.state_time)
+    if commands:
+        states.pop(ALONE, None)
+    for path in retry.entries(places.workflows(home), "*/workflow.json"):
+        if path.parent.name not in states:  # of a coordinator whose journal is gone
+            with contextlib.suppress(OSError, *UNDECODABLE):
+                tasks = msgspec.json.decode(path.read_bytes(), type=Workflow).tasks
+                states[path.parent.name] = [TaskState.REGISTERED] * len(tasks)
+                began[path.parent.name] = path.stat().st_mtime
+    found = [Ran(name=name, began=began[name], states=of) for name, of in states.items()]
+    for name in without_coordinator(home, {*states, ALONE}):
+        runs = task_directories(home, name)
+        found.append(Ran(name=name, began=max(run.began for run in runs), runs=runs))
+    for group, runs in grouped(commands).items():
+        newest = max(run.began for run in runs)
+        found.append(Ran(name=named(group), began=newest, runs=runs, command=group.command))
+    return sorted(found, key=lambda ran: -ran.began)
+
+
+def named(group: Group) -> str:
+    """Return what a group of commands without a workflow is called in the list."""
+    return f"{ALONE}: {group}"
+
+
+def summed_up(states: Iterable[TaskState]) -> str:
+    """Return the state of many tasks in a few words: ``completed``, ``2 failed, 1 running``."""
+    counts = Counter("completed" if state in _ENDED_WELL else state.value for state in states)
+    if len(counts) == 1:
+        return next(iter(counts))
+    others = {state: number for state, number in counts.items() if state != "completed"}
+    return ", ".join(f"{number} {state}" for state, number in sorted(others.items())) or "no tasks"
+
+
+def lines(found: Iterable[Listed]) -> list[str]:
+    """Return two lines for each: what it is, and the command that reports it."""
+    return [
+        line
+        for item in found
+        for line in (
+            f"{item.name}: {stamp(item.began)}, {count(item.tasks, 'task')}, {item.state}",
+            f"  {item.command}",
+        )
+    ]

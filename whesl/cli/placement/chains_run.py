@@ -1,0 +1,174 @@
+"""What ``whesl placement chains run`` does with a log's predictions: print, record and deliver them."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import sys
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from whesl.model.errors import RefusedError, UsageError, WheslError
+from whesl.model.printable import visible
+from whesl.predict.array_predictor import span
+from whesl.predict.chains import follow, log_messages
+from whesl.predict.chains.lines import Header
+from whesl.rjms.hostlist import expand
+from whesl.site.history import prediction_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from whesl.model.evidence import PredictedFailure
+    from whesl.predict.chains.saved_state import Memory
+    from whesl.predict.chains.stream import ChainStream
+
+
+def expanded(nodes: str) -> frozenset[str]:
+    """Return the nodes of a list. Raises UsageError."""
+    try:
+        return frozenset(name.partition(".")[0] for name in expand(nodes))
+    except ValueError as error:
+        raise UsageError(
+            f"--nodes {nodes} is no list of nodes: {error}", hint="for example n[01-03,7]"
+        ) from None
+
+
+def header(path: str | None, form: str | None) -> Header | None:
+    """Return what reads the lines; None where their form is told by the first ones.
+
+    Args:
+        path: of the log; None for the journal.
+        form: as the user gave it.
+    """
+    if form is not None:
+        return Header(form)
+    return Header("iso") if path is None else None
+
+
+def source(
+    stream: ChainStream,
+    path: str | None,
+    *,
+    follow_on: bool,
+    whole: bool,
+    trouble: Callable[[str], None],
+    memory: Memory | None = None,
+) -> Iterator[PredictedFailure]:
+    """Return the predictions of a log, of standard input, or of the journal.
+
+    Args:
+        stream: takes in the bytes.
+        path: of the log, ``-`` for standard input, None for the journal.
+        follow_on: whether to go on as it grows.
+        whole: from its beginning.
+        trouble: told why the log cannot be read at present.
+        memory: of a log that is followed.
+
+    Raises:
+        UsageError: the file is not there, and is not to be followed.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    if path is None:
+        return follow.journal(stream, stopped=stop.is_set)
+    if path == "-":
+        return follow.pipe(stream, sys.stdin.fileno(), stopped=stop.is_set)
+    if follow_on:
+        return follow.file(stream, path, whole=whole, stopped=stop.is_set, trouble=trouble, memory=memory)
+    return log_messages.one(stream, Path(path), stopped=stop.is_set)
+
+
+class Follower:
+    """Takes predictions as they come.
+
+    Args:
+        stream: where they come from.
+        known: nodes whose predictions count; None for all.
+        record: a file to which they are appended.
+        in_json: whether they are printed as JSON.
+        deliver: whether this user's running tasks are told.
+    """
+
+    def __init__(
+        self,
+        stream: ChainStream,
+        known: frozenset[str] | None,
+        record: Path | None,
+        *,
+        in_json: bool,
+        deliver: bool,
+    ) -> None:
+        self._stream = stream
+        self._known = known
+        self._record = record
+        self._in_json = in_json
+        self._deliver = deliver
+        self._strangers: dict[str, int] = {}
+
+    def trouble(self, text: str) -> None:
+        """Say what is wrong, on standard error."""
+        click.echo(visible(text), err=True)
+
+    def run(self, found: Iterator[PredictedFailure]) -> None:
+        """Take all predictions, and sum up at the end."""
+        count = 0
+        for one in found:
+            if self._known is not None and one.node not in self._known:
+                self._strangers[one.node] = self._strangers.get(one.node, 0) + 1
+                continue
+            count += 1
+            self._take(one)
+        stream = self._stream
+        if stream.header is None and stream.lines:
+            self.trouble(
+                f"none of {stream.lines} lines has time and node in a known form: give --form (see --help)"
+            )
+        self.trouble(f"{stream.lines:,} lines, {count} predictions")
+        for number, text in (
+            (stream.unread, "lines hold a message of a chain, and no time and node"),
+            (stream.machine.set_back, "times a node's clock was set back; its chains begin anew"),
+            (stream.cut, "lines longer than 1 MiB were cut"),
+            (sum(self._strangers.values()), "predictions of nodes that are not in --nodes"),
+        ):
+            if number:
+                self.trouble(f"{number} {text}")
+
+    def _take(self, one: PredictedFailure) -> None:
+        if self._in_json:
+            click.echo(msgspec.json.encode(one).decode())
+        else:
+            when = datetime.fromtimestamp(one.time).astimezone().isoformat(timespec="seconds")
+            click.echo(
+                f"{when} {visible(one.node)} fails in {span(one.lead)} "
+                f"with probability {one.confidence:.2f}: {visible(one.evidence)}"
+            )
+        sys.stdout.flush()
+        if self._record is not None:
+            try:
+                prediction_file.append(self._record, one)
+            except WheslError as error:
+                self.trouble(str(error))
+        if self._deliver:
+            self._told(one)
+
+    def _told(self, one: PredictedFailure) -> None:
+        """Tell running tasks; one that fails is said, and the log is followed on."""
+        from whesl.client.external_exceptions import predict_failure
+
+        # The same message is the same prediction, however often a log is read.
+        identity = hashlib.sha256(f"{one.source} {one.node} {one.time}".encode()).hexdigest()[:32]
+        try:
+            told = predict_failure(one, id=identity)
+        except RefusedError:
+            return  # no running task uses the node
+        except (WheslError, OSError) as error:
+            self.trouble(f"{one.node}: no task was told: {error}")
+            return
+        self.trouble(f"{one.node}: told {', '.join(told.tasks)}")

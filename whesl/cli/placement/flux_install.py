@@ -1,0 +1,94 @@
+"""The half of ``whesl placement install`` and ``remove`` that is Flux's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from whesl.model.errors import UsageError, WheslError
+from whesl.site.flux import modprobe_file, module_loading
+from whesl.site.flux.module_loading import Options
+
+predictions = click.option(
+    "--flux",
+    "predictions",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PREDICTIONS",
+    help="For Flux: jobs are placed by this model or table.",
+)
+act = click.option(
+    "--act", is_flag=True, help="Give jobs the policy's ranks; without it, only say so (Flux)."
+)
+queue = click.option(
+    "--queue",
+    type=click.Choice(["fifo", "backfill"]),
+    help="Order of the queue (Flux); without it fifo, or what a live instance has.",
+)
+wait = click.option(
+    "--wait-for-better",
+    "wait",
+    type=click.FloatRange(0, max=1e9),
+    default=0.0,
+    metavar="SECONDS",
+    help="With --act: the longest that a job is held back for nodes that save more than it waits (Flux) [0].",
+)
+packages = click.option(
+    "--packages", default="", metavar="DIR", help="Where Flux's Python finds WHESL, if not here."
+)
+modprobe = click.option(
+    "--modprobe",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="A directory of `flux modprobe` [the one of Flux's configuration].",
+)
+
+
+def options(file: Path | str, queue: str | None, packages: str, *, act: bool, wait: float) -> Options:
+    """Return how the module is to work. Raises UsageError."""
+    if wait and not act:
+        raise UsageError("--wait-for-better without --act: a module that observes holds no job back")
+    return Options(predictions=str(file), acts=act, queue=queue or "", wait=wait, packages=packages)
+
+
+def install(options: Options, directory: Path | None, *, dry_run: bool, yes: bool) -> int:
+    """Show the difference, ask, and write the file."""
+    file = modprobe_file.path(directory)
+    module_loading.check(options)
+    change = modprobe_file.difference(file, modprobe_file.text(options))
+    if not change:
+        click.echo(f"nothing to change: {file}")
+        return 0
+    click.echo(change, nl=False)
+    if dry_run:
+        return 0
+    if not yes:
+        click.confirm("Make this change?", abort=True)
+    modprobe_file.install(file, options)
+    click.echo("written; instances that start from now on load it. A live one: whesl placement load --flux")
+    return 0
+
+
+def remove(directory: Path | None, *, dry_run: bool, yes: bool) -> int:
+    """Remove the file, and the module from the instance that this process is in, where there is one."""
+    file = modprobe_file.path(directory)
+    try:
+        loaded = module_loading.scheduler() == module_loading.MODULE
+    except WheslError:
+        loaded = False  # no instance here
+    if file.exists():
+        click.echo(f"removes {file}")
+    if loaded:
+        click.echo(f"puts Flux's own scheduler in the place of {module_loading.MODULE} in this instance")
+    if not (file.exists() or loaded):
+        click.echo("nothing to change: it is neither installed nor loaded")
+        return 0
+    if dry_run:
+        return 0
+    if not yes:
+        click.confirm("Make these changes?", abort=True)
+    modprobe_file.remove(file)
+    if loaded:
+        module_loading.remove()
+    click.echo("removed")
+    return 0

@@ -1,0 +1,67 @@
+"""whesl placement load: the scheduler module in a live Flux instance."""
+
+from __future__ import annotations
+
+import click
+
+from whesl.cli.placement import flux_install
+from whesl.site.flux import module_loading
+
+
+@click.command()
+@click.argument("predictions", required=False, type=click.Path(dir_okay=False), metavar="[PREDICTIONS]")
+@click.option(
+    "--flux", "flux_", is_flag=True, help="Into the Flux instance of FLUX_URI (the only kind there is)."
+)
+@flux_install.act
+@flux_install.queue
+@flux_install.wait
+@flux_install.packages
+@click.option("--remove", "remove_", is_flag=True, help="Put Flux's own scheduler back.")
+@click.option("--status", is_flag=True, help="Say what is loaded, and how many jobs it placed.")
+def load(
+    predictions: str | None,
+    flux_: bool,
+    act: bool,
+    queue: str | None,
+    wait: float,
+    packages: str,
+    remove_: bool,
+    status: bool,
+) -> int:
+    """Let a running Flux instance place jobs by PREDICTIONS: a model of `learn`, or the table of `serve`.
+
+    Running jobs go on and keep their nodes. It takes the instance's owner, so no administrator in an instance
+    of one's own.
+    """
+    if status or (remove_ and predictions) or not (remove_ or predictions):
+        return _status() if status else _usage()
+    if remove_:
+        instead = module_loading.remove()
+        click.echo(
+            f"{module_loading.MODULE} removed, {instead} is back"
+            if instead
+            else f"{module_loading.MODULE} was not loaded"
+        )
+        return 0
+    done = module_loading.load(flux_install.options(str(predictions), queue, packages, act=act, wait=wait))
+    where = f"in the place of {done.instead}" if done.instead else "where there was no scheduler"
+    click.echo(
+        f"{module_loading.MODULE} loaded {where}, queue {done.queue}: "
+        + ("jobs get the policy's ranks" if act else "it observes; jobs get Flux's own ranks")
+    )
+    click.echo("why a job has its ranks: flux jobs -a -o '{id.f58} {ranks} {annotations.sched.placement}'")
+    return 0
+
+
+def _usage() -> int:
+    raise click.UsageError("give PREDICTIONS, or --remove, or --status")
+
+
+def _status() -> int:
+    scheduler = module_loading.scheduler()
+    click.echo(f"the instance's scheduler is {scheduler or 'missing: jobs wait'}")
+    if scheduler == module_loading.MODULE:
+        for name, value in module_loading.stats().items():
+            click.echo(f"  {name}: {value}")
+    return 0

@@ -1,0 +1,152 @@
+"""Tasks that ``whesl exec`` runs without a coordinator: found by their directories, told by files there."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from whesl.coordinator.core.persistent_map import Map
+from whesl.coordinator.core.state import State, TaskEntry
+from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
+from whesl.isolator.task import raised, taskdir
+from whesl.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.model import decoding, retry
+from whesl.model import home as places
+from whesl.model.errors import RefusedError, TransientError
+from whesl.model.outcomes import ControlAction
+from whesl.model.states import TaskState
+from whesl.report.collection import gather
+from whesl.report.summary import summarise
+from whesl.wire.messages import Control, PredictFailure, RaiseException
+
+_TURN = 0.1
+
+
+class Alone(msgspec.Struct, frozen=True):
+    """A task that runs without a coordinator, and its directory."""
+
+    task: str
+    path: Path
+
+
+def find(home: Path, wanted: str) -> Alone | None:
+    """Return the task that a possibly abbreviated name means, None when there is none.
+
+    Raises RefusedError with the candidates when there are several.
+    """
+    living = {task: path for task, (path, _) in _living(home).items()}
+    try:
+        name = resolve(living, wanted)
+    except AmbiguityError as error:
+        if not any(wanted in candidate for candidate in error.candidates):
+            return None
+        raise RefusedError(str(error), hint=f"did you mean: {', '.join(error.candidates)}") from None
+    return Alone(task=name, path=living[name])
+
+
+def _living(home: Path) -> dict[str, tuple[Path, Job]]:
+    """Return the directories and jobs of the tasks whose isolator lives, by their ids."""
+    living: dict[str, tuple[Path, Job]] = {}
+    for file in retry.entries(places.tasks(home), "*/*/job.json"):
+        directory = TaskDir(file.parent)
+        job = None if directory.result_file.exists() else decoding.load(file, Job)
+        if job is not None and not job.setup.coordinator and directory.owner() is not None:
+            living[job.setup.task.id] = (file.parent, job)
+    return living
+
+
+def state(home: Path) -> State:
+    """Return them as the coordinator would know them, to be looked through in the same way."""
+    entries = {task: _entry(path, job, TaskState.RUNNING) for task, (path, job) in _living(home).items()}
+    return State(tasks=Map(entries), live=Map(dict.fromkeys(entries)))
+
+
+def ended(home: Path) -> State:
+    """Return those that have ended, in the same way: to say so of one that was asked for."""
+    entries: dict[str, TaskEntry] = {}
+    for file in retry.entries(places.tasks(home), "*/*/result.json"):
+        job, result = decoding.load(file.with_name("job.json"), Job), decoding.load(file, Result)
+        if job is not None and result is not None and not job.setup.coordinator:
+            entries[job.setup.task.id] = _entry(file.parent, job, result.state)
+    return State(tasks=Map(entries))
+
+
+def _entry(path: Path, job: Job, state: TaskState) -> TaskEntry:
+    setup = job.setup
+    return TaskEntry(
+        id=setup.task.id,
+        workflow=setup.workflow,
+        step=setup.task.step,
+        instance=setup.task.instance,
+        state=state,
+        claim=setup.claim,
+        rjms=setup.rjms,
+        job_id=setup.job_id,
+        cluster=setup.cluster,
+        nodes=setup.nodes,
+        uses=TaskDir(path).active_nodes(),
+        declared=setup.spec.covering(setup.task) if setup.spec is not None else (),
+    )
+
+
+def directory_of(home: Path, task: str) -> TaskDir:
+    """Return the directory of a living task. Raises TransientError when its isolator has just gone."""
+    found = _living(home).get(task)
+    if found is None:
+        raise TransientError(f"the isolator of {task} has just ended", hint="see `whesl report`")
+    return TaskDir(found[0])
+
+
+def leave(directory: TaskDir, message: RaiseException | PredictFailure) -> None:
+    """Leave an exception or a prediction where a task's isolator looks twice a second, a file for each.
+
+    Raises RefusedError when too many wait there, TaskDirError, OSError.
+    """
+    raised.leave(directory.raised, message)
+
+
+def untaken(home: Path, tasks: Iterable[str], identity: str) -> set[str]:
+    """Return those of some tasks that have not taken the exception of this id."""
+    living = _living(home)
+    return {
+        task for task in tasks if task in living and raised.waits(TaskDir(living[task][0]).raised, identity)
+    }
+
+
+def tell(home: Path, found: Alone, action: str) -> None:
+    """Leave a paused task its word: resume or cancel.
+
+    Raises RefusedError for a task that is not paused: nobody would look for the file.
+    """
+    state = _state(home, found)
+    if action == "pause" or state is not TaskState.PAUSED:
+        hint = "end it where `whesl exec` runs, with Ctrl-C or TERM" if action == "cancel" else ""
+        raise RefusedError(
+            f"{found.task} is {state.value}; it runs without a coordinator and hears resume and cancel"
+            " while it is paused",
+            hint=hint,
+        )
+    control = Control(task=found.task, id=uuid.uuid4().hex, action=ControlAction(action))
+    taskdir.replace(TaskDir(found.path).control, msgspec.json.encode(control))
+
+
+def wait(home: Path, found: Alone, timeout: float) -> str:
+    """Return the task's state once it is paused no more. Raises TransientError after ``timeout`` seconds."""
+    deadline = time.monotonic() + timeout
+    while (state := _state(home, found)) is TaskState.PAUSED:
+        if time.monotonic() >= deadline:
+            raise TransientError(
+                f"{found.task} is still paused after {timeout:g} s",
+                hint=f"does its isolator live? its log is {TaskDir(found.path).log}",
+            )
+        time.sleep(_TURN)
+    return str(state.value)
+
+
+def _state(home: Path, found: Alone) -> TaskState:
+    report = summarise(gather(home, found.task.partition("/")[0]))
+    return next(TaskState(row.state) for row in report.tasks if row.task == found.task)

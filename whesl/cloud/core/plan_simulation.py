@@ -1,0 +1,396 @@
+"""Courses that a plan may take: free nodes and run times are drawn, the scaler's rules are followed.
+
+Tasks are divisible here; each reaches the next stage when it is done, and takes its time there. What tasks
+as a whole add to the end is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.cloud.core.records import PriceList
+from whesl.cloud.core.scaler import LATE
+from whesl.cloud.core.uncertainty import last_task
+from whesl.predict.jit import jit_inner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.cloud.core.scaler_events import ScalerState
+    from whesl.cloud.core.stage_speed import Pace
+    from whesl.cloud.core.uncertainty import Draws
+
+_STEP = 300.0
+_MANY = 30.0  # instances lost in a step, from which on their number is taken for its mean
+_GOLDEN = 0.6180339887498949  # ranks of the stages from one draw
+_DONE = 1 - 1e-9  # of a stage, from which on it is taken for done
+# Rows of ``_Scratch.now``: what is known of a stage within one course and one hour.
+SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED, BUSY = range(9)
+# Columns of the sums of a course.
+COST, BACKUP, CLUSTER, CLOUDY, LAST = range(5)
+
+
+class Courses(NamedTuple):
+    """What became of a plan in each course.
+
+    Attributes:
+        finished: when the last task was done, seconds after the start; infinite if not by the deadline.
+        cost: of the instances, files and transfers.
+        backup: the backup's part of it.
+        cluster_hours, cloud_hours: node-hours.
+    """
+
+    finished: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    backup: NDArray[np.float64]
+    cluster_hours: NDArray[np.float64]
+    cloud_hours: NDArray[np.float64]
+
+
+class _Stages(NamedTuple):
+    """The tables of a scaler's state as arrays.
+
+    Attributes:
+        tasks: of each stage, shape (stages,).
+        hpc, cloud: seconds of a task, infinite where it cannot run there.
+        price: of an instance's hour.
+        end: of the stage by the schedule, seconds after its start.
+        delay: seconds until an instance works.
+        revoked: share of the instances that are taken away in an hour.
+        limit: most instances.
+        nodes, instances, planned: by hour, shape (stages, hours).
+        parents: places, -1 for none, shape (stages, most parents).
+        barrier: likewise.
+    """
+
+    tasks: NDArray[np.float64]
+    hpc: NDArray[np.float64]
+    cloud: NDArray[np.float64]
+    price: NDArray[np.float64]
+    end: NDArray[np.float64]
+    delay: NDArray[np.float64]
+    revoked: NDArray[np.float64]
+    limit: NDArray[np.float64]
+    nodes: NDArray[np.float64]
+    instances: NDArray[np.float64]
+    planned: NDArray[np.float64]
+    parents: NDArray[np.int64]
+    barrier: NDArray[np.bool_]
+
+
+def _stages(state: ScalerState, paces: tuple[Pace, ...]) -> _Stages:
+    tables = state.tables
+    most = max(1, *(len(table.parents) for table in tables))
+    parents = np.full((len(tables), most), -1, np.int64)
+    barrier = np.zeros((len(tables), most), np.bool_)
+    for at, table in enumerate(tables):
+        for number, (parent, whole) in enumerate(table.parents):
+            parents[at, number], barrier[at, number] = parent, whole
+    return _Stages(
+        np.array([table.tasks for table in tables], dtype=np.float64),
+        np.array([table.hpc or np.inf for table in tables]),
+        np.array([table.cloud or np.inf for table in tables]),
+        np.array([pace.platform.price if pace.platform else 0.0 for pace in paces]),
+        np.array([table.end - state.start for table in tables]),
+        np.array([pace.platform.start if pace.platform else 0.0 for pace in paces]),
+        np.array([pace.platform.losses if pace.platform else 0.0 for pace in paces]),
+        np.array([float(table.limit) for table in tables]),
+        np.array([table.nodes for table in tables], dtype=np.float64),
+        np.array([table.instances for table in tables], dtype=np.float64),
+        np.array([table.planned for table in tables], dtype=np.float64),
+        parents,
+        barrier,
+    )
+
+
+def follow(
+    state: ScalerState,
+    paces: tuple[Pace, ...],
+    prices: PriceList,
+    free: NDArray[np.float64],
+    drawn: Draws,
+) -> Courses:
+    """Return what becomes of a plan in each course.
+
+    Args:
+        state: the scaler's, before its first event.
+        paces: of the stages.
+        prices: of the cloud's files and transfers.
+        free: nodes of each course and hour.
+        drawn: run times and lateness.
+    """
+    stages, settings = _stages(state, paces), state.settings
+    count, length = len(free), state.deadline - state.start
+    sums, clouded = np.zeros((count, 5)), np.zeros((count, len(paces)))
+    _all(
+        stages,
+        drawn.factors,
+        drawn.losses,
+        free,
+        length,
+        settings.short,
+        settings.backup,
+        settings.rebalance,
+        np.zeros((9, len(paces))),
+        np.zeros((len(paces), int(length / _STEP) + 3)),
+        sums,
+        clouded,
+    )
+    cost = sums[:, COST] + _data(stages, paces, prices, clouded)
+    last = sums[:, LAST] + last_task(paces, drawn.deviations, length, drawn.lateness)
+    return Courses(last, cost, sums[:, BACKUP], sums[:, CLUSTER], sums[:, CLOUDY])
+
+
+@jit_inner
+def _all(
+    stages: _Stages,
+    factors: NDArray[np.float64],
+    losses: NDArray[np.float64],
+    free: NDArray[np.float64],
+    length: float,
+    short: float,
+    backup: float,
+    rebalance: bool,
+    now: NDArray[np.float64],
+    past: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    clouded: NDArray[np.float64],
+) -> None:
+    """Follow all courses; fill in their sums and the tasks that each stage does in the cloud.
+
+    ``past`` has the share of each stage that was done at the beginning of each step, shape (stages, steps).
+    """
+    for course in range(len(free)):
+        now[:] = 0.0
+        now[FINISHED] = np.inf
+        for hour in range(int(np.ceil(length / 3600.0 - 1e-9))):
+            begin = hour * 3600.0
+            room = min(3600.0, length - begin)
+            _ask(stages, factors[course], hour, room, short, backup, rebalance, now)
+            # The least in an hour and in the one before: at its begin there are as many as in either.
+            idle = max(free[course, hour], free[course, max(0, hour - 1)])
+            for stage in range(len(stages.tasks)):
+                now[GRANTED, stage] = min(now[ASKED, stage], max(0.0, idle))
+                idle -= now[ASKED, stage]
+            moment = begin
+            while moment < begin + room - 1e-6:
+                span = min(_STEP, begin + room - moment)
+                first = moment == begin
+                loss = losses[course, int(moment / _STEP + 0.5) % losses.shape[1]]
+                _advance(stages, factors, loss, short, course, moment, span, first, now, past, sums, clouded)
+                for stage in range(len(stages.tasks)):
+                    missing = now[ASKED, stage] - now[GRANTED, stage]
+                    now[SPARE, stage] = min(now[SPARE, stage], np.ceil(backup * missing))
+                moment += span
+            sums[course, LAST] = 0.0
+            for stage in range(len(stages.tasks)):
+                sums[course, LAST] = max(sums[course, LAST], now[FINISHED, stage])
+            if sums[course, LAST] < np.inf:
+                break
+
+
+@jit_inner
+def _reached(stages: _Stages, stage: int, share: NDArray[np.float64]) -> float:
+    """Return the share of a stage that its parents feed, from the share of each stage that is done."""
+    found = 1.0
+    for number in range(stages.parents.shape[1]):
+        parent = stages.parents[stage, number]
+        if parent < 0:
+            break
+        there = share[parent]
+        if stages.barrier[stage, number]:
+            there = 1.0 if there >= _DONE else 0.0
+        found = min(found, there)
+    return found
+
+
+@jit_inner
+def _fed(
+    stages: _Stages,
+    stage: int,
+    now: NDArray[np.float64],
+    past: NDArray[np.float64],
+    until: float,
+    length: float,
+) -> float:
+    """Return the share of a stage whose tasks of a length may be done at a moment, linear within a step."""
+    moment = until - length
+    found = 1.0
+    for number in range(stages.parents.shape[1]):
+        parent = stages.parents[stage, number]
+        if parent < 0:
+            break
+        end = now[FINISHED, parent]
+        if moment >= end or (stages.barrier[stage, number] and until > end):
+            continue
+        if stages.barrier[stage, number] or moment <= 0:
+            return 0.0
+        step = int(moment / _STEP)
+        begin = step * _STEP
+        low, high = past[parent, step], past[parent, step + 1]
+        found = min(found, low + (high - low) * (moment - begin) / (min(begin + _STEP, end) - begin))
+    return found
+
+
+@jit_inner
+def _open(stages: _Stages, stage: int, now: NDArray[np.float64]) -> float:
+    """Return when the parents that a stage waits for as a whole are done, 0 for none."""
+    found = 0.0
+    for number in range(stages.parents.shape[1]):
+        parent = stages.parents[stage, number]
+        if parent >= 0 and stages.barrier[stage, number]:
+            found = max(found, now[FINISHED, parent])
+    return found
+
+
+@jit_inner
+def _ask(
+    stages: _Stages,
+    factors: NDArray[np.float64],
+    hour: int,
+    room: float,
+    short: float,
+    backup: float,
+    rebalance: bool,
+    now: NDArray[np.float64],
+) -> None:
+    """What the scaler asks for in an hour: nodes, instances by the schedule, instances as backup."""
+    hours = stages.nodes.shape[1]
+    for stage in range(len(stages.tasks)):
+        tasks = stages.tasks[stage]
+        # After the first hour the scaler counts on the run times that it has seen.
+        hpc = stages.hpc[stage] * (factors[stage, 0] if hour else 1.0)
+        cloud = stages.cloud[stage] * (factors[stage, 1] if hour else 1.0)
+        late = max(stages.end[stage] - hour * 3600.0, LATE * short)
+        seconds = max(60.0, min(room, late))
+        done = now[SHARE, stage] * tasks
+        planned = stages.planned[stage, hour] if hour < hours else tasks
+        before = stages.planned[stage, min(hour, hours) - 1] if hour and hours else 0.0
+        need = planned - (done if rebalance else before)
+        now[REACHED, stage] = now[SHARE, stage]
+        most = max(0.0, _reached(stages, stage, now[REACHED]) * tasks - done)
+        need = min(max(need, 0.0), most)
+        now[REACHED, stage] += need / tasks
+        asked = stages.nodes[stage, hour] if hour < hours else 0.0
+        asked = min(asked, np.ceil(max(0.0, tasks - done) - 1e-6))
+        alone = stages.cloud[stage] == np.inf
+        if stages.hpc[stage] == np.inf:
+            asked = 0.0
+        elif alone and rebalance:
+            asked = max(asked, np.ceil(need * hpc / seconds - 1e-6))
+        instances, spare = 0.0, 0.0
+        if not alone:
+            if rebalance:
+                instances = np.ceil((need - asked * seconds / hpc) * cloud / seconds - 1e-9)
+            elif hour < hours:
+                instances = stages.instances[stage, hour]
+            instances = min(max(instances, 0.0), stages.limit[stage])
+            spare = min(np.ceil(backup * asked - 1e-9), stages.limit[stage] - instances)
+        now[ASKED, stage] = asked
+        now[FRESH, stage] = max(0.0, instances - now[OWN, stage])
+        now[OWN, stage] = instances
+        now[SPARE, stage] = spare
+
+
+@jit_inner
+def _poisson(mean: float, rank: float) -> float:
+    """Return the Poisson distribution's quantile; of a large one the mean."""
+    if mean > _MANY:
+        return mean
+    found, part = 0.0, np.exp(-mean)
+    reached = part
+    while reached < rank and found < 4 * _MANY:
+        found += 1
+        part *= mean / found
+        reached += part
+    return found
+
+
+@jit_inner
+def _advance(
+    stages: _Stages,
+    factors: NDArray[np.float64],
+    loss: float,
+    short: float,
+    course: int,
+    moment: float,
+    span: float,
+    first: bool,
+    now: NDArray[np.float64],
+    past: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    clouded: NDArray[np.float64],
+) -> None:
+    """Five minutes of a course; parents go first, and a task takes its time behind its parents'."""
+    step = int(moment / _STEP + 0.5)
+    until = moment + span
+    for stage in range(len(stages.tasks)):
+        tasks, share = stages.tasks[stage], now[SHARE, stage]
+        past[stage, step] = share
+        left = (1 - share) * tasks
+        # Whoever has a task ends it, however little is left as a whole; who has none is given back, the
+        # backup first.
+        most = max(now[BUSY, stage], np.ceil(left - 1e-6)) if left > 0 else 0.0
+        granted = min(now[GRANTED, stage], most)
+        own = min(now[OWN, stage], most - granted)
+        spare = min(now[SPARE, stage], most - granted - own)
+        now[BUSY, stage] = granted + own + spare
+        hpc = stages.hpc[stage] * factors[course, stage, 0]
+        cloud = stages.cloud[stage] * factors[course, stage, 1]
+        # New instances and the backup start late.
+        lost = min(stages.delay[stage], span) if first else 0.0
+        fresh = min(now[FRESH, stage], own)
+        there = ((own - fresh) * span + (fresh + spare) * (span - lost)) / cloud
+        if stages.revoked[stage] > 0:
+            # Each takes half a task with it, and is replaced at the next short interval.
+            mean = stages.revoked[stage] * (own + spare) * span / 3600.0
+            gone = _poisson(mean, (loss + _GOLDEN * stage) % 1.0)
+            there -= min(there, gone * (0.5 + (stages.delay[stage] + short / 2) / cloud))
+        done = granted * span / hpc + there
+        if done > 0:
+            rate = granted / hpc + (own + spare) / cloud
+            length = (granted + own + spare) / rate  # of a task
+            begin = max(moment, _open(stages, stage, now))
+            worked = done * max(0.0, until - begin) / span
+            fed = _fed(stages, stage, now, past, until, length)
+            change = min(worked, max(0.0, fed - share) * tasks)
+            clouded[course, stage] += change * there / done
+            share = min(1.0, share + change / tasks)
+            now[SHARE, stage] = share
+            if share >= _DONE and now[FINISHED, stage] == np.inf:
+                end = begin + (until - begin) * (change / worked) if worked > 0 else until
+                for number in range(stages.parents.shape[1]):
+                    parent = stages.parents[stage, number]
+                    if parent >= 0:
+                        end = max(end, now[FINISHED, parent] + length)
+                now[FINISHED, stage] = min(end, until)
+        past[stage, step + 1] = share
+        paid = (own + spare) * span / 3600.0
+        sums[course, COST] += paid * stages.price[stage]
+        sums[course, BACKUP] += spare * stages.price[stage] * span / 3600.0
+        sums[course, CLOUDY] += paid
+        if left > 0:
+            sums[course, CLUSTER] += granted * span / 3600.0
+
+
+def _data(
+    stages: _Stages, paces: tuple[Pace, ...], prices: PriceList, clouded: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what files and transfers cost in each course, from its tasks in the cloud of each stage."""
+    read = np.array([pace.stage.input_bytes for pace in paces]) / 1e9
+    written = np.array([pace.stage.output_bytes for pace in paces]) / 1e9
+    out = prices.leaving + prices.read
+    found = clouded @ (read * prices.read + written * prices.write)
+    fed = set(stages.parents.ravel().tolist())
+    share = clouded / stages.tasks
+    for at, pace in enumerate(paces):
+        if at not in fed:
+            found += clouded[:, at] * written[at] * out
+        parents = [parent for parent in stages.parents[at].tolist() if parent >= 0]
+        for parent in parents or [-1]:
+            before = share[:, parent] if parent >= 0 else 0.0
+            there = (share[:, at] - before) * pace.stage.tasks * read[at] / max(1, len(parents))
+            found += np.where(there > 0, there * prices.write, -there * out)
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,108 @@
+"""How fast a stage is: on the cluster, and on the cloud platform that is cheapest for it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.cloud.core.records import Domain, Platform, PriceList, Processor, Profile, Stage, Workflow
+from whesl.model.errors import UsageError
+
+# A task takes no less, whatever was measured.
+SHORTEST = 0.1
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage's speed.
+
+    Attributes:
+        stage: the stage.
+        hpc: seconds of a task on the cluster; None where its nodes cannot run it.
+        cloud: seconds on ``platform``; None where no instance type can run it.
+        platform: the instance type with the cheapest task.
+        number: the stage's place in the workflow.
+    """
+
+    stage: Stage
+    hpc: float | None
+    cloud: float | None
+    platform: Platform | None
+    number: int
+
+    @property
+    def slot(self) -> float:
+        """Return the longer time of both sides: the length of a slot."""
+        return max(self.hpc or 0.0, self.cloud or 0.0)
+
+    @property
+    def best(self) -> float:
+        """Return the shorter time of both sides."""
+        return min(time for time in (self.hpc, self.cloud) if time is not None)
+
+    @property
+    def task_price(self) -> float:
+        """Return what one task costs in the cloud, 0 where it cannot run there."""
+        return 0.0 if self.platform is None or self.cloud is None else self.platform.price * self.cloud / 3600
+
+
+def paces(
+    workflow: Workflow, profile: Profile, prices: PriceList, cluster: Platform | None
+) -> tuple[Pace, ...]:
+    """Return each stage's speed.
+
+    Args:
+        workflow: the workflow.
+        profile: complete, as by ``whesl.cloud.core.profiling.complete``.
+        prices: of the cloud.
+        cluster: the cluster's nodes; None for a plan in the cloud alone.
+
+    Raises:
+        UsageError: stages that nothing can run; all of them are named.
+    """
+    found, without = [], []
+    for number, stage in enumerate(workflow.stages):
+        hpc = None
+        if cluster is not None and cluster.takes(stage.processor):
+            entry = profile.of(stage.name, cluster.name)
+            hpc = max(SHORTEST, entry.seconds) if entry else None
+        cheapest: tuple[float, float, Platform] | None = None
+        for platform in prices.platforms:
+            entry = profile.of(stage.name, platform.name)
+            if entry is None or not platform.takes(stage.processor):
+                continue
+            seconds = max(SHORTEST, entry.seconds)
+            offer = (platform.price * seconds, seconds, platform)
+            if cheapest is None or offer[:2] < cheapest[:2]:
+                cheapest = offer
+        if hpc is None and cheapest is None:
+            without.append(f"{stage.name} ({stage.processor.value})")
+        found.append(
+            Pace(
+                stage=stage,
+                hpc=hpc,
+                cloud=cheapest[1] if cheapest else None,
+                platform=cheapest[2] if cheapest else None,
+                number=number,
+            )
+        )
+    if without:
+        raise UsageError(
+            f"no platform for {', '.join(without)}",
+            hint="a GPU stage needs a GPU platform in the prices, or a cluster whose nodes have GPUs",
+        )
+    return tuple(found)
+
+
+def critical_path(found: tuple[Pace, ...]) -> tuple[float, tuple[str, ...]]:
+    """Return the seconds of the longest chain of single tasks at their fastest, and its stages in order."""
+    reach: dict[str, tuple[float, tuple[str, ...]]] = {}
+    for pace in found:
+        before = max((reach[edge.parent] for edge in pace.stage.parents), default=(0.0, ()))
+        reach[pace.stage.name] = (before[0] + pace.best, (*before[1], pace.stage.name))
+    return max(reach.values(), default=(0.0, ()))
+
+
+def cluster_nodes(name: str = "cluster", *, gpu: bool = False) -> Platform:
+    """Return the cluster's nodes as a platform without a price."""
+    return Platform(
+        name=name, domain=Domain.HPC, processor=Processor.GPU if gpu else Processor.CPU, start=0.0
+    )

@@ -1,0 +1,104 @@
+"""From a workflow, a deadline and a budget to a run that can begin; hours may be shorter, for trying out."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from whesl.cloud.core import plan_menu, scaler
+from whesl.cloud.core.records import HOUR, Plan, Platform
+from whesl.cloud.core.scaler_events import ScalerState
+from whesl.model.errors import UsageError
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """What was chosen: the plan, the scaler's first state, and the platforms with their prices."""
+
+    case: plan_menu.Case
+    plan: Plan
+    initial: ScalerState
+    platforms: tuple[Platform, ...]
+
+
+def choose(
+    case: plan_menu.Case,
+    deadline: float,
+    *,
+    probability: float = 0.9,
+    budget: float | None = None,
+    hour: float = HOUR,
+    seed: int = 0,
+    courses: int = plan_menu.COURSES,
+) -> Chosen:
+    """Return the cheapest plan that meets a deadline with a probability, ready to be run.
+
+    Args:
+        case: the workflow, prices, profile and forecast.
+        deadline: seconds since the epoch.
+        probability: that the plan is to have.
+        budget: that it may cost; None for any.
+        hour: seconds of an hour of the schedule: prices and run times are those of such an hour.
+        seed: of the simulated courses.
+        courses: how many there are.
+
+    Raises:
+        UsageError: the deadline cannot be met at all, or no plan is within the budget.
+    """
+    times = HOUR / hour
+    slow = slowed(case, hour)
+    (offer,) = plan_menu.menu(
+        slow, [case.start + (deadline - case.start) * times], probability, seed=seed, courses=courses
+    )
+    found = offer.plan
+    if budget is not None and found.expected_cost > budget:
+        enough = math.ceil(100 * found.expected_cost) / 100
+        raise UsageError(
+            f"the plan costs {found.expected_cost:.2f} {case.prices.currency}, the budget is {budget:.2f}",
+            hint=f"a budget of {enough:.2f}, a later deadline, or a lower --probability",
+        )
+    schedule = found.schedule
+    quick = msgspec.structs.replace(
+        found,
+        schedule=msgspec.structs.replace(
+            schedule,
+            deadline=schedule.start + (schedule.deadline - schedule.start) / times,
+            windows=tuple(
+                msgspec.structs.replace(one, start=one.start / times, end=one.end / times)
+                for one in schedule.windows
+            ),
+        ),
+        settings=msgspec.structs.replace(found.settings, long=hour, short=hour / 12),
+    )
+    platforms = tuple(
+        msgspec.structs.replace(
+            one, price=one.price * times, spot=one.spot * times if one.spot is not None else None
+        )
+        for one in case.prices.platforms
+    )
+    return Chosen(case=case, plan=quick, initial=scaler.begin(quick, case.paces), platforms=platforms)
+
+
+def slowed(case: plan_menu.Case, hour: float) -> plan_menu.Case:
+    """Return a case whose hours last 3600 s where they are to last ``hour`` seconds in the run."""
+    times = HOUR / hour
+    return msgspec.structs.replace(
+        case,
+        paces=tuple(
+            msgspec.structs.replace(
+                pace,
+                hpc=pace.hpc * times if pace.hpc is not None else None,
+                cloud=pace.cloud * times if pace.cloud is not None else None,
+            )
+            for pace in case.paces
+        ),
+    )
+
+
+def on_cluster_alone(initial: ScalerState) -> ScalerState:
+    """Return the scaler's first state for a run without a cloud: what its plan foresees there is left out."""
+    tables = tuple(
+        msgspec.structs.replace(table, cloud=None, platform="", limit=0, instances=())
+        for table in initial.tables
+    )
+    return msgspec.structs.replace(initial, tables=tables)

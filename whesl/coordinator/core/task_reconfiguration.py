@@ -1,0 +1,133 @@
+"""Configurations: who gets which change, stored for tasks to come, told at once to those that run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from whesl.coordinator.core.events import Tell
+from whesl.coordinator.core.state import Recovery, TaskEntry
+from whesl.coordinator.core.task_lookup import dependents, running
+from whesl.coordinator.core.transition import Transition
+from whesl.model.task_configuration import Configuration
+from whesl.records import coordinator as records
+
+
+def apply_changes(transition: Transition, recovery: Recovery, *, own: bool = True) -> None:
+    """Give the tasks concerned what a recovery's steps changed for them.
+
+    Args:
+        transition: the transition of the core.
+        recovery: all of whose steps are done.
+        own: the failed task's own configuration too; not where it went with the grant.
+    """
+    if recovery.refused:
+        return
+    if own and recovery.configuration is not None:
+        new = upon_present(transition, recovery, {recovery.task: recovery.configuration})
+        configure(transition, new, because=recovery.id, signal=0)
+    if recovery.dependents is not None:
+        change = recovery.dependents
+        changes = dict.fromkeys(dependents(transition.state, recovery.task), change)
+        configure_by_change(transition, changes, because=recovery.exception, signal=recovery.signal)
+    if recovery.others:
+        new = upon_present(transition, recovery, recovery.others)
+        configure(transition, new, because=recovery.exception, signal=recovery.signal)
+
+
+def upon_present(
+    transition: Transition, recovery: Recovery, new: dict[str, Configuration]
+) -> dict[str, Configuration]:
+    """Return configurations that a recovery's steps made as they would be had the steps been carried out now.
+
+    Between a step and the time its change comes into force (a requeue may wait for its scheduler for long)
+    another task's recovery may have changed the same configuration: an ancestor's new paths are not undone.
+    """
+    tasks, bases = transition.state.tasks, recovery.bases
+    return {
+        task: made.rebased(bases[task], tasks[task].configuration) if task in bases else made
+        for task, made in new.items()
+        if task in tasks
+    }
+
+
+def configure_by_change(
+    transition: Transition, changes: dict[str, Configuration], *, because: str, signal: int = 0
+) -> None:
+    """Add a change to the configurations of tasks."""
+    tasks = transition.state.tasks
+    new: dict[str, Configuration] = {}
+    made: dict[tuple[int, int], Configuration] = {}  # thousands of dependents have one and the same
+    for task, change in changes.items():
+        entry = tasks.get(task)
+        if entry is None:
+            continue
+        both = (id(entry.configuration), id(change))
+        if both not in made:
+            made[both] = entry.configuration.added(change)
+        new[task] = made[both]
+    configure(transition, new, because=because, signal=signal)
+
+
+def configure(
+    transition: Transition, new: dict[str, Configuration], *, because: str, signal: int = 0, tell: bool = True
+) -> None:
+    """Store new configurations; tasks that run now are told at once, others when they register.
+
+    Args:
+        transition: the transition of the core.
+        new: whole configurations by task; equal ones are passed over, the version is set here.
+        because: for the record.
+        signal: sent to running tasks, 0 for none.
+        tell: False where another message carries the configuration.
+    """
+    tasks = transition.state.tasks
+    changed: dict[str, Configuration] = {}
+    made: dict[tuple[int, int], Configuration | None] = {}
+    for task, configuration in new.items():
+        entry = tasks.get(task)
+        if entry is None:
+            continue
+        both = (id(configuration), id(entry.configuration))
+        if both not in made:
+            made[both] = _next(configuration, entry.configuration)
+        following = made[both]
+        if following is not None:
+            changed[task] = following
+    if not changed:
+        return
+    # Thousands of dependents share one configuration, and so they do in the record.
+    numbers: dict[int, int] = {}
+    transition.record(
+        records.Configured(
+            tasks={task: numbers.setdefault(id(new), len(numbers)) for task, new in changed.items()},
+            configurations=tuple({id(new): new for new in changed.values()}.values()),
+            because=because,
+            signal=signal,
+        )
+    )
+    if tell:
+        told = tuple(entry.id for entry in running(transition.state, changed))
+        if told:
+            transition.do(Tell(tasks=told, signal=signal))
+
+
+def tell_again(transition: Transition, entries: Iterable[TaskEntry]) -> None:
+    """Tell running tasks their configurations: a coordinator before this one may not have come to that.
+
+    Before anything else that has them too: a task that knows a configuration ignores the signal with it.
+    """
+    by_signal: dict[int, list[str]] = {}
+    for entry in entries:
+        if entry.configuration.version:
+            by_signal.setdefault(entry.signal, []).append(entry.id)
+    for signal, tasks in by_signal.items():
+        transition.do(Tell(tasks=tuple(tasks), signal=signal))
+
+
+def _next(configuration: Configuration, present: Configuration) -> Configuration | None:
+    """Return a configuration with the version that follows the present one, None when it says the same."""
+    if configuration.says_the_same(present):
+        return None
+    return msgspec.structs.replace(configuration, version=present.version + 1)

@@ -1,0 +1,140 @@
+"""Resource managers and launchers: Slurm, the embedded one, ``srun``, ``mpirun``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+
+from whesl.doctor.findings import Answer, Finding, State, ask, version_tuple
+from whesl.local import protocol
+from whesl.local.cluster_directory import Cluster
+from whesl.model.errors import WheslError
+
+GROUP = "resource managers"
+LAUNCHERS = "launchers"
+LEAST_SLURM = (22, 5)
+_NEEDED = ("sbatch", "squeue", "sinfo", "scontrol", "scancel", "srun")
+_LOCAL_PATIENCE = 1.0
+
+
+def slurm() -> list[Finding]:
+    """Look for Slurm's commands, their version, and whether slurmctld answers them."""
+    there = [name for name in _NEEDED if shutil.which(name)]
+    if not there:
+        return [_slurm(State.MISSING, detail="no command of Slurm is on PATH")]
+    if lacking := [name for name in _NEEDED if name not in there]:
+        return [
+            _slurm(
+                State.FAILED,
+                detail=f"not on PATH: {', '.join(lacking)}",
+                advice="load the Slurm module, or install Slurm's client commands completely",
+            )
+        ]
+    told = ask("sinfo", "--version")
+    version = told.output.split()[-1] if told is not None and told.status == 0 and told.output.split() else ""
+    nodes = ask("sinfo", "--noheader", "--Node", "--format=%N %T")
+    assert nodes is not None
+    if nodes.status != 0 and "denied" in nodes.why.lower():
+        return [_slurm(State.OK, version=version, detail="answers, and shows users no nodes (PrivateData)")]
+    if nodes.status != 0:
+        return [
+            _slurm(
+                State.FAILED,
+                version=version,
+                detail=f"slurmctld does not answer: {nodes.why}",
+                advice="scontrol ping; is SLURM_CONF right, and is this host allowed to ask?",
+            )
+        ]
+    if version and version_tuple(version)[:2] < LEAST_SLURM:
+        return [
+            _slurm(State.FAILED, version=version, detail="older than 22.05", advice="use whesl exec only")
+        ]
+    rows = {
+        words[0]: words[1].rstrip("*~#!%$@+^-")
+        for line in nodes.output.splitlines()
+        if (words := line.split())[1:]
+    }
+    states = ", ".join(f"{count} {state}" for state, count in sorted(Counter(rows.values()).items()))
+    inside = f"; this is job {os.environ['SLURM_JOB_ID']}" if os.environ.get("SLURM_JOB_ID") else ""
+    return [_slurm(State.OK, version=version, detail=f"{len(rows)} nodes: {states}{inside}")]
+
+
+def _slurm(state: State, *, version: str = "", detail: str, advice: str = "") -> Finding:
+    return Finding(group=GROUP, name="Slurm", state=state, version=version, detail=detail, advice=advice)
+
+
+def local() -> list[Finding]:
+    """Look at the embedded resource manager, which is part of WHESL."""
+    cluster = Cluster.of(os.environ)
+    if not os.path.exists(cluster.join("settings.json")):  # noqa: PTH110  # the room's paths are texts
+        detail = "embedded, not started"
+        return [Finding(group=GROUP, name="local", state=State.OK, detail=detail)]
+    try:
+        answer = cluster.call(protocol.ListNodes(), patience=_LOCAL_PATIENCE, timeout=_LOCAL_PATIENCE)
+    except WheslError as error:
+        # A cluster that was stopped is no defect; one that this shell is set up for should be there.
+        meant = bool(os.environ.get("WHESL_LOCAL"))
+        return [
+            Finding(
+                group=GROUP,
+                name="local",
+                state=State.FAILED if meant else State.OK,
+                detail=f"WHESL_LOCAL names {cluster.path}: {error.message}" if meant else "embedded, stopped",
+                advice="whesl local start, or unset WHESL_LOCAL" if meant else "",
+            )
+        ]
+    assert isinstance(answer, protocol.Nodes)
+    detail = f"{len(answer.nodes)} virtual nodes run in {cluster.path}"
+    return [Finding(group=GROUP, name="local", state=State.OK, detail=detail)]
+
+
+def launchers() -> list[Finding]:
+    """Look at what starts parallel programs."""
+    found = []
+    if shutil.which("srun"):
+        found.append(Finding(group=LAUNCHERS, name="srun", state=State.OK, detail=shutil.which("srun") or ""))
+    for name in ("mpirun", "mpiexec"):
+        answer = ask(name, "--version")
+        if answer is not None:
+            found.append(_mpi(name, answer))
+    if not found and not shutil.which("flux"):
+        detail = "neither srun nor mpirun is on PATH: programs run on one node only"
+        advice = "load the MPI module that your program was built with"
+        return [Finding(group=LAUNCHERS, name="launchers", state=State.MISSING, detail=detail, advice=advice)]
+    return found
+
+
+_FLAVOURS = (
+    ("Open MPI", ("open mpi", "open-mpi", "openrte", "prrte")),
+    ("Intel MPI", ("intel(r) mpi",)),
+    ("MPICH (Hydra)", ("hydra", "mpich")),
+)
+
+
+def flavour(text: str) -> str:
+    """Return which MPI a launcher is of, by what it says of its version; "" when that is not known."""
+    lowered = text.lower()
+    return next((name for name, words in _FLAVOURS if any(word in lowered for word in words)), "")
+
+
+def _mpi(name: str, answer: Answer) -> Finding:
+    text = answer.output + answer.error
+    kind = flavour(text)
+    if answer.why and not kind:
+        return Finding(
+            group=LAUNCHERS,
+            name=name,
+            state=answer.bad,
+            detail=answer.why,
+            advice="does the MPI module fit the one that the program was built with?",
+        )
+    numbers = [word for word in text.replace(",", " ").split() if word[:1].isdigit() and "." in word]
+    return Finding(
+        group=LAUNCHERS,
+        name=name,
+        state=State.OK if kind else State.WARN,
+        version=numbers[0] if numbers else "",
+        detail=kind or "of no known MPI",
+        advice="" if kind else "nodes that are lost may stay in its host list; prefer srun or flux run",
+    )

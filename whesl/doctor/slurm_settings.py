@@ -1,0 +1,135 @@
+"""Settings of Slurm that change what recovery can do; docs/administration.md says what each is for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from whesl.doctor.findings import Finding, State, ask
+from whesl.rjms.slurm import records
+from whesl.wire.allowed_ports import PORTS_VARIABLE
+
+GROUP = "resource managers"
+PAGE = "docs/administration.md"
+# Seconds. A workflow's jobs are looked at far more often, but nobody may look while the login node is down.
+SHORT_MEMORY = 120
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def slurm() -> list[Finding]:
+    """Look at the settings of the Slurm that answers here; nothing where there is none."""
+    answer = ask("scontrol", "show", "config")
+    if answer is None or answer.status != 0:
+        return []  # said already
+    return findings(records.settings(answer.output), os.environ)
+
+
+def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Finding]:
+    """Return one finding for each setting that takes something away, or one that says that all is well.
+
+    Args:
+        settings: by name, as ``scontrol show config`` has them (slurm.conf(5)).
+        environ: this process's environment.
+    """
+    if not settings.get("AccountingStorageType"):
+        return []  # the embedded manager's commands
+    kept = settings["AccountingStorageType"] == "accounting_storage/slurmdbd"
+    found = [_accounting(settings["AccountingStorageType"], kept=kept)]
+    timeout, memory = _number(settings, "SlurmdTimeout"), _number(settings, "MinJobAge")
+    if timeout == 0:
+        found.append(
+            _warn(
+                "SlurmdTimeout",
+                "0: Slurm never calls a node down by itself",
+                "a job that has lost a node, and what waits for it, may hang until an administrator acts: "
+                "set it to some minutes",
+            )
+        )
+    if memory is not None and 0 < memory < SHORT_MEMORY and not kept:
+        found.append(
+            _warn(
+                "MinJobAge",
+                f"{memory} s, and no accounting: Slurm forgets how a job has ended",
+                f"a study whose manager was away for longer may run a finished job again: set {SHORT_MEMORY} "
+                "or more",
+            )
+        )
+    if "nodes" in settings.get("PrivateData", "").split(","):
+        found.append(
+            _warn(
+                "PrivateData",
+                "nodes: Slurm shows users no node's state",
+                "dead nodes are noticed by their agents alone, after the heartbeat limit (3 s), and drained "
+                "ones not at all",
+            )
+        )
+    if settings.get("ProctrackType") == "proctrack/pgid":
+        found.append(
+            _warn(
+                "ProctrackType",
+                "proctrack/pgid: Slurm does not find programs in a session of their own, as tasks are",
+                "a job that is killed at once may leave its task behind: use proctrack/cgroup or "
+                "proctrack/linuxproc",
+            )
+        )
+    tracker = settings.get("ProctrackType", "")
+    if tracker not in ("", "proctrack/cgroup") and not _passes_marks(settings):
+        found.append(
+            _warn(
+                "PropagateResourceLimits",
+                f"without RSS, and {tracker}: a daemon that has shed its environment is not found",
+                "it outlives its attempt: use proctrack/cgroup, or pass RSS on",
+            )
+        )
+    ports = settings.get("SrunPortRange", "")
+    if ports[:1].isdigit() and ports != "0-0" and not environ.get(PORTS_VARIABLE):
+        found.append(
+            _warn(
+                "SrunPortRange",
+                f"{ports}: srun listens on these ports only, so a firewall may let no others through",
+                f"ask whether other ports are open between nodes and this host; if not, set {PORTS_VARIABLE}",
+            )
+        )
+    if all(finding.state is State.OK for finding in found):
+        detail = "none that takes anything from recovery"
+        if timeout is not None:
+            detail += f"; a dead node is given up after {timeout} s (SlurmdTimeout)"
+        found.append(Finding(group=GROUP, name="Slurm settings", state=State.OK, detail=detail))
+    if settings.get("JobFileAppend") == "0":
+        detail = "0: what Slurm itself runs again (preemption, scontrol requeue) begins its output file anew"
+        detail += " without #SBATCH --open-mode=append"
+        found.append(Finding(group=GROUP, name="Slurm JobFileAppend", state=State.OK, detail=detail))
+    return found
+
+
+def _accounting(kind: str, *, kept: bool) -> Finding:
+    return Finding(
+        group=GROUP,
+        name="Slurm accounting",
+        state=State.OK if kept else State.WARN,
+        detail=kind if kept else f"{kind}: a job that has lost a node cannot be changed any more",
+        advice=""
+        if kept
+        else "only the site can change it; recovery works, lost nodes are not given back early",
+    )
+
+
+def _warn(name: str, detail: str, advice: str) -> Finding:
+    return Finding(
+        group=GROUP, name=f"Slurm {name}", state=State.WARN, detail=detail, advice=f"{advice} ({PAGE})"
+    )
+
+
+def _passes_marks(settings: Mapping[str, str]) -> bool:
+    """Whether srun passes on the limit by which processes are known (whesl.model.rlimit_mark)."""
+    passed = settings.get("PropagateResourceLimits", "ALL").upper().split(",")
+    if passed != ["(NULL)"]:
+        return not {"ALL", "RSS"}.isdisjoint(passed)
+    left_out = settings.get("PropagateResourceLimitsExcept", "").upper().split(",")
+    return {"ALL", "RSS"}.isdisjoint(left_out)
+
+
+def _number(settings: Mapping[str, str], name: str) -> int | None:
+    match = _NUMBER.match(settings.get(name, ""))
+    return int(match.group()) if match else None

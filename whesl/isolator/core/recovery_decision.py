@@ -1,0 +1,189 @@
+"""What the specification says about an exception of this task: counting, budget, plan. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.detect.exception_transformation import Transformed, transform
+from whesl.esl.spec import Entity, ExceptionSpec
+from whesl.isolator.core.state import State
+from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
+from whesl.model.outcomes import Action
+from whesl.model.recovery_criterion import Reach
+from whesl.model.workflow import job_matches
+from whesl.operations.plan import Context, RecoveryError, make_plan
+from whesl.operations.recovery_budget import Allowed
+from whesl.records.plan_step import PlanStep
+
+_LINE = 160
+_ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "external", "predicted"})
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """A recovery's steps, or why there are none."""
+
+    steps: tuple[PlanStep, ...] = ()
+    error: str = ""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done about an exception: recover after ``backoff`` s, or fail, pause, escalate."""
+
+    action: Action
+    reason: str = ""
+    steps: tuple[PlanStep, ...] = ()
+    backoff: float = 0.0
+
+
+def covers(state: State, name: str) -> bool:
+    """Whether the specification has this exception for this task."""
+    return name in names(state)
+
+
+def names(state: State) -> tuple[str, ...]:
+    """Return the exceptions that the specification has for this task."""
+    spec = state.setup.spec
+    return spec.covering(state.setup.task) if spec is not None else ()
+
+
+def of_lost_nodes(state: State) -> str:
+    """Return the first exception of this task that a node's loss raises, an empty string for none."""
+    spec = state.setup.spec
+    task = state.setup.task
+    for exception in spec.exceptions if spec is not None else ():
+        down = any(detection.sees_lost_nodes() for detection in exception.detections)
+        if down and job_matches(exception.jobs, task.step, task.name):
+            return exception.name
+    return ""
+
+
+def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
+    """Return the nodes that evidence is about; a log line's node is only where it was read."""
+    return tuple(item.node for item in evidence if item.node and item.kind in _ABOUT_NODES)
+
+
+def needs_coordinator(spec: ExceptionSpec) -> bool:
+    """Whether some of the steps are not the job's own."""
+    return any(step.entity is not Entity.JOB for step in spec.steps)
+
+
+def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Planned:
+    """Return the steps that the isolator itself takes.
+
+    Args:
+        state: the task as it is.
+        raised: the exception.
+        silent: nodes that do not answer, beside those known as down.
+    """
+    spec = state.setup.spec
+    assert spec is not None
+    try:
+        plan = make_plan(spec, raised, context(state, silent=silent))
+    except RecoveryError as error:
+        return Planned(error=error.message)
+    return Planned(steps=plan.steps)
+
+
+def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
+    """Return what planning has to know of the task; the shell adds what only it can see."""
+    setup = state.setup
+    return Context(
+        heterogeneous=state.setup.heterogeneous,
+        task=setup.task,
+        workspace=setup.task.workspace,
+        nodes=state.nodes,
+        batch_host=setup.own_node,
+        silent=tuple(dict.fromkeys((*state.down, *silent))),
+        bad_nodes=state.bad_nodes,
+        configuration=msgspec.structs.replace(state.configuration, path_map=state.ran),
+        attempt=state.attempt,
+        first_started=state.first_started,
+        attempt_started=state.attempt_started,
+        attempt_ended=state.attempt_ended,
+        open_files=state.recovery.open_files if state.recovery else (),
+    )
+
+
+def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Decision:
+    """Return what is to be done: budget first, then whether it can be done at all.
+
+    Args:
+        state: the task as it is.
+        spec: the exception.
+        raised: this occurrence of it.
+        now: seconds since the epoch.
+    """
+    instead = Action(spec.otherwise.value.lower())
+    plan = planned(state, raised)
+    allowed = state.budget.decide(spec, raised.ordinal, now)
+    if not isinstance(allowed, Allowed):
+        within = f" within {spec.limit_within:g} s" if spec.limit_within else ""
+        noun = "recovery" if spec.limit == 1 else "recoveries"
+        reason = f"budget-spent: {spec.limit} {noun}{within}"
+        return Decision(action=instead, reason=reason, steps=plan.steps)
+    if plan.error:
+        return Decision(action=instead, reason=plan.error)
+    if not state.setup.coordinator and needs_coordinator(spec):
+        reason = "it needs steps of the coordinator, and this task runs without one"
+        return Decision(action=instead, reason=reason, steps=plan.steps)
+    return Decision(action=Action.RECOVER, steps=plan.steps, backoff=allowed.wait)
+
+
+def raised(state: State, found: Detected, became: Transformed, now: float) -> Raised:
+    """Return the next exception of a task.
+
+    Args:
+        state: the task before it.
+        found: the detector's word.
+        became: what counting has made of it.
+        now: seconds since the epoch.
+    """
+    evidence = found.evidence
+    if became.detail:
+        evidence = (*evidence, Evidence(kind="count", time=now, detail=became.detail))
+    return Raised(
+        exception=became.exception,
+        task=state.setup.task.id,
+        attempt=state.attempt,
+        ordinal=state.ordinal + 1,
+        time=now,
+        evidence=evidence,
+        transformed_from=became.origins,
+        reached=reached(state, now),
+    )
+
+
+def reached(state: State, now: float) -> Reach:
+    """Return how far the present attempt has come, or had when it ended."""
+    began = state.attempt_started
+    ran = max((state.attempt_ended or now) - began, 0.0) if began else 0.0
+    return msgspec.structs.replace(state.reached or Reach(), seconds=ran)
+
+
+def why(raised: Raised) -> str:
+    """Return in a few words why an exception was raised."""
+    if not raised.evidence:
+        return "no evidence"
+    last = raised.evidence[-1]
+    what = shortened(explain(last.kind, last.line, last.detail), _LINE) or last.pattern
+    return f"{last.kind}: {what}" if what else last.kind
+
+
+def with_evidence(raised: Raised, reason: str) -> str:
+    """Return why a task goes no further: the exception, what ended its recovery, and what had been seen."""
+    seen = why(raised)
+    told = seen.partition(": ")[2] or seen
+    return f"{raised.exception}: {reason}" + ("" if told in reason else f" ({seen})")
+
+
+def transformed(state: State, found: Detected, now: float) -> Transformed:
+    """Return the exception that is raised in the end, and through which others it came to that.
+
+    Args:
+        state: the task with all that was counted before.
+        found: the detector's word.
+        now: seconds since the epoch.
+    """
+    spec = state.setup.spec
+    assert spec is not None
+    return transform(spec, state.setup.task, state.history, found.exception, now)

@@ -1,0 +1,213 @@
+"""The shell under which an attempt runs, and what a task is told in its environment.
+
+Apart from the rest, and standard library only: ``whesl exec`` starts a first attempt with this before
+anything of the isolator is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+
+from whesl.model import retry, rlimit_mark
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
+STATUS_PENDING = b"-" * 15 + b"\n"
+# The traps keep the shell alive when a signal is meant for the command: its status has still to be written.
+# Traps are undone in the command itself. What the shell would say of a killed command goes nowhere (hence
+# the parentheses: dash says it where the command's own errors go), since the task's files hold its output
+# only. The status file is overwritten in place (taskdir.read_status), again and again for half a minute while
+# its file system refuses.
+RUNNER = """\
+exec 3>&2 2>/dev/null
+trap : HUP INT QUIT USR1 USR2 ALRM TERM
+ulimit -S -m "$1"
+status=$2
+shift 2
+put() {
+set -- "$1" 60
+until printf '%-15s\\n' "$1" 1<>"$status"
+do
+[ "$2" -gt 0 ] || return
+set -- "$1" $(($2 - 1))
+sleep 0.5
+done
+}
+put run
+( exec "$@" 2>&3 3>&- )
+code=$?
+put "$code"
+exit "$code"
+"""
+
+
+def interpreter(script: str) -> tuple[str, ...]:
+    """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
+    first = script.split("\n", 1)[0].rstrip("\r")
+    if first.startswith("#!"):
+        # The kernel passes everything after the first word as one argument.
+        words = first[2:].strip().split(None, 1)
+        if words:
+            return tuple(words)
+    return ("/bin/bash",)
+
+
+def told(
+    *,
+    task: str,
+    workflow: str,
+    restarts: int,
+    token: str,
+    active: Sequence[str],
+    swapped: str,
+    lost: Sequence[str],
+    hosts: str,
+    reconfigure: str,
+    workdir: str,
+) -> dict[str, str]:
+    """Return the variables that tell a task about itself (docs/design/launch.md, "What a task sees").
+
+    Args:
+        task, workflow: ids.
+        restarts: attempts before this one, those of earlier runs of the job too.
+        token: the attempt's.
+        active: nodes in use.
+        swapped: which node took whose place, as JSON.
+        lost: lost nodes.
+        hosts, reconfigure: files.
+        workdir: the working directory.
+    """
+    return {
+        "WHESL_TASK": task,
+        "WHESL_WORKFLOW": workflow,
+        "WHESL_RESTART_COUNT": str(restarts),
+        TOKEN_VARIABLE: token,
+        "WHESL_NODELIST": ",".join(active),
+        # For the launchers' shims: who took whose place, and whether a lost node's step may linger.
+        "WHESL_SWAPPED": swapped,
+        "WHESL_LOST_NODES": ",".join(lost),
+        "WHESL_HOSTFILE": hosts,
+        "WHESL_RECONFIGURE": reconfigure,
+        "PWD": workdir,
+    }
+
+
+_GUARD = f"{__file__.rpartition('/isolator/')[0]}/rjms/shims/guard"
+
+# cat is called again for half a minute while its file system refuses; only the last time it says why.
+_TRIES = 60
+_READ = (
+    'whesl_tries=%d; until whesl_text=$(command -p cat "$0" 2>/dev/null); do '
+    '[ "$whesl_tries" -gt 0 ] || { command -p cat "$0" >/dev/null; exit 126; }; '
+    "whesl_tries=$((whesl_tries - 1)); command -p sleep 0.5; done; "
+)
+# Both unset what they needed; bash has a name for what it runs (BASH_SOURCE), and closes the descriptor.
+_RUN = {
+    "bash": '. /dev/fd/9 9<<<"unset whesl_text whesl_tries; exec 9<&-; $whesl_text"; exit',
+    "sh": 'eval "unset whesl_text whesl_tries; $whesl_text"',
+}
+_USUAL_OPTIONS = ("-e", "-l", "-u", "-x", "-eu", "-ex", "--login")
+
+
+def whole(interpreter: Sequence[str]) -> tuple[str, ...]:
+    """Return how an interpreter is called, so that it reads its script as a whole before it begins.
+
+    A shell takes an error of the file system for the end of its script, and ends with 0; so does bash where
+    it sources a file of which a part could be read. cat tells. Other interpreters, and unusual options, are
+    left as they are.
+    """
+    words = tuple(interpreter)
+    by_env = words[0] == "/usr/bin/env" and len(words) > 1
+    name, options = (words[1], words[2:]) if by_env else (words[0].rpartition("/")[2], words[1:])
+    run = _RUN.get("sh" if name == "dash" else name)
+    if run is not None and all(word in _USUAL_OPTIONS for word in options):
+        return (*words, "-c", _READ % _TRIES + run)
+    return words
+
+
+def with_checkpoints(command: Sequence[str], directory: str) -> tuple[str, ...]:
+    """Return a command under the coordinator of its checkpoints, as it is without a directory for them."""
+    if not directory:
+        return tuple(command)
+    return (sys.executable, "-m", "whesl", "ckpt", "run", "--dir", directory, "--", *command)
+
+
+def with_shims(path: str | None, shims: str, *, flux: bool = False) -> dict[str, str]:
+    """Return PATH with the directory of our launchers in front, and what they start with.
+
+    A shell that cannot look a shim up goes on to the next directory on PATH: the real launcher's, which runs
+    on all nodes of the job. So a directory with the same shims on another file system comes in between.
+
+    Args:
+        path: the caller's, None for none.
+        shims: the directory.
+        flux: whether it has one for ``flux``, too; a script may look whether there is one.
+    """
+    rest = "/usr/local/bin:/usr/bin:/bin" if path is None else path
+    guard = f"{_GUARD}:{_GUARD}_flux" if flux else _GUARD
+    return {"PATH": f"{shims}:{guard}:{rest}", "WHESL_PYTHON": sys.executable}
+
+
+def start(
+    command: Sequence[str],
+    *,
+    status: str,
+    stdin: str,
+    stdin_offset: int,
+    stdout: str,
+    stderr: str,
+    workdir: str,
+    environment: Mapping[str, str],
+) -> subprocess.Popen[bytes]:
+    """Start a command under its runner, in a session of its own, and return that.
+
+    Args:
+        command: what to run.
+        status: the file for its exit status, made beforehand.
+        stdin: a file to be read from ``stdin_offset``; empty for the caller's own standard input.
+        stdin_offset: bytes.
+        stdout, stderr: files to be appended to; the same for both when they are to be one.
+        workdir: where it runs.
+        environment: all of it; names the attempt's token.
+
+    Raises OSError when a file cannot be opened or the working directory does not exist.
+    """
+    # Where the site's hard limit is lower than any mark, the shell leaves the limit as it is.
+    mark = str(rlimit_mark.in_kib(environment[TOKEN_VARIABLE]))
+    opened: list[int] = []
+    try:
+        # The attempt's own files are private; those that the caller named are as the caller would make them.
+        own = f"{os.path.dirname(status)}/"  # noqa: PTH120  # pathlib costs milliseconds
+        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        out = err = retry.retried(lambda: os.open(stdout, append, 0o600 if stdout.startswith(own) else 0o666))
+        opened.append(out)
+        if stderr != stdout:
+            err = retry.retried(lambda: os.open(stderr, append, 0o600 if stderr.startswith(own) else 0o666))
+            opened.append(err)
+        source = 0
+        if stdin:
+            source = retry.retried(lambda: os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
+            opened.append(source)
+            with contextlib.suppress(OSError):  # a device has no place to return to
+                os.lseek(source, stdin_offset, os.SEEK_SET)
+        # It raises only what came before the shell was there.
+        return retry.retried(
+            lambda: subprocess.Popen(
+                ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, *command],
+                stdin=source,
+                stdout=out,
+                stderr=err,
+                cwd=workdir,
+                env=environment,
+                start_new_session=True,
+            )
+        )
+    finally:
+        for descriptor in opened:
+            retry.close(descriptor)

@@ -1,0 +1,162 @@
+"""Starts attempts: files first, then the linking that a moved file system needs, then the runner."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Protocol
+
+import msgspec
+
+from whesl.isolator.launch import attempt_command
+from whesl.isolator.launch.attempt import Attempt
+from whesl.isolator.launch.attempt_command import Launch, Places
+from whesl.isolator.observe import output_files
+from whesl.isolator.task import disk_reserve, taskdir
+from whesl.isolator.task.taskdir import Job, TaskDir
+from whesl.model import retry
+from whesl.model.errors import WheslError
+from whesl.model.node_set import NodeSet
+from whesl.model.task_configuration import Configuration
+from whesl.rjms import managers, shims
+from whesl.rjms.port import Allocation
+
+LOG = logging.getLogger(__name__)
+
+
+class Wanted(Protocol):
+    """Which attempt is to be started, and how (``events.StartAttempt``)."""
+
+    @property
+    def attempt(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def token(self) -> str:
+        """Its token."""
+        ...
+
+    @property
+    def lingering(self) -> tuple[str, ...]:
+        """Nodes on which a step of an earlier attempt may never end."""
+        ...
+
+    @property
+    def configuration(self) -> Configuration:
+        """What recoveries changed."""
+        ...
+
+    @property
+    def nodes(self) -> NodeSet:
+        """The nodes it uses."""
+        ...
+
+
+class Starter:
+    """Makes attempts of a task.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        allocation: says how launchers are made to see the active nodes.
+    """
+
+    def __init__(self, directory: TaskDir, job: Job, allocation: Allocation) -> None:
+        self._directory = directory
+        self._job = job
+        self._allocation = allocation
+        self._base = dict(os.environ)
+        self._shims = ""
+
+    def may_take_long(self, command: Wanted) -> bool:
+        """Whether files have to be linked first, which is not for the event loop."""
+        return bool(command.configuration.path_map)
+
+    def choose_outputs(self, command: Wanted) -> None:
+        """Choose the files of the attempt's output, and say so when they are not the caller's own."""
+        directory = self._directory
+        place = directory.attempt(command.attempt)
+        disk_reserve.written(directory.path, lambda: retry.make_directory(str(place)))
+        paths = command.configuration.path_map
+        own = output_files.present(directory, self._job, command.attempt)
+        chosen = output_files.choose(directory, self._job, command.attempt, paths)
+        if chosen != own:
+            LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
+
+    def start(self, command: Wanted) -> Attempt | str:
+        """Start an attempt and return it, or why it could not be started.
+
+        One that ``whesl exec`` has started already is found by its token.
+        """
+        directory = self._directory
+        number = command.attempt
+        if self._job.first is not None and number == 1:
+            begun = Attempt.find(directory, number, command.token)
+            if begun is not None:
+                return begun
+        try:
+            # What is repeated is done twice at most up to the start itself, and the start is the last of it.
+            return disk_reserve.written(directory.path, lambda: retry.retried(lambda: self._begin(command)))
+        except WheslError as error:
+            return str(error)
+        except OSError as error:
+            return retry.told(error)
+
+    def _begin(self, command: Wanted) -> Attempt:
+        directory = self._directory
+        number = command.attempt
+        retry.make_directory(str(directory.attempt(number)))
+        self.write_reconfigure(command.configuration)
+        taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
+        launch = self._compose(command)
+        if command.configuration.path_map:
+            self._prepare(command)
+        return Attempt.start(self._job, directory, number, command.token, launch)
+
+    def _compose(self, command: Wanted) -> Launch:
+        places = Places(
+            script=str(self._directory.attempt(command.attempt) / "script"),
+            reconfigure=str(self._directory.reconfigure),
+            hosts=str(self._directory.hosts),
+            shims=self._install_shims(),
+        )
+        return attempt_command.compose(
+            self._job,
+            command.configuration,
+            command.nodes,
+            attempt=command.attempt,
+            token=command.token,
+            places=places,
+            base=self._base,
+            launchers=self._allocation.launch_environment(command.nodes.active, self._base),
+            lingering=command.lingering,
+        )
+
+    def _install_shims(self) -> str:
+        """Put our launchers in front where there is more than this machine to launch on."""
+        if self._job.setup.rjms == managers.HOST:
+            return ""
+        if not self._shims:
+            shims.install(self._directory.shims, path=self._base.get("PATH"))
+            self._shims = str(self._directory.shims)
+        return self._shims
+
+    def _prepare(self, command: Wanted) -> None:
+        """Link what the task names, its working directory included, into the new roots."""
+        # Only here: linking is rare, and what starts a task's first attempt loads no more than that needs.
+        from whesl.isolator.recovery_steps import task_paths
+        from whesl.operations.files.dependent_inputs import prepare_dependent
+
+        paths = command.configuration.path_map
+        named = task_paths(self._job, command.configuration, self._base)
+        report = prepare_dependent(paths, named, self._job.setup.task.id)
+        if report.linked or report.copied:
+            LOG.info("%d files linked, %d copied into the new root", report.linked, report.copied)
+
+    def write_reconfigure(self, configuration: Configuration) -> None:
+        """Replace the file that WHESL_RECONFIGURE names."""
+        try:
+            taskdir.replace(self._directory.reconfigure, msgspec.json.encode(configuration))
+        except OSError as error:
+            LOG.error("%s could not be written: %s", self._directory.reconfigure, retry.told(error))

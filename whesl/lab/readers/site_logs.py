@@ -1,0 +1,99 @@
+"""The logs of a real site, whatever wrote them: the format is told by a file's beginning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.lab.readers import failures, flux, slurm
+from whesl.lab.readers.job_records import COLUMNS, Clock, JobLog, content, finish, swf_log, table
+from whesl.model.errors import UsageError, WheslError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from whesl.lab.readers.failures import Loaded
+
+
+def read_jobs(path: Path, *, zone: tzinfo | None = None, strict: bool = False) -> JobLog:
+    """Read a job log, compressed (.xz, .gz) or not; its format is told by its beginning.
+
+    Args:
+        path: output of ``sacct -P`` or ``sacct --json``, of ``flux jobs -a --json``, an SWF log, or a table
+            that begins with ``job,submit,start,end,nodes[,limit][,state][,hosts]``.
+        zone: of times that name none; None for this machine's own.
+        strict: whether a line that cannot be read is an error.
+
+    Raises:
+        WheslError: the file cannot be read, or holds no job.
+        UsageError: its format is not known, a column is missing, or ``strict`` and a line is malformed.
+    """
+    text = content(path)
+    reader = _reader(path, text)
+    log = reader(text, path, Clock(zone))
+    finish(log.malformed, log.lines, path, log.unit, strict=strict)
+    if not log.jobs:
+        more = f"; {log.unit} {log.malformed[0].line}: {log.malformed[0].why}" if log.malformed else ""
+        units = {"line": "lines", "entry": "entries"}[log.unit]
+        raise WheslError(f"{path}: no job in {log.lines} {units}{more}")
+    return log
+
+
+def read_failures(
+    path: Path,
+    *,
+    zone: tzinfo | None = None,
+    system: str | None = None,
+    leave_out: str = "",
+    strict: bool = False,
+) -> Loaded:
+    """Read a failure log, compressed (.xz, .gz) or not; its format is told by its beginning.
+
+    Args:
+        path: output of ``sacctmgr -P show event`` or of ``flux resource eventlog``, or a file of failure
+            records: LANL, Failure Trace Archive, Mira, or a table that begins with ``node,start,end``.
+        zone: of times that name none; None for this machine's own.
+        system: the system of a file of several (LANL, FTA).
+        leave_out: a regular expression; Slurm's events whose reason it finds are not taken.
+        strict: whether a line that cannot be read is an error.
+
+    Raises:
+        WheslError: the file cannot be read, or holds nothing.
+        UsageError: its format is not known, or ``strict`` and a line is malformed.
+    """
+    first = _first_line(path)
+    reader = slurm.events if slurm.is_events(first) else flux.eventlog if flux.is_eventlog(first) else None
+    if reader is not None:
+        return reader(content(path), path, Clock(zone), leave_out=leave_out, strict=strict)
+    try:
+        return failures.read(path, system=system, strict=strict)
+    except UsageError as error:
+        if not error.message.startswith(f"{path}:1: not a file of failures"):
+            raise
+        hint = f"{error.hint}; also `sacctmgr -P show event start=START` and `flux resource eventlog`"
+        raise UsageError(error.message, hint=hint) from error
+
+
+def _reader(path: Path, text: str) -> Callable[[str, Path, Clock], JobLog]:
+    first = text.lstrip("\ufeff \t\r\n")[:4096]
+    line = first.partition("\n")[0]
+    if first.startswith("{"):
+        return flux.jobs if flux.is_jobs(text) else slurm.sacct_json
+    if "|" in line and "JobID" in line:
+        return slurm.sacct
+    columns = [name.strip().lower() for name in line.split(",")]
+    if tuple(columns[:5]) == COLUMNS:
+        return table
+    if first.startswith(";") or len(line.split()) == 18:
+        return swf_log
+    raise UsageError(
+        f"{path}:1: not a job log of a known format",
+        hint="accepted are the output of `sacct -aDXP -o JobID,State,Submit,Start,End,TimelimitRaw,NNodes,"
+        "NodeList`, of `sacct -aD --json` and of `flux jobs -a --json`, SWF, and a table that begins with "
+        f"{','.join(COLUMNS)}[,limit][,state][,hosts]",
+    )
+
+
+def _first_line(path: Path) -> str:
+    return content(path).lstrip("\ufeff \t\r\n").partition("\n")[0]

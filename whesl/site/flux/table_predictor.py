@@ -1,0 +1,61 @@
+"""The published table as a predictor, so that the policy's functions answer from it as from a fitted one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.predict.array_predictor import ArrayPredictor, span
+from whesl.predict.compiled import Compiled, blank
+
+if TYPE_CHECKING:
+    from whesl.predict.history import History
+    from whesl.site.publish.table import Table
+
+_CERTAIN = 1e-9  # the survival that a probability of 1 in the table stands for
+
+
+class Published(ArrayPredictor):
+    """A table's probabilities as cumulative hazards since it was written, linear between its horizons.
+
+    Args:
+        table: as it was read.
+    """
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(f"table of {table.source}", len(table.nodes), table.threshold)
+        self.table = table
+
+    def _compile(self) -> Compiled:
+        table, nodes = self.table, self.nodes
+        chances = np.array([row.probability for row in table.nodes]).reshape(nodes, len(table.horizons))
+        chances = np.maximum.accumulate(chances, axis=1)
+        hazard = np.zeros((nodes, len(table.horizons) + 1))
+        hazard[:, 1:] = -np.log(np.maximum(1.0 - chances, _CERTAIN))
+        return blank(nodes, self.threshold)._replace(
+            ages=np.array([0.0, *table.horizons]),
+            hazard=hazard,
+            anchor_offsets=np.arange(nodes + 1, dtype=np.int64),
+            anchors=np.full(nodes, table.written),
+            age=np.zeros(nodes),
+            curve=np.arange(nodes, dtype=np.int64),
+            scale=np.ones(nodes),
+        )
+
+    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        row = self.table.nodes[node]
+        return (
+            row.reason
+            or f"the table has {row.node} fail within {span(duration)} with probability {value:.2g}"
+        )
+
+    def observe(self, failures: History) -> Published:
+        """Return itself: what is learned comes with the next table."""
+        return self
+
+    def at_threshold(self, threshold: float) -> Published:
+        """Return the same predictor that says yes at another probability, from 0 to 1."""
+        import msgspec
+
+        return Published(msgspec.structs.replace(self.table, threshold=threshold))
