@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -73,6 +74,28 @@ def test_who_is_ended_while_it_starts_leaves_nothing(running: Running) -> None:
     process.terminate()
     process.wait(30)
     until(lambda: not any(each.is_running() for each in started), "the end of what was started", 30)
+
+
+def test_a_signal_in_the_very_start_of_the_coordinator_ends_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It ended the start before the process had a name, which then ran on."""
+    monkeypatch.setenv("WHESL_HOME", str(tmp_path / "home"))
+    made = job_launch.Job((), "very-start", tmp_path)
+    made._serve = ["sleep", "60"]
+    start, started = subprocess.Popen, []
+
+    def told_at_once(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(start(*arguments, **options))
+        made._signalled(signal.SIGTERM, None)
+        return started[0]
+
+    monkeypatch.setattr(job_launch.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(job_launch.subprocess, "Popen", told_at_once)
+    with pytest.raises(SystemExit) as ended:
+        made.run(["true"])
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert [process.poll() for process in started] == [-signal.SIGTERM]
 
 
 def test_a_script_without_a_first_line_of_its_own(running: Running) -> None:

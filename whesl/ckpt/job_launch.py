@@ -96,7 +96,7 @@ class Job:
         self._coordinator: subprocess.Popen[bytes] | None = None
         self._agents: subprocess.Popen[bytes] | None = None
         self._program: subprocess.Popen[bytes] | None = None
-        self._early: list[int] | None = None  # signals that came while it was started
+        self._early: list[int] = []  # signals that came before there was a program
 
     def run(self, command: Sequence[str]) -> int:
         """Start everything, wait for the program, and end the rest. Signals go to the program.
@@ -125,6 +125,7 @@ class Job:
             self._coordinator = subprocess.Popen(self._serve, stdin=subprocess.DEVNULL)
             deadline = time.monotonic() + START
             while rendezvous.find(home) is None:
+                self._end_early()
                 if self._coordinator.poll() is not None or time.monotonic() > deadline:
                     raise WheslError(
                         "the coordinator of checkpoints does not start", hint="its message is above"
@@ -132,6 +133,7 @@ class Job:
                 time.sleep(0.02)
             start = [*agents_command(os.environ, self._name), "--run", self._run]
             self._agents = subprocess.Popen(start, stdin=subprocess.DEVNULL)
+            self._end_early()
             with self._started(command, environment) as program:
                 self._watch(program)
             return 128 - program.returncode if program.returncode < 0 else program.returncode
@@ -140,16 +142,18 @@ class Job:
                 _end(process)
 
     def _signalled(self, number: int, _frame: object) -> None:
-        """Pass a signal on; before there is a program it ends this one, and what was started."""
+        """Pass a signal on. Before there is a program it is kept: what is being started has no name yet."""
         if self._program is not None:
             self._program.send_signal(number)
-        elif self._early is not None:
-            self._early.append(number)
         else:
-            raise SystemExit(128 + number)
+            self._early.append(number)
+
+    def _end_early(self) -> None:
+        """End where a signal came before there was a program."""
+        if self._early:
+            raise SystemExit(128 + self._early[0])
 
     def _started(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        self._early = []
         try:
             self._program = subprocess.Popen(list(command), env=environment)
         except OSError as error:
