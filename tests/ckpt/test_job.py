@@ -90,8 +90,8 @@ def test_a_signal_in_the_very_start_of_the_coordinator_ends_it(
         made._signalled(signal.SIGTERM, None)
         return started[0]
 
-    monkeypatch.setattr(job_launch.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(job_launch.subprocess, "Popen", told_at_once)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(subprocess, "Popen", told_at_once)
     with pytest.raises(SystemExit) as ended:
         made.run(["true"])
     assert ended.value.code == 128 + signal.SIGTERM
