@@ -148,10 +148,6 @@ def test_both_ways_come_to_the_same(
         place.monkeypatch.setenv(name, value)
     short, long = place.both(arguments)
     assert short["told"] == long["told"]
-    if not starts:
-        # The long way leaves the lock to the isolator when nothing is started before that.
-        assert short["files"].pop("lock")["claim"] == long["files"]["job.json"].setup.claim
-        short["files"].pop("lock.1")
     assert short["files"] == long["files"]
     assert short["started"] == long["started"]
     assert len(short["started"]) == starts

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from whesl.isolator.launch.job_identity import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.locking import locks, mounts
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
 
@@ -90,3 +92,27 @@ def test_what_has_ended_in_the_same_job_is_told_and_not_run_again(
     assert earlier(directory, leader, "of a step") == 3
     ended(script)
     assert capsys.readouterr().err == 2 * "whesl: wf/app has ended in this job with status 3: not run again\n"
+
+
+def test_what_a_faster_call_has_written_down_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two jobs began one task at once: the slower one wrote its job over that of the other, and both ran."""
+    monkeypatch.setenv("WHESL_HOME", str(tmp_path / "home"))
+    look = full_path._earlier
+
+    def overtaken(directory: TaskDir, *more: Any) -> object:
+        found = look(directory, *more)
+        owner = locks.owned("8.0", "slurm:8")
+        owner.host = "elsewhere"
+        os.close(locks.take(str(directory.lock_file), owner))
+        directory.job_file.write_text("of the other")
+        monkeypatch.setattr(full_path, "_earlier", look)
+        return found
+
+    monkeypatch.setattr(full_path, "_earlier", overtaken)
+    monkeypatch.setattr(mounts, "mount_of", lambda _: mounts.Mount("/", "unknown", frozenset()))
+    request = Request(workflow="wf", step="app", no_coordinator=True, command=("true",))
+    with pytest.raises(full_path.AlreadyRunError, match="elsewhere"):
+        full_path.prepare(request)
+    assert (tmp_path / "home/tasks/wf/app/job.json").read_text() == "of the other"

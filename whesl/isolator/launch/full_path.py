@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, managers, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
+
+_AGAIN = 0.1  # seconds between two looks at who was faster
+_FASTER = 10.0  # seconds after which that has to be seen
 
 
 class AlreadyRunError(WheslError):
@@ -58,17 +62,26 @@ def prepare(request: Request) -> dict[str, Any] | int:
     setup = setup_of(request, spec, info, here)
     directory = TaskDir(Path(setup_json.task_dir(request, setup.task.id, str(here))))
     directory.make()
-    found = _earlier(directory, setup, info, request)
-    if isinstance(found, int):
-        return found
     streams = setup_json.streams()
-    runner = 0
-    if isinstance(found, Owner):
-        pid, child, claim = found.pid, False, found.claim
-    else:
+    deadline = time.monotonic() + _FASTER
+    while True:
+        found = _earlier(directory, setup, info, request)
+        if isinstance(found, int):
+            return found
+        if isinstance(found, Owner):
+            pid, runner, child, claim = found.pid, 0, False, found.claim
+            break
         job = msgspec.convert(setup_json.job(request, msgspec.to_builtins(found), streams), Job)
-        pid, runner = _start(job, directory, allocation, info)
+        try:
+            pid, runner = _start(job, directory, allocation, info)
+        except HeldError as error:
+            # Another call was faster; the next look tells which.
+            if time.monotonic() > deadline:
+                raise AlreadyRunError(f"this task is run by {error.owner}") from error
+            time.sleep(_AGAIN)
+            continue
         child, claim = True, found.claim
+        break
     return {
         "task_dir": str(directory.path),
         "python": sys.executable,
@@ -83,30 +96,29 @@ def prepare(request: Request) -> dict[str, Any] | int:
 def _start(job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo) -> tuple[int, int]:
     """Start the isolator, and before it the first attempt where that is possible.
 
+    Nothing is written before the task's lock is held: what another call has written down is what its isolator
+    reads.
+
     Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it).
+    Raises HeldError when another call was faster.
     """
-    lock = None
+    lock = directory.lock(job.setup)
     old = decoding.load(directory.job_file, Job)
     if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
         # What a call before this one started may run, with nobody left who has written it down.
         job = msgspec.structs.replace(job, first=old.first)
-    if first_attempt.possible(job, directory, info):
-        # Held by an isolator: ours will find that out and say so.
-        with contextlib.suppress(HeldError):
-            lock = directory.lock(job.setup)
-            job = msgspec.structs.replace(job, first=first_attempt.sizes(job, directory))
+    begins = first_attempt.possible(job, directory, info)
+    if begins:
+        job = msgspec.structs.replace(job, first=first_attempt.sizes(job, directory))
     taskdir.replace(directory.job_file, msgspec.json.encode(job))
     retry.remove(directory.result_file)
-    if lock is None:
-        keeper.hold_signals()
-        return keeper.start_isolator(sys.executable, str(directory.path)), 0
     gate = os.pipe()
     with keeper.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself
             locks.sign(lock, taskdir.holder_of(job.setup, pid))
-        runner = first_attempt.begin(job, directory, allocation)
+        runner = first_attempt.begin(job, directory, allocation) if begins else 0
     for end in gate:
         os.close(end)
     return pid, runner
