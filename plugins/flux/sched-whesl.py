@@ -364,7 +364,7 @@ def mod_main(h, *args):
     if options["path"]:
         site.addsitedir(options["path"])
     try:
-        for name in ("advice", "source"):
+        for name in ("rank_selection", "prediction_file"):
             importlib.import_module(f"whesl.site.flux.{name}")
     except ImportError as error:
         # With a scheduler that cannot be loaded, an instance would not start at all.
