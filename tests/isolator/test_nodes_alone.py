@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
 from whesl.agents import fencing, own_node
 from whesl.agents.worker_thread import Worker
-from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed
+from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen
 from whesl.isolator.nodes import node_fencing
 from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.task.taskdir import Job, TaskDir
@@ -123,6 +124,30 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
 def test_an_attempt_that_ends_by_itself_is_explained_by_the_resource_manager(shell: Shell) -> None:
     waiting.until(lambda: shell.explained(1), "an answer", PATIENCE)
     assert shell.allocation.times == 1
+
+
+def test_an_answer_that_is_older_than_the_end_of_an_attempt_does_not_explain_it(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node died while its manager was asked, as every few seconds: what it said was true before."""
+    asked, answers = threading.Event(), threading.Event()
+
+    def states() -> dict[str, NodeState]:
+        shell.allocation.times += 1
+        if shell.allocation.times > 1:
+            return {"n2": NodeState.DOWN}
+        asked.set()
+        answers.wait(PATIENCE)
+        return {"n2": NodeState.UP}
+
+    monkeypatch.setattr(shell.allocation, "node_states", states)
+    monkeypatch.setattr(node_fencing, "HEARING", 0.0)
+    shell.nodes._ask(time.monotonic())
+    asked.wait(PATIENCE)
+    assert not shell.explained(1)
+    answers.set()
+    waiting.until(lambda: shell.explained(1), "an answer", PATIENCE)
+    assert [event.node for event in shell.events if isinstance(event, NodeSeen)] == ["n2"]
 
 
 def test_nobody_is_asked_why_an_attempt_has_ended_that_is_fenced(shell: Shell) -> None:

@@ -14,6 +14,7 @@ from tests.isolator.conftest import (
     World,
     detect,
     exception,
+    found,
     hear,
     make_setup,
     node_exception,
@@ -235,6 +236,30 @@ def test_the_loss_of_the_node_waits_for_its_checkpoint(four: Make, whole: bool) 
     assert made.state.attempt == 2 and made.state.phase is Phase.RUNNING
     assert raised(made) == (["DYING"] if whole else ["DYING", "NODEDOWN"])
     assert made.state.nodes.active == ("n1", "n3")
+
+
+@pytest.mark.parametrize("words", [(), (found("CRASH"),)], ids=["no rule", "a rule for the exit"])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_program_that_ends_of_the_loss_is_recovered_before_its_checkpoint_was_heard_of(
+    four: Make, restarted: bool, words: tuple[Detected, ...]
+) -> None:
+    """A launcher ends of the node failure (flux run: 143); the task did, too, as the loss still waited."""
+    made = four(dying(CHECKPOINT), node_exception(), exception("CRASH"))
+    made.hold = (AskCheckpoint,)
+    lost(predict(made))
+    if restarted:
+        made.restart()
+    made.exits(143, *words)
+    assert made.finished is None and raised(made) == ["DYING", "NODEDOWN"]
+    assert made.state.attempt == 2 and made.state.nodes.active == ("n1", "n3") and not made.state.queued
+    assert made.last("checkpoint-ended")["why"] == "the program has ended"
+
+
+def test_a_program_that_ends_well_in_spite_of_the_loss_is_done(four: Make) -> None:
+    made = four(dying(), node_exception())
+    made.hold = (AskCheckpoint,)
+    lost(predict(made)).exits(0)
+    assert made.finished is not None and made.finished.code == 0 and raised(made) == ["DYING"]
 
 
 def test_another_nodes_loss_does_not_wait(four: Make) -> None:

@@ -308,6 +308,9 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         recovery.fence(transition)
     if not judged and restart_confirmation.refused(transition, event):
         return
+    if phase is Phase.RUNNING and event.code:
+        # A node's loss that waited for a checkpoint is the cause, and comes before what the exit shows.
+        recovery.raise_queued(transition)
     recovery.consider(transition, event.found)
     if phase is Phase.STOPPING and state.killed:
         # It is we who ended it: what the kill leaves as a status is not the task's own.

@@ -212,7 +212,9 @@ class Nodes:
             self._asked_for, self._answer_by = attempt, now + ANSWER_LIMIT
             self._heard_by = now + HEARING
             # What we end ourselves needs no explanation, and the next start waits for the same processor.
-            if not self._asking and self._ending != attempt:
+            if self._ending != attempt and self._asking:
+                self._ask_at = now  # the answer that is under way may be older than the end
+            elif self._ending != attempt:
                 self._ask(now)
         silent = self._silence.undecided() or now < self._heard_by
         return (self._asking or silent) and now < self._answer_by
