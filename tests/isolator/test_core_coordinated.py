@@ -19,6 +19,7 @@ from tests.isolator.conftest import (
 from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import (
+    AttemptStarted,
     ConfigurationRead,
     CoordinatorFound,
     CoordinatorLost,
@@ -293,14 +294,66 @@ def test_the_wait_for_a_decision_is_bounded(world: Make) -> None:
     assert made.finished.code == 75
 
 
+MOVED = Configuration(version=2, path_map=PathMap().with_rule("/old", "/new"))
+
+
+def _told(made: World) -> list[int]:
+    """The signals that the program was sent, each after its file was written; 0 for the file alone."""
+    told: list[int] = []
+    for command in made.commands:
+        if isinstance(command, WriteReconfigure):
+            assert command.configuration.path_map == MOVED.path_map
+            told.append(0)
+        elif isinstance(command, SignalAttempt):
+            assert (command.attempt, command.whom) == (made.state.attempt, "catching")
+            assert command.version == made.state.configuration.version, "it is not held until it is handled"
+            told[-1] = command.signum
+    return told
+
+
 def test_a_running_task_is_reconfigured_once(world: Make) -> None:
     made = welcome(World(make_setup(coordinator=True)).start())
-    moved = Configuration(version=2, path_map=PathMap().with_rule("/old", "/new"))
     for _ in range(2):
-        hear(made, Reconfigure(task="wf/app", configuration=moved, signal=10))
-    assert len(made.asked(WriteReconfigure)) == 1
-    assert [c.signum for c in made.asked(SignalAttempt)] == [10]
-    assert made.state.configuration.path_map == moved.path_map
+        hear(made, Reconfigure(task="wf/app", configuration=MOVED, signal=10))
+    assert _told(made) == [10]
+    assert made.state.configuration.path_map == MOVED.path_map
+
+
+@pytest.mark.parametrize("signal", [0, 10])
+def test_a_program_that_was_being_started_is_told_when_it_runs(signal: int) -> None:
+    """Its start had been ordered with the old configuration: the file was then overwritten with that."""
+    made = World(make_setup(coordinator=True)).start()
+    made.hold = (StartAttempt,)
+    welcome(made)
+    hear(made, Reconfigure(task="wf/app", configuration=MOVED, signal=signal))
+    assert _told(made) == []
+    made.running = 1
+    made.feed(AttemptStarted(attempt=1, pid=1, started=1))
+    assert _told(made) == [signal]
+
+
+def test_a_change_that_was_made_while_the_coordinator_was_away_reaches_the_program() -> None:
+    made = welcome(World(make_setup(coordinator=True)).start())
+    made.feed(CoordinatorLost()).feed(CoordinatorFound())
+    for _ in range(2):
+        welcome(made, configuration=MOVED, signal=10)
+    assert _told(made) == [10]
+
+
+def test_an_isolator_that_is_started_again_tells_a_program_that_may_not_have_been_told() -> None:
+    made = welcome(World(make_setup(exception(), coordinator=True)).start())
+    made.hold = (WriteReconfigure, SignalAttempt)
+    hear(made, Reconfigure(task="wf/app", configuration=MOVED, signal=10))
+    made.commands.clear()
+    made.hold = ()
+    welcome(made.restart(), configuration=MOVED, signal=10)
+    assert _told(made) == [10]
+    # The next attempt begins with it.
+    made.commands.clear()
+    detect(made, "CRASH")
+    assert made.state.attempt == 2
+    made.restart()
+    assert _told(made) == []
 
 
 def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) -> None:

@@ -115,20 +115,25 @@ for index in range(12):
         print(f"part {{index}}: {{error.strerror}}", flush=True)
         sys.exit(1)
     path.with_suffix(".new").rename(path)
+    while index == 5 and len(list(pathlib.Path("{out}").glob("*.began"))) < 2:
+        time.sleep(0.05)
     print(f"part {{index}}", flush=True)
     time.sleep(0.2)
 PYTHON
 """
 CONSUMER = """\
 #!/bin/bash
-#SBATCH --job-name=consume
+#SBATCH --job-name={name}
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --time=5
-#SBATCH --output={out}/consume.out
-exec {python} -u - {scratch} <<'PYTHON'
+#SBATCH --output={out}/{name}.out
+touch {out}/{name}.began
+exec {python} -u - {scratch} {loads} <<'PYTHON'
 import json, os, pathlib, signal, sys, time
 told = []
+while sys.argv[2] != "at-once" and not pathlib.Path(sys.argv[2]).exists():
+    time.sleep(0.05)
 signal.signal(signal.SIGUSR1, lambda *_: told.append(1))
 place = pathlib.Path(sys.argv[1])
 print("reading", place, flush=True)
@@ -157,23 +162,29 @@ PYTHON
 @pytest.mark.timeout(300)
 @pytest.mark.filesystems(small=700_000)
 def test_2_disk_full_while_a_dependent_runs(bed: Bed, filesystems: Path, tmp_path: Path) -> None:
-    """The consumer reads while the producer writes; it is told where the rest is, and never restarted."""
+    """The consumers read while the producer writes; they are told where the rest is, and never restarted.
+
+    One was not, where it still loaded and did not handle the signal yet.
+    """
     scratch, large = filesystems / "small" / "data", tmp_path / "large"
     large.mkdir()
     names = {"python": sys.executable, "scratch": scratch, "out": tmp_path}
     (tmp_path / "produce.sh").write_text(PRODUCER.format(**names))
-    (tmp_path / "consume.sh").write_text(CONSUMER.format(**names))
+    loads = {"consume": "at-once", "slow": large / "data" / "part-8"}
+    for name, until in loads.items():
+        (tmp_path / f"{name}.sh").write_text(CONSUMER.format(**names, name=name, loads=until))
     text = (
         "DECLARE EXCEPTION DISKFULL WORKFLOW_LEVEL JOB [produce] LIMIT 2\n"
         f"EXCEPTION DETECTION DISKFULL {FULL}\n"
         "EXCEPTION RECOVERY STEP DISKFULL JOB FILESYSTEM.REPLACE "
         f'{{"filesystem": "{large}", "defaultpath": "{filesystems / "small"}", "signal": "SIGUSR1"}}\n'
     )
-    consumer = f"{tmp_path / 'consume.sh'}:with=produce"
-    run = bed.run(tmp_path / "produce.sh", rules(tmp_path / "rules.esl", text), more=(consumer,))
+    consumers = tuple(f"{tmp_path / name}.sh:with=produce" for name in loads)
+    run = bed.run(tmp_path / "produce.sh", rules(tmp_path / "rules.esl", text), more=consumers)
     assert run.status == 0, run.output
-    consumed = (tmp_path / "consume.out").read_text().splitlines()
-    assert consumed[-1] == "all parts"
-    assert f"now reading {large / 'data'}" in consumed
-    assert sum(line.startswith("reading") for line in consumed) == 1, "the dependent was restarted"
-    bed.check_each_job_once(2)
+    for name in loads:
+        consumed = (tmp_path / f"{name}.out").read_text().splitlines()
+        assert consumed[-1] == "all parts"
+        assert f"now reading {large / 'data'}" in consumed
+        assert sum(line.startswith("reading") for line in consumed) == 1, "the dependent was restarted"
+    bed.check_each_job_once(3)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import msgspec
 import zmq
 
-from whesl.agents import processes
+from whesl.agents import processes, signals
 from whesl.agents.attempt_numbers import attempts_of
 from whesl.agents.lease import KernelWitness, Lease, lead
 from whesl.agents.memory_locking import stay_resident
@@ -137,6 +137,8 @@ class Agent:
         self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._pausing = threading.Lock()
         self._paused: list[processes.Process] = []
+        self._held = signals.HeldSignal()
+        self._asked = SignalProcesses(token="", signum=0)  # what was held last
 
     @property
     def succeeds(self) -> bool:
@@ -170,6 +172,7 @@ class Agent:
                     return
                 self._handle(message)
             self._answer()
+            self._held.poll(time.monotonic())
             if self._is_over():
                 self._continue()
                 return
@@ -177,6 +180,7 @@ class Agent:
             until = max(min(next_beat, self._lease.deadline()), now + 0.01)
             if self._lease.doubtful(now):
                 until = min(until, now + DOUBT)
+            until = min(until, max(self._held.due or until, now))
             if self._pair is not None and self._pair.restore_due(now):
                 self._pair.restore(self._lease, self._witness.close)
             stoppage.waits(until)
@@ -256,9 +260,19 @@ class Agent:
         elif isinstance(message, FindProgram):
             self._beside(f"find {message.token}", self._program, message.token)
         elif isinstance(message, SignalProcesses):
-            processes.signal_attempt(
+            self._signal(message)
+
+    def _signal(self, message: SignalProcesses) -> None:
+        def send() -> int:
+            return signals.signal_attempt(
                 message.token, None, message.signum, "catching", self._spared(), node=self._node
             )
+
+        if not message.version:
+            send()
+        elif message != self._asked:  # repeated on each new connection
+            self._asked = message
+            self._held.hold(send, time.monotonic())
 
     def _beside(self, name: str, work: Callable[[str], FromAgent | None], token: str) -> None:
         """Do slow work in a thread of its own: a node that reads stacks or kills is not a silent one.

@@ -115,6 +115,7 @@ class Agents:
         self._ends: set[tuple[str, int]] = set()
         self._closing: set[str] = set()  # whose connection to this process has closed
         self._requests: dict[tuple[str, str], Kill] = {}  # by node and token, until they are answered
+        self._held: SignalProcesses | None = None
         self._listened = 0.0  # until when the responder has run
         self._look_again: float | None = None
         self._polled = now
@@ -266,6 +267,8 @@ class Agents:
         for (asked, _), request in self._requests.items():
             if asked == node:
                 self._server.send(node, request)
+        if self._held is not None:
+            self._server.send(node, self._held)
 
     def _read_leases(self, now: float) -> list[Fact]:
         """Take in what the responder has answered, and start it again where it has ended."""
@@ -371,10 +374,13 @@ class Agents:
         for node in self._server.peers:
             self._server.send(node, FindProgram(token=token))
 
-    def signal(self, token: str, signum: int) -> None:
-        """Send a signal to the attempt's processes on all nodes."""
+    def signal(self, token: str, signum: int, version: int = 0) -> None:
+        """Send a signal to the attempt's processes on all nodes; one of a version also to agents to come."""
+        message = SignalProcesses(token=token, signum=signum, version=version)
+        if version:
+            self._held = message
         for node in self._server.peers:
-            self._server.send(node, SignalProcesses(token=token, signum=signum))
+            self._server.send(node, message)
 
     def next_deadline(self) -> float | None:
         """Return when ``poll`` has to be called at the latest."""

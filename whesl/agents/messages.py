@@ -53,10 +53,14 @@ class FindProgram(ToAgent, frozen=True, kw_only=True, tag="find-program"):
 
 
 class SignalProcesses(ToAgent, frozen=True, kw_only=True, tag="signal"):
-    """Send a signal to those of an attempt's processes on the node that handle it."""
+    """Send a signal to those of an attempt's processes on the node that handle it.
+
+    ``version`` of the configuration that it goes with: it is held until one of them does; 0: now or never.
+    """
 
     token: str
     signum: int
+    version: int = 0
 
 
 class Leave(ToAgent, frozen=True, kw_only=True, tag="leave"):

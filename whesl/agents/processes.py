@@ -12,7 +12,6 @@ import select
 import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -46,11 +45,11 @@ _FLUX_TASK = b"\0FLUX_JOB_ID="
 # Slurm's launcher ends by itself when its ranks have been killed. Killed first, it leaves slurmstepd calling
 # it for seconds, and for so long Slurm counts the nodes as busy for the next step.
 _ENDS_BY_ITSELF = frozenset({"srun"})
-_LAUNCHERS = frozenset(
+LAUNCHERS = frozenset(
     {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux", "flux-job"}
 )
 # Neither is one of their daemons the program; names as the kernel cuts them.
-NO_RANKS = _LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr"}
+NO_RANKS = LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr"}
 
 
 class Process(msgspec.Struct, frozen=True):
@@ -457,43 +456,3 @@ def send(pid: int, signum: int) -> None:
     """Send a signal; a process that is gone is no error."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signum)
-
-
-def signal_attempt(
-    token: str, runner: int | None, signum: int, whom: str, spare: Iterable[int] = (), *, node: str = ""
-) -> int:
-    """Send a signal to an attempt and return to how many processes.
-
-    Args:
-        token: the attempt's.
-        runner: the runner's process number, where it runs here.
-        signum: the signal.
-        whom: ``group`` is everything in the runner's process group, as a terminal or Slurm's time limit does
-            it; ``main`` the task's own command only, as ``sbatch --signal=B:`` does it; ``catching`` every
-            process that handles the signal, launchers excepted, since they pass it on to all their ranks.
-        spare: processes that are left out.
-        node: as for ``of_attempt``.
-    """
-    processes = of_attempt(token, runner, spare=spare, node=node)
-    if whom == "group":
-        chosen = [process for process in processes if process.group == runner and process.pid != runner]
-    elif whom == "main":
-        chosen = [process for process in processes if process.parent == runner]
-    else:
-        chosen = [
-            process
-            for process in processes
-            if process.pid != runner and process.name not in _LAUNCHERS and _catches(process.pid, signum)
-        ]
-    for process in chosen:
-        send(process.pid, signum)
-    return len(chosen)
-
-
-def _catches(pid: int, signum: int) -> bool:
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return False
-    mask = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
-    return bool(int(mask, 16) >> (signum - 1) & 1)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from whesl.agents import processes
+from whesl.agents import signals
 from whesl.agents.worker_thread import Worker
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
@@ -403,14 +403,17 @@ class Daemon:
         self._nodes.collect(command, self._state.token, self._runner(command.attempt))
 
     def _signal(self, command: SignalAttempt) -> None:
-        if self._attempt is None or self._attempt.number != command.attempt or not self._attempt.pid:
+        attempt, token = self._attempt, self._state.token
+        if attempt is None or attempt.number != command.attempt or not attempt.pid:
             return
-        runner = self._attempt.pid
         if time.monotonic() < self._attempt_began + SETTLED:
-            self._attempt.settle(SETTLED)
-        processes.signal_attempt(self._state.token, runner, command.signum, command.whom)
-        if command.whom == "catching":
-            self._nodes.signal(self._state.token, command.signum)
+            attempt.settle(SETTLED)
+
+        def send() -> int | None:
+            own = (token, attempt.pid, command.signum, command.whom)
+            return signals.signal_attempt(*own) if attempt.running else None
+
+        self._nodes.signal(command, token, send)
 
     def _step(self, command: RunStep) -> None:
         state = self._state

@@ -136,7 +136,7 @@ class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
     """Answer to Register. ``admitted`` False: another claim owns the task (``reason`` says which).
 
     ``again`` is then after how many seconds to register again: whether that owner lives is being asked; 0: it
-    was settled.
+    was settled. ``signal`` is for a program that runs with an older configuration, as in Reconfigure.
     """
 
     task: str
@@ -144,6 +144,7 @@ class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
     reason: str = ""
     again: float = 0.0
     configuration: Configuration = Configuration()
+    signal: int = 0
     bad_nodes: tuple[BadNode, ...] = ()
     coordinator: str = ""
     heartbeat: float = 5.0

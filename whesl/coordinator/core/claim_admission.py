@@ -142,6 +142,7 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
             task=entry.alias or entry.id,
             admitted=True,
             configuration=entry.configuration,
+            signal=entry.signal,
             bad_nodes=transition.bad_nodes(),
             coordinator=NAME,
             heartbeat=transition.state.settings.heartbeat,

@@ -94,7 +94,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.JobRaised():
             return _job_raised(state, record)
         case records.Reconfigured():
-            return _reconfigured(record)
+            return _reconfigured(state, record)
         case records.Control():
             return _control(state, record)
         case records.Paused():
@@ -154,6 +154,7 @@ def _attempt(state: State, record: records.Attempt) -> dict[str, Any]:
         "restarted": (),
         "reached": None,
         "ran": state.configuration.path_map,
+        "notice": None,
     }
 
 
@@ -402,13 +403,16 @@ def _job_raised(state: State, record: records.JobRaised) -> dict[str, Any]:
     return {"job_raises": tuple(map(told, state.job_raises))}
 
 
-def _reconfigured(record: records.Reconfigured) -> dict[str, Any]:
+def _reconfigured(state: State, record: records.Reconfigured) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "configuration": record.configuration,
         "coordinator_version": record.coordinator_version,
     }
     if record.bad_nodes:
         fields["bad_nodes"] = record.bad_nodes
+    runs = state.phase in (Phase.LAUNCHING, Phase.RUNNING)
+    if runs and record.configuration != state.configuration:
+        fields["notice"] = record.signal or state.notice or 0
     return fields
 
 

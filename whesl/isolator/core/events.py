@@ -285,11 +285,15 @@ class CollectEvidence(Command, frozen=True, kw_only=True):
 
 
 class SignalAttempt(Command, frozen=True, kw_only=True):
-    """Send a signal to the attempt. ``whom``: group (everything), main, or catching (who handles it)."""
+    """Send a signal to the attempt. ``whom``: group (everything), main, or catching (who handles it).
+
+    ``version`` of the configuration that it tells of: it is held until somebody handles it; 0: now or never.
+    """
 
     attempt: int
     signum: int
     whom: str
+    version: int = 0
 
 
 class RaiseJobException(Command, frozen=True, kw_only=True):

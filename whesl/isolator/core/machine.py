@@ -17,6 +17,7 @@ from whesl.isolator.core import (
     manager_exceptions,
     node_selection,
     predictions,
+    reconfiguration,
     recovered,
     recovery,
     registration,
@@ -50,17 +51,15 @@ from whesl.isolator.core.events import (
     Reached,
     ReadConfiguration,
     RunStep,
-    SignalAttempt,
     Signalled,
     Started,
     StepDone,
     Stopped,
     Tick,
-    WriteReconfigure,
 )
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.task_setup import Setup, token_prefix
-from whesl.isolator.core.transition import Transition, merged
+from whesl.isolator.core.transition import Transition
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import NodeState, TaskState
 from whesl.records import isolator as records
@@ -138,6 +137,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         transition.do(AdoptAttempt(attempt=state.attempt))
         recovered.judge(transition)
         if phase is Phase.RUNNING:
+            reconfiguration.tell(transition)
             restart_confirmation.probe(transition)
             checkpoint_first.again(transition)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
@@ -192,7 +192,7 @@ def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
     elif isinstance(message, EscalationDecision):
         escalation.on_decision(transition, message)
     elif isinstance(message, Reconfigure):
-        _reconfigure(transition, message)
+        reconfiguration.on_reconfigure(transition, message)
     elif isinstance(message, Control):
         controls.on_control(transition, message)
     elif isinstance(message, RaiseException):
@@ -212,7 +212,7 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
         transition.say(f"not admitted by the coordinator: {welcome.reason}")
         controls.stop(transition, escalation.EXIT_TEMPORARY, f"another run owns this task: {welcome.reason}")
         return
-    _take(transition, welcome)
+    reconfiguration.on_welcome(transition, welcome)
     if transition.state.phase is Phase.NEW and transition.state.waits_for_welcome:
         if transition.state.setup.requeue_allowed:
             # Never later: the coordinator may have allowed it again for a reason.
@@ -233,24 +233,6 @@ def _ask_again(transition: Transition) -> None:
         recovery.request_grant(transition)
 
 
-def _take(transition: Transition, welcome: Welcome, *, anyway: bool = False) -> None:
-    """Take over what a welcome says of bad nodes and the configuration, if that is newer, or ``anyway``."""
-    state = transition.state
-    newer = anyway or welcome.configuration.version > state.coordinator_version
-    if newer or welcome.bad_nodes != state.bad_nodes:
-        transition.record(
-            records.Reconfigured(
-                configuration=merged(state.configuration, welcome.configuration)
-                if newer
-                else state.configuration,
-                coordinator_version=max(state.coordinator_version, welcome.configuration.version),
-                bad_nodes=welcome.bad_nodes,
-            )
-        )
-    if newer and state.alive:
-        transition.do(WriteReconfigure(configuration=transition.state.configuration))
-
-
 def _on_configuration_read(transition: Transition, event: ConfigurationRead) -> None:
     """Nobody answered, but what would have been answered is known, or cannot be known: start."""
     state = transition.state
@@ -264,25 +246,8 @@ def _on_configuration_read(transition: Transition, event: ConfigurationRead) -> 
         transition.say(
             f"the coordinator did not answer; its journal was read instead (configuration {version})"
         )
-        _take(transition, event.welcome, anyway=True)
+        reconfiguration.on_welcome(transition, event.welcome, anyway=True)
     _begin(transition)
-
-
-def _reconfigure(transition: Transition, message: Reconfigure) -> None:
-    state = transition.state
-    if message.configuration.version <= state.coordinator_version:
-        return
-    transition.record(
-        records.Reconfigured(
-            configuration=merged(state.configuration, message.configuration),
-            coordinator_version=message.configuration.version,
-            signal=message.signal,
-        )
-    )
-    if transition.state.phase is not Phase.NEW:
-        transition.do(WriteReconfigure(configuration=transition.state.configuration))
-    if message.signal and transition.state.phase is Phase.RUNNING:
-        transition.do(SignalAttempt(attempt=state.attempt, signum=message.signal, whom="catching"))
 
 
 def _on_attempt_not_started(transition: Transition, event: AttemptNotStarted) -> None:

@@ -16,7 +16,6 @@ from whesl.isolator.core import (
     escalation,
     manager_exceptions,
     node_selection,
-    observe_mode,
     recovery_decision,
     task_setup,
 )
@@ -58,7 +57,7 @@ def consider(
     for item in found:
         state = transition.state
         if state.setup.observe:
-            observe_mode.observe(transition, item)
+            recovery_decision.observe(transition, item)
         elif state.phase in (Phase.RUNNING, Phase.LAUNCHING):
             _raise(transition, item)
         elif (node or waits) and state.phase in _WAITS and not _same_cause(state.recovery, item, node):
@@ -106,7 +105,7 @@ def raise_lost(transition: Transition) -> bool:
     evidence = Evidence(kind="node", time=transition.now, node=gone[0], detail=node_selection.too_few(state))
     word = Detected(exception=name, evidence=(evidence,))
     if state.setup.observe:
-        observe_mode.observe(transition, word)
+        recovery_decision.observe(transition, word)
         return False
     became = recovery_decision.transformed(state, word, transition.now)
     raised = recovery_decision.raised(state, word, became, transition.now)

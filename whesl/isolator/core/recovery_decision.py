@@ -7,12 +7,14 @@ import msgspec
 from whesl.detect.exception_transformation import Transformed, transform
 from whesl.esl.spec import Entity, ExceptionSpec
 from whesl.isolator.core.state import State
+from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
 from whesl.model.outcomes import Action
 from whesl.model.recovery_criterion import Reach
 from whesl.model.workflow import job_matches
 from whesl.operations.plan import Context, RecoveryError, make_plan
 from whesl.operations.recovery_budget import Allowed
+from whesl.records import isolator as records
 from whesl.records.plan_step import PlanStep
 
 _LINE = 160
@@ -187,3 +189,31 @@ def transformed(state: State, found: Detected, now: float) -> Transformed:
     spec = state.setup.spec
     assert spec is not None
     return transform(spec, state.setup.task, state.history, found.exception, now)
+
+
+def observe(transition: Transition, found: Detected) -> None:
+    """Observe mode: say once per attempt and exception what would have been done, and touch nothing."""
+    became = transformed(transition.state, found, transition.now)
+    name = became.exception
+    if name in transition.state.observed:
+        if became.history != transition.state.history:
+            # It is counted all the same: the n-th one may be a higher exception.
+            of, history = transition.state.ordinal, became.history
+            transition.record(
+                records.Dropped(exception=name, of=of, evidence=found.evidence, history=history)
+            )
+        return
+    entry = raised(transition.state, found, became, transition.now)
+    transition.record(records.Raised(raised=entry, history=became.history))
+    spec = transition.rule(name)
+    decision = decide(transition.state, spec, entry, transition.now)
+    transition.record(
+        records.Observed(
+            exception=name,
+            ordinal=entry.ordinal,
+            action=decision.action,
+            reason=decision.reason,
+            steps=decision.steps,
+        )
+    )
+    transition.say(f"observed {name} ({why(entry)}): would {decision.action}; nothing was touched")

@@ -7,7 +7,7 @@ a bounded time, and then the exception that the restart was for comes to its ELS
 
 from __future__ import annotations
 
-from whesl.isolator.core import recovered, recovery, recovery_decision
+from whesl.isolator.core import reconfiguration, recovered, recovery, recovery_decision
 from whesl.isolator.core.events import AttemptExited, AttemptStarted, ProbeProgram, ProgramSeen
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
@@ -28,6 +28,7 @@ def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
     if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
         return
     transition.record(records.Launched(attempt=event.attempt, pid=event.pid, started=event.started))
+    reconfiguration.tell(transition)
     for done in state.pending:
         transition.report_recovery(done, RecoveryOutcome.RELAUNCHED)
     probe(transition)

@@ -101,6 +101,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     # task's configuration may change before it fails, and its files are then still where they were.
     ran: PathMap = PathMap()
     coordinator_version: int = 0
+    # The signal that tells the running program of a configuration newer than its own; 0: only by its file.
+    notice: int | None = None
     bad_nodes: tuple[BadNode, ...] = ()
     attempt: int = 0
     token: str = ""

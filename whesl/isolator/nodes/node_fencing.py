@@ -22,6 +22,7 @@ from whesl.agents.liveness import (
     NodeUp,
     Silence,
 )
+from whesl.agents.signals import HeldSignal
 from whesl.agents.worker_thread import Worker
 from whesl.isolator.core.events import (
     CollectEvidence,
@@ -31,6 +32,7 @@ from whesl.isolator.core.events import (
     KillUnconfirmed,
     LeaseEnded,
     NodeSeen,
+    SignalAttempt,
 )
 from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.nodes.program_probe import Probe
@@ -98,6 +100,7 @@ class Nodes:
         self._owed: dict[str, list[str]] = {}
         self._stacks: Stacks | None = None
         self._probe = Probe(job, worker, self._find_program, feed)
+        self._held_signal = HeldSignal()
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._down: set[str] = set()
         self._states: dict[str, NodeState] = {}
@@ -153,7 +156,7 @@ class Nodes:
         times = [self._ask_at] if self._remote else []
         times += [time for time in (self._check_at, self.suspension.next_deadline()) if time is not None]
         times += [self._heard_by] if now < self._heard_by else []
-        times += [self._probe.due] if self._probe.due is not None else []
+        times += [time for time in (self._probe.due, self._held_signal.due) if time is not None]
         if self._stacks is not None:
             times.append(self._stacks.deadline)
         if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
@@ -182,6 +185,7 @@ class Nodes:
             else:
                 self._took_stacks(fact)
         self._probe.poll(now)
+        self._held_signal.poll(now)
         if self._stacks is not None and now >= self._stacks.deadline:
             self._stacks_done()
         if self._remote and now >= self._ask_at and not self._asking:
@@ -468,10 +472,14 @@ class Nodes:
             deferred, self._deferred = self._deferred, None
             self.fence(*deferred)
 
-    def signal(self, token: str, signum: int) -> None:
-        """Send a signal to the attempt's processes on the other nodes."""
-        if self._agents is not None:
-            self._agents.signal(token, signum)
+    def signal(self, command: SignalAttempt, token: str, here: Callable[[], int | None]) -> None:
+        """Send a signal to the attempt; ``here`` does so on this node; others only to who handles it."""
+        if command.version:
+            self._held_signal.hold(here, time.monotonic())
+        else:
+            here()
+        if self._agents is not None and command.whom == "catching":
+            self._agents.signal(token, command.signum, command.version)
 
     def close(self) -> None:
         """Dismiss the agents."""

@@ -117,7 +117,9 @@ def configured(state: State, record: records.Configured) -> State:
         entry = state.tasks.get(task)
         if entry is not None:
             new = record.configurations[which]
-            changed[task] = msgspec.structs.replace(entry, configuration=new, signal=record.signal)
+            # A later change without a signal may be the first that a task hears of.
+            signal = record.signal or entry.signal
+            changed[task] = msgspec.structs.replace(entry, configuration=new, signal=signal)
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
 
 
