@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.isolator.slurmjob import SlurmJob
@@ -36,7 +37,13 @@ def test_it_goes_on_from_its_restart_file(slurm_bed: Callable[..., SlurmBed], tm
     )
     assert "status" not in job.text(), job.text()
     (node,) = job.last("attempt")["nodes"]
+    # It would have ended before it is asked, where this machine is busy.
+    running = [each for each in psutil.process_iter(["name", "cwd"]) if each.info["cwd"] == str(tmp_path)]
+    (program,) = [each for each in running if each.info["name"] == "lmp"]
+    program.suspend()
     assert job.whesl("ckpt", "predict", node, "--lead", "300").returncode == 0
+    job.wait(lambda: (tmp_path / "checkpoint.now").exists(), "the request", 60)
+    program.resume()
     job.wait(lambda: "status 0" in job.text(), "the end", 150)
     job.close()
     text = job.text()
