@@ -1,4 +1,8 @@
-"""slurm.conf and what it includes: a setting is read, a plugin is added to a list or taken out."""
+"""slurm.conf and what it includes: a setting is read, a plugin is added to a list or taken out.
+
+As Slurm reads it (slurm.conf(5), and tried with 22.05): a line holds one setting, a value may be quoted or go
+on after a backslash at the line's end, the last of several counts, included files lie beside slurm.conf.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,19 @@ from whesl.model.errors import WheslError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_INCLUDE = re.compile(rb"^\s*include\s+(\S+)", re.IGNORECASE)
+_VALUE = rb'("[^"\n]*"|(?:\\\r?\n|[^\s#"\\])+)'
+_INCLUDE = rb"^[ \t]*include[ \t]+([^\s#]+)"
+_NEXT = rb"(?:\\\r?\n)?"  # a list goes on in the next line
 _DEEPEST = 8  # files that include each other
 
 
-class Line(NamedTuple):
-    """Where a setting stands: the file, the line's place in it from 0, its value."""
+class Value(NamedTuple):
+    """Where a setting stands: the file, where the setting and its value begin and end in it, the value."""
 
     path: Path
-    place: int
+    line: int
+    begin: int
+    end: int
     value: str
 
 
@@ -30,26 +38,30 @@ def read(path: Path) -> bytes:
         raise WheslError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def setting(conf: Path, name: str, *, depth: int = 0) -> Line | None:
+def setting(conf: Path, name: str) -> Value | None:
     """Return where a setting is last given, in slurm.conf or a file that it includes.
 
     Args:
         conf: slurm.conf.
         name: of the setting; its case does not matter.
-        depth: of including files, from 0.
 
     Raises:
         WheslError: a file cannot be read.
     """
-    form = re.compile(rb"^\s*" + re.escape(name.encode()) + rb"\s*=\s*([^\s#]*)", re.IGNORECASE)
+    cluster = None if name == "ClusterName" else setting(conf, "ClusterName")
+    return _setting(conf, name, conf.parent, cluster.value if cluster else "", 0)
+
+
+def _setting(path: Path, name: str, here: Path, cluster: str, depth: int) -> Value | None:
+    form = rb"%b|^[ \t]*(%b)[ \t]*=[ \t]*%b" % (_INCLUDE, re.escape(name.encode()), _VALUE)
     found = None
-    for index, line in enumerate(read(conf).split(b"\n")):
-        if match := form.match(line):
-            found = Line(conf, index, match[1].decode("ascii", "replace"))
-        elif (included := _INCLUDE.match(line)) and depth < _DEEPEST:
-            inner = conf.parent / included[1].decode("utf-8", "surrogateescape")
-            if inner.is_file():
-                found = setting(inner, name, depth=depth + 1) or found
+    for match in re.finditer(form, read(path), re.IGNORECASE | re.MULTILINE):
+        if match[2]:
+            raw = re.sub(_NEXT, b"", match[3]).strip(b'"')
+            found = Value(path, match.start(2), match.start(3), match.end(3), raw.decode("ascii", "replace"))
+        elif depth < _DEEPEST and not (b"%c" in match[1] and not cluster):
+            inner = here / match[1].decode("utf-8", "surrogateescape").replace("%c", cluster)
+            found = _setting(inner, name, here, cluster, depth + 1) or found
     return found
 
 
@@ -60,42 +72,48 @@ def with_plugin(conf: Path, name: str, plugin: str) -> tuple[Path, bytes] | None
         conf: slurm.conf.
         name: of the setting, such as JobSubmitPlugins.
         plugin: its short name.
+
+    Raises:
+        WheslError: a file cannot be read.
     """
-    line = setting(conf, name)
-    if line is None:
+    found = setting(conf, name)
+    if found is None:
         content = read(conf)
         gap = b"" if content.endswith(b"\n") or not content else b"\n"
+        if re.search(rb"\\\r?\n$", content + gap):
+            gap += b"\n"
         return conf, content + gap + f"{name}={plugin}\n".encode()
-    plugins = _list(line.value)
-    if plugin in plugins:
+    if plugin in plugins(found.value):
         return None
-    return line.path, _replaced(line, ",".join([*plugins, plugin]))
+    content = read(found.path)
+    end = found.end - content[found.begin : found.end].endswith(b'"')
+    return found.path, content[:end] + b"," + plugin.encode() + content[end:]
 
 
 def without_plugin(conf: Path, name: str, plugin: str) -> tuple[Path, bytes] | None:
     """Return the file and its content without a plugin in a list, None where it is not there.
 
-    A line that then names no plugin goes.
+    A setting that then names no plugin goes.
+
+    Raises:
+        WheslError: a file cannot be read.
     """
-    line = setting(conf, name)
-    if line is None or plugin not in (plugins := _list(line.value)):
+    found = setting(conf, name)
+    if found is None or plugin not in plugins(found.value):
         return None
-    left = [one for one in plugins if one != plugin]
-    if left:
-        return line.path, _replaced(line, ",".join(left))
-    lines = read(line.path).split(b"\n")
-    del lines[line.place]
-    return line.path, b"\n".join(lines)
+    content = read(found.path)
+    one = rb"(?:\w+/)?" + re.escape(plugin.encode())
+    form = rb'(?:,%b%b(?=[",\\]|$)|^("?)%b(?:,%b|(?="|$)))' % (_NEXT, one, one, _NEXT)
+    left = re.sub(form, lambda match: match[1] or b"", content[found.begin : found.end], count=1)
+    if left.strip(b'"'):
+        return found.path, content[: found.begin] + left + content[found.end :]
+    begin = content.rfind(b"\n", 0, found.line) + 1
+    rest = content[found.end :]
+    if re.match(rb"[ \t\r]*(\n|$)", rest):
+        return found.path, content[:begin] + rest.partition(b"\n")[2]
+    return found.path, content[:begin] + rest.lstrip(b" \t")
 
 
-def _list(value: str) -> list[str]:
-    found = [one.rpartition("/")[2] for one in value.split(",")]
-    return [one for one in found if one and one.lower() not in ("(null)", "none")]
-
-
-def _replaced(line: Line, value: str) -> bytes:
-    lines = read(line.path).split(b"\n")
-    lines[line.place] = re.sub(
-        rb"(=\s*)[^\s#]*", lambda found: found[1] + value.encode(), lines[line.place], count=1
-    )
-    return b"\n".join(lines)
+def plugins(value: str) -> list[str]:
+    """Return the short names of a list of plugins."""
+    return [one.strip().rpartition("/")[2] for one in value.split(",") if one.strip()]

@@ -36,6 +36,9 @@ SHARED = "whesl_placement.lua"
 _LIBRARIES = ("/usr/lib/*/slurm*", "/usr/lib64/slurm*", "/usr/lib/slurm*", "/opt/slurm/lib*/slurm")
 _PATH = re.compile(rb'^   path = "([^"\n]+)",$', re.MULTILINE)
 _USUAL_CONF = Path("/etc/slurm/slurm.conf")
+_FETCHED = Path(
+    "/run/slurm/conf"
+)  # what slurmd fetched (configless); conf-cache in its spool directory is the same
 
 
 class Kind(NamedTuple):
@@ -64,11 +67,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edit(NamedTuple):
-    """A file as it is, and as it is to be; None for not there."""
+    """A file as it is, and as it is to be; None for not there. A link's target, where it is to be a link."""
 
     path: Path
     before: bytes | None
     after: bytes | None
+    link: str | None = None
 
 
 class Plan(NamedTuple):
@@ -85,13 +89,15 @@ class Plan(NamedTuple):
 def configuration(given: Path | None, environ: Mapping[str, str]) -> Path:
     """Return slurm.conf: the one that is given, that SLURM_CONF names, or the usual one.
 
+    A link is not followed: Slurm looks for its scripts beside the path that it was given.
+
     Raises:
         UsageError: there is none.
     """
     found = given or Path(environ.get("SLURM_CONF") or _USUAL_CONF)
     if not found.is_file():
         raise UsageError(f"there is no Slurm configuration at {found}", hint="--conf FILE, or set SLURM_CONF")
-    return found.resolve()
+    return found.absolute()
 
 
 def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan:
@@ -122,14 +128,14 @@ def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan
                 f"{here / kind.script} and {here / kind.moved} are both the site's: merge them first"
             )
         else:
-            edits.append(Edit(here / kind.moved, _content(here / kind.moved), present))
+            link = _link(here / kind.script)
+            edits.append(Edit(here / kind.moved, _content(here / kind.moved), present, link))
             moved[kind.script] = kind.moved
     for name, content in scripts.items():
         edits.append(Edit(here / name, _content(here / name), content))
     changed = conf.with_plugin(slurm_conf, kind.setting, "lua")
     if changed is not None:
-        path, content = changed
-        edits.append(Edit(path, _content(path), content))
+        edits.append(_edit(*changed))
         settings[kind.setting] = "lua"
     digests = dict(known.scripts) if known else {}
     digests |= {name: _digest(content) for name, content in scripts.items()}
@@ -165,14 +171,13 @@ def plan_remove(slurm_conf: Path) -> Plan:
         restored = _content(here / original) if original else None
         if original and restored is None:
             problems.append(f"{here / original}, the site's own script, is gone: put it back first")
-        edits.append(Edit(here / name, present, restored))
+        edits.append(Edit(here / name, present, restored, _link(here / original) if original else None))
         if original:
             edits.append(Edit(here / original, restored, None))
     for name, plugin in sorted(known.settings.items()):
         changed = conf.without_plugin(slurm_conf, name, plugin)
         if changed is not None:
-            path, content = changed
-            edits.append(Edit(path, _content(path), content))
+            edits.append(_edit(*changed))
     edits.append(Edit(here / MANIFEST, _content(here / MANIFEST), None))
     return Plan(tuple(one for one in edits if one.before != one.after), tuple(problems))
 
@@ -189,7 +194,7 @@ def perform(plan: Plan) -> None:
     try:
         for one in plan.edits:
             if one.after is not None:
-                _write(one.path, one.after)
+                _write(one)
         for one in plan.edits:
             if one.after is None:
                 one.path.unlink(missing_ok=True)
@@ -220,11 +225,24 @@ def check(slurm_conf: Path, directory: Path, kind: Kind) -> list[str]:
         problems.append("the directories' names hold characters that a Lua script cannot")
     if not directory.is_absolute():
         problems.append(f"{directory} is not an absolute path")
-    problems += _openings([slurm_conf.parent, *slurm_conf.parent.parents])
+    true = slurm_conf.resolve()
+    if true.parent.name == "conf-cache" or slurm_conf.is_relative_to(_FETCHED):
+        problems.append(
+            f"{slurm_conf} is a copy that this node has fetched: install the plugin where slurmctld runs"
+        )
+    given = conf.setting(slurm_conf, "SlurmctldParameters") if kind is FILTER else None
+    if given and "enable_configless" in given.value.split(","):
+        problems.append(
+            "clients fetch their configuration (enable_configless), and get no file that cli_filter.lua "
+            "loads: take the plugin in slurmctld"
+        )
+    problems += _openings(
+        {*_above(slurm_conf.parent), *_above(slurm_conf.parent.resolve()), *_above(true.parent)}
+    )
     if not directory.is_dir():
         problems.append(f"{directory} is not there: make it for the account of the service, mode 0750")
         return problems
-    problems += _openings([directory, *directory.parents])
+    problems += _openings({*_above(directory), *_above(directory.resolve())})
     user = conf.setting(slurm_conf, "SlurmUser")
     name = user.value if user else "root"
     if kind is SUBMIT and not _reaches(name, directory):
@@ -276,23 +294,39 @@ def _filled(name: str, values: dict[str, str]) -> bytes:
 
 
 def _content(path: Path) -> bytes | None:
+    if path.is_symlink() and not path.exists():
+        raise WheslError(f"{path} is a link to nothing", hint="remove it, or put back what it names")
     return conf.read(path) if path.exists() else None
+
+
+def _link(path: Path) -> str | None:
+    return str(path.readlink()) if path.is_symlink() else None
+
+
+def _edit(path: Path, content: bytes) -> Edit:
+    """A file of the site's that stays where it is: behind a link, what that names is changed."""
+    return Edit(path.resolve(), _content(path), content)
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(edit: Edit) -> None:
     """Replace a file in one piece; its owner and its permissions stay."""
+    path = edit.path
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    if edit.link is not None:
+        beside.symlink_to(edit.link)
+        beside.replace(path)
+        return
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             status = path.stat() if path.exists() else path.parent.stat()
             os.fchown(descriptor, status.st_uid, status.st_gid)
             os.fchmod(descriptor, stat.S_IMODE(status.st_mode) if path.exists() else 0o644)
-            file.write(content)
+            file.write(edit.after or b"")
             file.flush()
             os.fsync(descriptor)
         beside.replace(path)
@@ -304,13 +338,17 @@ def _write(path: Path, content: bytes) -> None:
 def _openings(places: Iterable[Path]) -> list[str]:
     """Return which directories others than their owner may change: what lies there could be replaced."""
     found = []
-    for place in places:
+    for place in sorted(places):
         status = place.stat()
         if status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
             found.append(
                 f"{place} can be written by others than its owner: what lies there could be replaced"
             )
     return found
+
+
+def _above(place: Path) -> tuple[Path, ...]:
+    return place, *place.parents
 
 
 def _reaches(name: str, directory: Path) -> bool:
