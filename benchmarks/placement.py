@@ -12,6 +12,7 @@ Slurm is told of each death at once: its own time-outs do not shrink with the co
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,13 +22,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from placement_stream import LIMIT, NODES, SHARE, Attempt, Stream, given, learned, parser, run_all
+from placement_stream import LIMIT, NODES, SHARE, Attempt, RunError, Stream, given, learned, parser, run_all
 
 from whesl.model.evidence import PredictedFailure
 from whesl.predict.accuracy import Given
 from whesl.predict.history import History
 from whesl.site.history.model import About, SiteModel, save
 from whesl.testing.slurmbed import SlurmBed
+from whesl.testing.slurminstall import SlurmBedError
 
 PATIENCE = 900.0
 
@@ -46,7 +48,14 @@ class Run:
         self.service: subprocess.Popen[bytes] | None = None
 
     def go(self) -> list[Attempt]:
-        """Return the attempts: job, start, end, killed."""
+        """Return the attempts: job, start, end, killed. Raises RunError."""
+        try:
+            return self._go()
+        finally:
+            self._end_service()
+            shutil.rmtree(self.directory.parent, ignore_errors=True)
+
+    def _go(self) -> list[Attempt]:
         later = self.truth.start >= 0
         events = [
             (float(t), "down", int(n))
@@ -77,12 +86,22 @@ class Run:
                 self._look()
                 looked = now
             if time.monotonic() > until:
-                raise SystemExit(f"{self.mode}: not done within {PATIENCE:g} s\n{self.bed.log()}")
+                raise RunError(f"{self.mode}: not done within {PATIENCE:g} s\n{self.bed.log()}")
             time.sleep(0.02)
-        if self.service is not None:
-            self.service.send_signal(signal.SIGTERM)
-            self.service.wait(60)
+            if self.service is not None and self.service.poll() is not None:
+                log = (self.directory.parent / "log").read_text(errors="replace")
+                raise RunError(f"the service has ended: {log[-500:]}")
         return self.attempts
+
+    def _end_service(self) -> None:
+        if self.service is None:
+            return
+        self.service.send_signal(signal.SIGTERM)
+        try:
+            self.service.wait(60)
+        except subprocess.TimeoutExpired:
+            self.service.kill()
+            self.service.wait()
 
     def _install(self) -> None:
         self.directory.mkdir(mode=0o750)
@@ -90,7 +109,7 @@ class Run:
             sys.executable, "-m", "whesl", "placement", "install", "--yes", "--dir", str(self.directory)
         )
         if done.returncode:
-            raise SystemExit(done.stderr)
+            raise RunError(done.stderr)
         self.bed.run("scontrol", "reconfigure")
 
     def _serve(self) -> None:
@@ -140,7 +159,7 @@ class Run:
             f"exec sleep {self.jobs.run[at]}",
         )
         if done.returncode:
-            raise SystemExit(done.stderr)
+            raise RunError(done.stderr)
         self.names[done.stdout.strip()] = at
 
     def _look(self) -> None:
@@ -189,8 +208,11 @@ def main() -> None:
 
     def run(mode: str, jobs: Stream, truth: History, seed: int) -> list[Attempt]:
         settings = {"SchedulerParameters": "batch_sched_delay=0,sched_min_interval=0,bf_interval=1"}
-        with SlurmBed(nodes=NODES, settings=settings) as bed:
-            return Run(bed, mode, jobs, truth, seed).go()
+        try:
+            with SlurmBed(nodes=NODES, settings=settings) as bed:
+                return Run(bed, mode, jobs, truth, seed).go()
+        except SlurmBedError as error:
+            raise RunError(str(error)) from error
 
     run_all(parser(__doc__).parse_args(), "slurm", run)
 

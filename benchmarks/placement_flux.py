@@ -27,7 +27,17 @@ from types import TracebackType
 
 import msgspec
 import psutil
-from placement_stream import LIMIT, NODES, Attempt, Stream, given, parser, run_all, without_the_leader
+from placement_stream import (
+    LIMIT,
+    NODES,
+    Attempt,
+    RunError,
+    Stream,
+    given,
+    parser,
+    run_all,
+    without_the_leader,
+)
 
 from whesl.predict.history import History
 from whesl.site.flux import module_loading
@@ -114,7 +124,7 @@ class Instance:
         until = time.monotonic() + PATIENCE
         while self.flux("resource", "list", "-no", "{nnodes}", "-s", "up") != str(NODES):
             if time.monotonic() > until:
-                raise SystemExit("the instance does not start")
+                raise RunError("the instance does not start")
             time.sleep(0.5)
         return self
 
@@ -206,7 +216,7 @@ class Run:
                 told = now
             self._look()
             if time.monotonic() > until or client.poll() is not None:
-                raise SystemExit(f"{self.mode}: not done within {PATIENCE:g} s, or the client has ended")
+                raise RunError(f"{self.mode}: not done within {PATIENCE:g} s, or the client has ended")
             time.sleep(0.02)
         client.stdin.close()  # type: ignore[union-attr]  # it is a pipe
         client.wait(60)

@@ -12,7 +12,11 @@ has the mean over seeds of the difference to the mode *off*, with Student's 95 %
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +40,10 @@ JOBS = 26
 MODES = ("off", "observing", "exact", "AOA 50 %", "learned")
 MEASURES = ("kills", "lost", "makespan", "wait")
 Attempt = tuple[int, float, float, bool]
+
+
+class RunError(Exception):
+    """A run that did not come to its end: it counts for nothing, and is run again."""
 
 
 class Stream(NamedTuple):
@@ -188,9 +196,11 @@ def run_all(
         run: returns the attempts of one run; None to ask the lab alone.
         prepared: what is done to the failures first.
     """
-    lines = options.out.read_text().splitlines() if options.out and options.out.exists() else []
-    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    asked = {"jobs": options.jobs, "log": f"{options.failures or 'generated'} {options.system or ''}".strip()}
+    rows = read(options.out) if options.out and options.out.exists() else []
+    rows = [row for row in rows if all(row.get(key) == value for key, value in asked.items())]
     done = {(row["seed"], row["mode"]) for row in rows}
+    failed = []
     low, _, high = options.seeds.partition("-")
     for seed in range(int(low), int(high or low) + 1):
         jobs = stream(options.jobs, seed)
@@ -198,15 +208,41 @@ def run_all(
         for mode in options.modes.split(","):
             if (seed, mode) in done:
                 continue
-            row = {"seed": seed, "mode": mode, "manager": manager, "lab": simulated(mode, jobs, truth, seed)}
+            row = {"seed": seed, "mode": mode, "manager": manager, **asked}
+            row["lab"] = simulated(mode, jobs, truth, seed)
             if run is not None:
-                row["real"] = figures(jobs, run(mode, jobs, truth, seed))
+                before = os.getloadavg()[0]
+                try:
+                    row["real"] = figures(jobs, run(mode, jobs, truth, seed))
+                except (RunError, subprocess.TimeoutExpired, OSError) as error:
+                    failed.append(f"seed {seed}, {mode}: {error}")
+                    print(failed[-1], file=sys.stderr, flush=True)
+                    continue
+                row["load"] = [round(before, 1), round(os.getloadavg()[0], 1)]
                 print(json.dumps(row), flush=True)
             rows.append(row)
             if options.out:
-                with options.out.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                add(options.out, row)
     print(summary(rows))
+    if failed:
+        raise SystemExit("not done, the same command runs them again:\n" + "\n".join(failed))
+
+
+def add(path: Path, row: dict[str, Any]) -> None:
+    """Add a run to a file, in a line of its own also after one that was not written to its end."""
+    with path.open("ab+") as file:
+        file.seek(max(0, file.tell() - 1))
+        torn = file.read() not in (b"", b"\n")
+        file.write((b"\n" if torn else b"") + json.dumps(row).encode() + b"\n")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the runs of a file; a line that was not written to its end is a run that is not done."""
+    rows = []
+    for line in path.read_bytes().split(b"\n"):
+        with contextlib.suppress(ValueError):
+            rows.append(json.loads(line))
+    return rows
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -260,8 +296,7 @@ def main() -> None:
     if options.lab:
         run_all(options, "", None)
     else:
-        rows = [json.loads(line) for path in options.results for line in path.read_text().splitlines()]
-        print(summary(rows))
+        print(summary([row for path in options.results for row in read(path)]))
 
 
 if __name__ == "__main__":
