@@ -273,6 +273,21 @@ def test_the_coordinator_is_killed_in_each_phase(nodes: Nodes, phase: str) -> No
     nodes.still_works()
 
 
+def test_a_write_that_hangs_is_told_of_and_given_up(tmp_path: Path, stack: ExitStack) -> None:
+    """All ranks had waited for an hour, and nobody said for whom."""
+    nodes = _nodes(tmp_path, tmp_path / "kept", stack, "--arrival", "3", "--commit", "6")
+    nodes.hold(1)
+    nodes.say("predict", "n1", "--lead", "200")
+    nodes.wait(lambda: "checkpoint 1 was given up: not written in time: n1" in nodes.said())
+    told = "still writing after 3 s: n1; the checkpoint is given up 6 s after they began (--commit)"
+    assert nodes.said().count(told) == 1 and nodes.whole() == []
+    # The others go on, and the rank once its write has returned: what it commits then is in no checkpoint.
+    nodes.let(1)
+    nodes.wait(lambda: "rank 1 wrote" in nodes.said())
+    assert nodes.whole() == []
+    nodes.still_works()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("phase", "why"), [("first", "n1"), ("second", "n0"), ("sealing", "manifest")])
 def test_the_disk_is_full_in_each_phase(tmp_path: Path, stack: ExitStack, phase: str, why: str) -> None:

@@ -84,6 +84,7 @@ def test_another_user_s_directory(mode: int, said: str, monkeypatch: pytest.Monk
         ("--migrate", "", "--theta", "3"),
         ("--interval", "-1"),
         ("--arrival", "soon"),
+        ("--commit", "0"),
     ],
 )
 def test_options_that_are_none(options: tuple[str, ...], tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def read(folder: Path) -> Manifest | None:
     """
     try:
         content = (folder / NAME).read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     text, found, end = content.rpartition(b"end ")
     if not found or end != f"{zlib.crc32(text):08x}\n".encode():

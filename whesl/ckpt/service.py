@@ -29,6 +29,7 @@ from whesl.ckpt.core.records import (
     Lost,
     Migrate,
     Migrated,
+    NodePhase,
     Predicted,
     Release,
     Requested,
@@ -115,6 +116,7 @@ class Service:
         self._candidate = self._whole[0] if self._whole else 0
         self._agreed = -1  # not known yet
         self._verifying = 0, 0, math.inf  # ranks that have, ranks that there are, when the wait is told
+        self._slow = math.inf  # when it is told which nodes still write
         self._gone: dict[str, float] = {}
         self._waiting: list[Event] = []
         self._began = time.monotonic()
@@ -177,6 +179,7 @@ class Service:
             # As one transition: ten thousand may go at once.
             self._step(*(Lost(node=node, why="its agent is not connected") for node in late))
         self._tell_wait(now)
+        self._tell_slow(now)
         if self._next_interval() <= now:
             self._last = now
             if self._state.epoch is None and self._state.nodes:
@@ -191,6 +194,19 @@ class Service:
             self._log(
                 f"checkpoint {self._candidate} is not restored yet: {good} of its {ranks} ranks have verified"
                 f" it; are all ranks started, and is there an agent on each node? Not heard of: {nodes}"
+            )
+
+    def _tell_slow(self, now: float) -> None:
+        """Say once which nodes all others wait for while they write: a file system may hang."""
+        if self._slow > now:
+            return
+        self._slow = math.inf
+        writing = (name for name, node in self._state.nodes.items() if node.phase is NodePhase.COMMITTING)
+        if names := ", ".join(sorted(writing)):
+            settings = self._state.settings
+            self._log(
+                f"still writing after {settings.arrival:g} s: {names}; the checkpoint is given up"
+                f" {settings.commit:g} s after they began (--commit)"
             )
 
     def _next_interval(self) -> float:
@@ -260,6 +276,8 @@ class Service:
                     )  # an agent that had not heard of its end
                 elif isinstance(command, Ask):
                     self._prepare(command)
+                elif isinstance(command, Grant):
+                    self._slow = time.monotonic() + self._state.settings.arrival
                 elif isinstance(command, Release):
                     self._over(command)
                 # The names of all nodes in a message to each would grow with their square.

@@ -46,6 +46,7 @@ _COORDINATOR = (
         "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
     ),
     click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60]."),
+    click.option("--commit", metavar="SECONDS", help="Longest time for a node to write its parts [3600]."),
     click.option(
         "--migrate",
         metavar="COMMAND",
@@ -125,6 +126,7 @@ def run(
     writers: int,
     keep: int,
     arrival: str | None,
+    commit: str | None,
     migrate: str | None,
     theta: float | None,
     together: bool,
@@ -136,6 +138,7 @@ def run(
 
     _seconds(interval, "--interval")
     _seconds(arrival, "--arrival")
+    _seconds(commit, "--commit")
     if shutil.which(command[0]) is None:
         raise UsageError(
             f"{command[0]} is no program that can be started here", hint="what follows -- is the command"
@@ -144,7 +147,8 @@ def run(
         os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
     serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
     _migration(migrate, theta)
-    given = {"--interval": interval, "--arrival": arrival, "--migrate": migrate, "--theta": theta}
+    given = {"--interval": interval, "--arrival": arrival, "--commit": commit}
+    given |= {"--migrate": migrate, "--theta": theta}
     for option, value in given.items():
         serve_options += [option, str(value)] if value is not None else []
     chosen = rendezvous.name_of_job(name)
@@ -161,6 +165,7 @@ def serve(
     writers: int,
     keep: int,
     arrival: str | None,
+    commit: str | None,
     migrate: str | None,
     theta: float | None,
     together: bool,
@@ -175,7 +180,10 @@ def serve(
     until = _until()
     chosen = rendezvous.name_of_job(name)
     settings = Settings(
-        writers=writers, arrival=_seconds(arrival or "60", "--arrival"), priority=not together
+        writers=writers,
+        arrival=_seconds(arrival or "60", "--arrival"),
+        commit=_seconds(commit or "3600", "--commit"),
+        priority=not together,
     )
     service = Service(
         settings,
