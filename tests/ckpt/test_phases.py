@@ -34,7 +34,9 @@ PAGE = 4096  # bytes: what a small file takes on a tmpfs
 class Nodes:
     """A coordinator, and an agent and a rank on each of three nodes that this host plays."""
 
-    def __init__(self, place: Path, directory: Path, options: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, place: Path, directory: Path, options: tuple[str, ...] = (), ranks: int = len(NODES)
+    ) -> None:
         self.place, self.directory, self.options = place, directory, options
         self.name = f"phases-{os.getpid()}-{place.name[-12:]}"
         self.environment = {**os.environ, "WHESL_HOME": str(place / "home"), "PYTHONPATH": str(ROOT)}
@@ -47,18 +49,18 @@ class Nodes:
         self.wait(lambda: (place / "home" / "ckpt" / self.name / "address").exists())
         for node in NODES:
             self.begin([*WHESL, "agent", "--name", self.name, "--node", node], SLURMD_NODENAME=node)
-        for rank, node in enumerate(NODES):
-            # One of Slurm's variables names the node, the other the rank.
-            self.begin(
-                [sys.executable, str(RANKS), str(rank), str(len(NODES)), "100000"],
-                SLURMD_NODENAME=node,
-                SLURM_PROCID=str(rank),
-            )
-        self.wait(lambda: [node["ranks"] for node in self.nodes().values()] == [1] * len(NODES))
+        for rank in range(ranks):
+            self.begin_rank(rank)
+        self.wait(lambda: sum(node["ranks"] for node in self.nodes().values()) == ranks)
 
     def serve(self) -> None:
         command = [*WHESL, "serve", "--name", self.name, "--dir", str(self.directory), *self.options]
         self.coordinator = self.begin(command)
+
+    def begin_rank(self, rank: int) -> subprocess.Popen[bytes]:
+        # One of Slurm's variables names the node, the other the rank.
+        command = [sys.executable, str(RANKS), str(rank), str(len(NODES)), "100000"]
+        return self.begin(command, SLURMD_NODENAME=NODES[rank], SLURM_PROCID=str(rank))
 
     def begin(self, command: list[str], **environment: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
@@ -154,9 +156,9 @@ def nodes(tmp_path: Path, stack: ExitStack) -> Nodes:
     return _nodes(tmp_path, tmp_path / "kept", stack)
 
 
-def _nodes(place: Path, directory: Path, stack: ExitStack, *options: str) -> Nodes:
-    (place / "home").mkdir(mode=0o700)
-    made = Nodes(place, directory, options)
+def _nodes(place: Path, directory: Path, stack: ExitStack, *options: str, ranks: int = len(NODES)) -> Nodes:
+    (place / "home").mkdir(mode=0o700, parents=True)
+    made = Nodes(place, directory, options, ranks)
     stack.callback(made.end)
     return made
 
@@ -176,6 +178,36 @@ def test_an_agent_that_is_killed_is_started_again(nodes: Nodes) -> None:
     nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
     agent(nodes, 1).kill()
     nodes.let(0, 1, 2)
+    nodes.still_works()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coordinator", [False, True])
+def test_an_agent_is_killed_while_its_rank_restores(
+    tmp_path: Path, stack: ExitStack, coordinator: bool
+) -> None:
+    """Alone, and together with the coordinator: what a rank has verified is told again."""
+    with ExitStack() as first:
+        nodes = _nodes(tmp_path / "first", tmp_path / "kept", first)
+        nodes.say("request")
+        nodes.wait(lambda: nodes.whole() == [1])
+    step = manifest.whole(tmp_path / "kept")[0].step
+    nodes = _nodes(tmp_path / "again", tmp_path / "kept", stack, ranks=2)
+    pages = [page_of(nodes.name, "alone", node) for node in NODES[:2]]
+
+    def verified() -> list[int]:
+        sheets = [Page(page, nodes.directory) for page in pages]
+        found = [slot.verified for sheet in sheets for slot in sheet.ranks()]
+        for sheet in sheets:
+            sheet.close(remove=False)
+        return found
+
+    nodes.wait(lambda: verified() == [3, 3])  # both wait for the third one
+    agent(nodes, 1).kill()
+    if coordinator:
+        nodes.kill_coordinator()
+    nodes.begin_rank(2)
+    nodes.wait(lambda: nodes.said().count(f"restored step {step} of checkpoint 1") == len(NODES))
     nodes.still_works()
 
 

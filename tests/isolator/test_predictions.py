@@ -262,6 +262,27 @@ def test_a_program_that_ends_well_in_spite_of_the_loss_is_done(four: Make) -> No
     assert made.finished is not None and made.finished.code == 0 and raised(made) == ["DYING"]
 
 
+@pytest.mark.parametrize("when", ["in the step", "at the start", "it runs"])
+def test_a_spare_that_dies_at_once_is_replaced_by_the_next(four: Make, when: str) -> None:
+    made = four(dying(), node_exception())
+    if when == "in the step":
+        made.hold = (RunStep,)
+        predict(made)
+        lost(made, "n3")
+        made.hold = ()
+        made.restart()
+    else:
+        made.hold = (StartAttempt,) if when == "at the start" else ()
+        predict(made)
+        lost(made, "n3")
+        if made.hold:
+            made.hold = ()
+            made.restart()
+    assert made.state.nodes.active == ("n1", "n4") and made.state.phase is Phase.RUNNING
+    assert made.running == made.state.attempt and made.finished is None
+    assert raised(made) == (["DYING"] if when == "in the step" else ["DYING", "NODEDOWN"])
+
+
 def test_another_nodes_loss_does_not_wait(four: Make) -> None:
     made = four(dying(), node_exception())
     made.hold = (AskCheckpoint,)
