@@ -5,7 +5,8 @@ It appends to FILE every 50 ms for as long as it lives, and ends when ``done`` s
 * ``title``: writes over its environment, as setproctitle does;
 * ``cleared``: the same program again with no environment at all (``env -i``);
 * ``daemon``: forks twice, begins a session of its own, and starts the program again without an environment;
-* ``undumpable``: ``cleared``, and its /proc files belong to root (PR_SET_DUMPABLE, prctl(2)).
+* ``undumpable``: ``cleared``, and its /proc files belong to root (PR_SET_DUMPABLE, prctl(2));
+* ``leaderless``: its first thread ends and another one goes on, so it looks like a zombie (pthread_exit(3)).
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 import time
 
-KINDS = ("title", "cleared", "daemon", "undumpable")
+KINDS = ("title", "cleared", "daemon", "undumpable", "leaderless")
 PATIENCE = 120.0
 _PR_SET_DUMPABLE = 4
 _LIBC = ctypes.CDLL(None)
@@ -50,6 +52,9 @@ def main(kind: str, file: str) -> None:
         _again(f"{kind}-now", file)
     elif kind == "undumpable-now":
         _LIBC.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    elif kind == "leaderless":
+        threading.Thread(target=_live, args=(file,)).start()
+        _LIBC.pthread_exit(None)
     elif kind == "daemon":
         if os.fork() == 0:
             os.setsid()

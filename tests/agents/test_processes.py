@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import shedding
 from tests.agents.started import Start, start, token
 from tests.waiting import until
 from whesl.agents import processes
@@ -199,3 +202,41 @@ def test_what_has_no_environment_for_good_is_not_waited_for(monkeypatch: pytest.
         cleared.wait()
         dead.wait()
     assert processes.environment_of(dead.pid) is None
+
+
+def test_what_looks_like_a_zombie_and_lives_is_ended(start: Start, token: str, tmp_path: Path) -> None:
+    """A process whose first thread has ended: state Z, neither environment nor command line."""
+    beats = tmp_path / "beats"
+    rank = start(f"exec {sys.executable} {shedding.__file__} leaderless {beats}", token)
+    until(beats.exists, "the thread that lives", 30.0)
+    status = Path(f"/proc/{rank.pid}/stat")
+    until(lambda: status.read_text().rpartition(")")[2].split()[0] == "Z", "its first one's end", 30.0)
+    assert processes.kill_all(token).left == []
+    before = beats.stat().st_size
+    time.sleep(0.3)  # it would beat six times
+    assert beats.stat().st_size == before
+
+
+def test_a_child_that_came_after_the_listing_is_not_missed(
+    start: Start, token: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A parent that is listed, forks, and ends before it is read: its child was not listed."""
+    go, forked = tmp_path / "go", tmp_path / "forked"
+    parent = start(
+        f"until [ -e {go} ]; do :; done; setsid sleep 300 & echo $! >{forked}; exit 0",
+        token,
+    )
+    listing = os.listdir
+
+    def listed(path: str) -> list[str]:
+        found = listing(path)
+        if path == "/proc" and not go.exists():
+            go.touch()
+            parent.wait(120)
+        return found
+
+    monkeypatch.setattr(os, "listdir", listed)
+    done = processes.kill_all(token)
+    assert (done.count, done.left) == (1, [])
+    child = processes.read(int(forked.read_text()))
+    assert child is None or child.state == "Z"

@@ -32,7 +32,7 @@ fi
 """
 
 
-@pytest.mark.parametrize("kind", ["cleared", "daemon", "title"])
+@pytest.mark.parametrize("kind", ["cleared", "daemon", "title", "leaderless"])
 def test_what_sheds_its_environment_is_fenced(bed: FluxBed, tmp_path: Path, kind: str) -> None:
     made = Protected(bed, tmp_path, CALLED, script=SCRIPT.replace("KIND", kind))
 

@@ -28,6 +28,7 @@ AGENT = "whesl.agents.agent"  # the module that an agent runs, as its command li
 _PF_KTHREAD = 0x200000  # include/linux/sched.h
 _kernel: set[int] = set()  # threads of the kernel's: most of what a node lists, and never anybody's
 _bare: set[int] = set()  # processes that have neither for good
+_LISTINGS = 8  # of /proc in one pass, at most: some node always starts something
 # Between two passes over all processes, seconds, unless all that was seen has ended before.
 _LOOK_FIRST = 0.004
 _LOOK_PATIENT = 0.016
@@ -55,7 +56,8 @@ NO_RANKS = LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstr
 class Process(msgspec.Struct, frozen=True):
     """One process. ``started`` (clock ticks since boot) tells it from a later one with the same number.
 
-    ``mark``: its soft limit of RLIMIT_RSS, bytes (``model.marks``).
+    ``mark``: its soft limit of RLIMIT_RSS, bytes (``model.marks``). ``thread``: of a process whose first
+    thread has ended, another one, by whose number /proc shows its memory and environment; else 0.
     """
 
     pid: int
@@ -67,6 +69,12 @@ class Process(msgspec.Struct, frozen=True):
     name: str
     mark: int = rlimit_mark.UNLIMITED
     kernel: bool = False  # a thread of the kernel's
+    thread: int = 0
+
+    @property
+    def shown_by(self) -> int:
+        """The number by which /proc shows its memory and environment."""
+        return self.thread or self.pid
 
 
 # Stands for whatever there may be where /proc cannot be read.
@@ -103,16 +111,18 @@ def read(pid: int) -> Process | None:
     # The name may contain anything, parentheses and spaces included: the last one ends it.
     before, _, after = content.rpartition(b")")
     fields = after.split()
+    thread, state = procfs.living_thread(pid, fields)
     return Process(
         pid=pid,
         parent=int(fields[1]),
         group=int(fields[2]),
         session=int(fields[3]),
-        state=fields[0].decode(),
+        state=state,
         started=int(fields[19]),
         name=before.partition(b"(")[2].decode(errors="replace"),
         mark=int(fields[22]),
         kernel=bool(int(fields[6]) & _PF_KTHREAD),
+        thread=0 if thread == pid else thread,
     )
 
 
@@ -131,17 +141,26 @@ def alive(pid: int, started: int) -> bool:
 
 
 def everything() -> list[Process]:
-    """Return all processes of this machine that are no zombies, nor threads of the kernel's."""
-    every = (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208  # strings
-    found = (read(pid) for pid in every if pid not in _kernel or not _still_kernel(pid))
+    """Return all processes of this machine that are no zombies, nor threads of the kernel's.
+
+    What was started meanwhile is looked at as well: a process that forked and ended before it was read would
+    be seen neither itself nor by its child.
+    """
     living = []
-    for process in found:
-        if process is None or process.state in "ZX":
-            continue
-        if process.kernel:
-            _kernel.add(process.pid)
-        else:
-            living.append(process)
+    known: set[int] = set()
+    for _ in range(_LISTINGS):
+        new = {int(name) for name in os.listdir("/proc") if name.isdigit()} - known  # noqa: PTH208  # strings
+        if not new:
+            break
+        known |= new
+        found = (read(pid) for pid in new if pid not in _kernel or not _still_kernel(pid))
+        for process in found:
+            if process is None or process.state in "ZX":
+                continue
+            if process.kernel:
+                _kernel.add(process.pid)
+            else:
+                living.append(process)
     return living
 
 
@@ -242,7 +261,7 @@ def _accounted(processes: Iterable[Process]) -> bool:
     return any(
         rlimit_mark.is_mark(process.mark)
         or f"\0{AGENT}\0".encode() in command_line(process.pid)
-        or variable in b"\0" + (environment_of(process.pid) or b"")
+        or variable in b"\0" + (environment_of(process.shown_by) or b"")
         for process in processes
     )
 
@@ -274,7 +293,7 @@ def environment_of(pid: int) -> bytes | None:
 def _belongs(
     process: Process, processes: Mapping[int, Process], token: str, wanted: bytes, node: str, job: str
 ) -> bool:
-    environment = b"\0" + (environment_of(process.pid) or b"") + b"\0"
+    environment = b"\0" + (environment_of(process.shown_by) or b"") + b"\0"
     # Marks are there for everybody to read; another user's process could never be killed.
     marked = rlimit_mark.carries(process.mark, token) and procfs.is_own(process.pid)
     if not marked and wanted not in environment:
@@ -290,7 +309,7 @@ def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> b
     """Whether a process runs on a node, as the nearest environment tells that tells it; True for none."""
     above = process
     for _ in range(len(processes)):  # numbers are used again: there may be a circle
-        environment = b"\0" + (environment_of(above.pid) or b"") + b"\0"
+        environment = b"\0" + (environment_of(above.shown_by) or b"") + b"\0"
         if _FLUX_TASK in environment:
             return True
         if told := environment.partition(_NODE_NAME)[2].partition(b"\0")[0]:
@@ -377,7 +396,7 @@ def kill_all(
         left = seen.found
         if not left or clock() > began + timeout:
             with contextlib.suppress(OSError):
-                segments.remove(lambda: [process.pid for process in everything()])
+                segments.remove(lambda: [process.shown_by for process in everything()])
             return Killing(
                 count=len(killed - {(process.pid, process.started) for process in left}),
                 left=left,
@@ -391,7 +410,7 @@ def kill_all(
         if left == [_UNSEEN]:
             time.sleep(pause)
             continue
-        segments.note(process.pid for process in left)
+        segments.note(process.shown_by for process in left)
         for process in left:
             if patient and process.name in _ENDS_BY_ITSELF:
                 spared = True

@@ -17,13 +17,18 @@ PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 
 
 class Process(NamedTuple):
-    """One line of /proc/PID/stat. ``started`` (clock ticks since boot) tells reused ids apart."""
+    """One line of /proc/PID/stat. ``started`` (clock ticks since boot) tells reused ids apart.
+
+    ``thread``: the number by which /proc shows its environment, another one than ``pid`` where its first
+    thread has ended before others.
+    """
 
     pid: int
     state: str
     parent: int
     session: int
     started: int
+    thread: int = 0
 
 
 def look(pid: int) -> Process | None:
@@ -31,7 +36,8 @@ def look(pid: int) -> Process | None:
     fields = procfs.status_fields(pid)
     if not fields:
         return None
-    return Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+    thread, state = procfs.living_thread(pid, fields)
+    return Process(pid, state, int(fields[1]), int(fields[3]), int(fields[19]), thread)
 
 
 def all_processes() -> dict[int, Process]:
@@ -112,8 +118,8 @@ def of_node(cluster: str, node: str, daemon: int | None) -> set[int]:
     """
     found = set(descendants([daemon])) if daemon is not None else set()
     everything = all_processes()
-    for pid in everything:
-        marks = variables(pid, (CLUSTER, NODE))
+    for pid, process in everything.items():
+        marks = variables(process.thread, (CLUSTER, NODE))
         if marks.get(CLUSTER) == cluster and marks.get(NODE) == node:
             found.add(pid)
     found |= set(descendants(found))

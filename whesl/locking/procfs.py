@@ -69,8 +69,45 @@ def status_fields(pid: int) -> list[bytes]:
 
     Raises OSError when it could not be observed.
     """
+    return status_fields_of(f"/proc/{pid}/stat")
+
+
+def status_fields_of(path: str) -> list[bytes]:
+    """Return the same of a process's or a thread's ``stat`` file.
+
+    Args:
+        path: the file's.
+
+    Raises OSError when it could not be observed.
+    """
     # The name may contain anything, parentheses and spaces included: the last one ends it.
-    return (content(f"/proc/{pid}/stat") or b"").rpartition(b")")[2].split()
+    return (content(path) or b"").rpartition(b")")[2].split()
+
+
+def living_thread(pid: int, fields: list[bytes]) -> tuple[int, str]:
+    """Return the number and the state of the thread that tells of a process.
+
+    That is its first one. Where that has ended before others, the process looks like a zombie without memory
+    or environment, and lives: one of the others is returned, by whose number /proc shows both.
+
+    Args:
+        pid: the process's number.
+        fields: what ``status_fields`` returned.
+
+    Raises OSError when it could not be observed.
+    """
+    state = fields[0].decode()
+    if state not in "ZX" or int(fields[17]) < 2:
+        return pid, state
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  # strings
+    except (FileNotFoundError, ProcessLookupError):
+        return pid, state
+    for thread in threads:
+        told = status_fields_of(f"/proc/{pid}/task/{thread}/stat")
+        if told and (of_thread := told[0].decode()) not in "ZX":
+            return int(thread), of_thread
+    return pid, state
 
 
 def pidfd(pid: int) -> int | None:
