@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
+
 import pytest
 
 from tests.isolator.bench import PATIENCE, Bench, bench
+from whesl.isolator.launch.setup_json import Request, setup
+from whesl.rjms.port import AllocationInfo
 
 __all__ = ["bench"]
 
@@ -51,3 +57,17 @@ def test_after_the_first_in_the_same_job(bench: Bench, changed: bool) -> None:
     else:
         assert bench.run(options=options)[0] == 3
     assert (bench.place / "ran").read_text() == "ran\n"
+
+
+def test_two_that_begin_at_once_on_two_hosts_are_two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Elements of a job array: one program, one directory, one second, and one process number on each host.
+
+    With one name, the second took the first for itself, and ended with 0 without having run.
+    """
+    monkeypatch.setattr(os, "getpid", lambda: 4711)
+    monkeypatch.setattr(time, "strftime", lambda form: "20261122-090611")
+    request = Request(command=("app",), no_coordinator=True)
+    given = AllocationInfo(job_id="", rjms="host", nodes=("n01",), batch_host="n01")
+    ids = {setup(request, None, given, str(tmp_path))["task"]["id"] for _ in range(2)}
+    assert len(ids) == 2
+    assert all(name.startswith("exec/app-20261122-090611-") for name in ids)

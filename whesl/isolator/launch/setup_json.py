@@ -155,7 +155,8 @@ def _step_name(request: Request) -> str:
     name = program.rstrip("/").rpartition("/")[2]
     if name in ("", ".", ".."):
         name = "program"
-    return f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    # Not the process's number: hosts, and containers of one host, give the same one in the same second.
+    return f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(5).hex()}"
 
 
 def _active(request: Request, given: Given, spares: int) -> int | None:
