@@ -147,8 +147,8 @@ def run(
         os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
     serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
     _migration(migrate, theta)
-    given = {"--interval": interval, "--arrival": arrival, "--commit": commit}
-    given |= {"--migrate": migrate, "--theta": theta}
+    times = {"--interval": interval, "--arrival": arrival, "--commit": commit}
+    given = {**times, "--migrate": migrate, "--theta": theta}
     for option, value in given.items():
         serve_options += [option, str(value)] if value is not None else []
     chosen = rendezvous.name_of_job(name)
