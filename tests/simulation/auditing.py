@@ -48,6 +48,7 @@ class TaskAudit:
         self._launched = 0.0
         self._recovered: set[int] = set()
         self._completes = False
+        self._waiting: set[str] = set()  # what is to be raised later
 
     def fail(self, invariant: str, text: str) -> None:
         """Say what is wrong."""
@@ -65,6 +66,7 @@ class TaskAudit:
         self._past = self._attempt
         self._not_before = 0.0
         self._down = set()
+        self._waiting = set()
         self.ended = None
 
     def _close(self, how: str) -> None:
@@ -76,6 +78,7 @@ class TaskAudit:
     def on_raised(self, data: Data, _now: float) -> None:
         raised = data["raised"]
         ordinal = raised["ordinal"]
+        self._waiting.discard(data.get("queued") or "")
         if ordinal in self._names:
             self.fail("every exception ends", f"exception {ordinal} was raised twice")
         for other, action in list(self.open.items()):
@@ -87,6 +90,12 @@ class TaskAudit:
         self._names[ordinal] = raised["exception"]
         self.raised[ordinal] = raised["time"]
         self.open[ordinal] = "asked" if data.get("goes_on") else "raised"
+
+    def on_queued(self, data: Data, _now: float) -> None:
+        self._waiting.add(data["found"]["exception"])
+
+    def on_dropped(self, data: Data, _now: float) -> None:
+        self._waiting.discard(data["exception"])
 
     def on_checkpoint_asked(self, data: Data, now: float) -> None:
         if data.get("counted"):
@@ -257,6 +266,8 @@ class TaskAudit:
     def on_finished(self, data: Data, _now: float) -> None:
         if self._completes and data["state"] != "completed":
             self.fail(_RECOVERED, f"it was said to have completed, and is {data['state']}")
+        if self._waiting and "covers this exit" in data.get("reason", ""):
+            self.fail("every exception ends", f"failed while {', '.join(self._waiting)} waits to be raised")
         self.ended = data
         self._close(data["state"])
 

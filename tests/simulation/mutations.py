@@ -38,7 +38,7 @@ from whesl.isolator.core import node_selection
 from whesl.isolator.core import recovered as isolator_recovered
 from whesl.isolator.core import recovery as isolator_recovery
 from whesl.isolator.core import state as isolator_state
-from whesl.isolator.core.events import RunStep
+from whesl.isolator.core.events import Journal, RunStep
 from whesl.journal import Clock
 from whesl.operations.recovery_budget import Budget
 from whesl.records import isolator as records
@@ -369,6 +369,17 @@ def checkpoints_not_counted() -> Any:
     return patch.object(isolator_changes, "_checkpoint_asked", uncounted)
 
 
+def losses_that_wait_forgotten() -> Any:
+    """A program that ends of a node's loss ends its task, as the loss still waits for a checkpoint."""
+    real = isolator_recovery.raise_queued
+
+    def forget(turn: Any) -> bool:
+        written = [command.record for command in turn.commands if isinstance(command, Journal)]
+        return not any(isinstance(record, records.Exited) for record in written) and real(turn)
+
+    return patch.object(isolator_recovery, "raise_queued", forget)
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     lost_acknowledgement_accepted,
     restarts_not_compared,
@@ -404,5 +415,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     snapshot_without_the_bad_nodes,
     restarted_for_recovered,
     checkpoints_not_counted,
+    losses_that_wait_forgotten,
     raised_ids_forgotten,
 )
