@@ -11,6 +11,8 @@ FIRST ?= 0
 SECONDS ?= 60
 MINUTES ?= 5
 SEED ?=
+# make test ORDER=random: modules in another order, and the tests of each; SEED=7 gives the same order again.
+ORDER ?=
 
 # Thousands of short processes: without it each compiles all that it imports, which takes as long as all else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,7 +20,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-ckpt check test test-flux lint style types parser man clean soak fuzz chaos
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
+  $(if $(filter random,$(ORDER)),--random-order $(if $(SEED),--random-order-seed $(SEED)))
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
