@@ -383,6 +383,14 @@ def test_options_that_fit_nothing_are_refused(tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"workflow": 3}')
     assert "no profile" in refused(tmp_path, TABLE, "w.toml", "--profile", str(bad))
+    # What `plan` itself writes has a workflow's name too; entries of other stages say nothing of these.
+    bad.write_text('{"workflow": "maps", "offers": []}')
+    assert "no profile" in refused(tmp_path, TABLE, "w.toml", "--profile", str(bad))
+    other = Measurement(stage="align", platform="cluster", seconds=600, deviation=5, count=9)
+    bad.write_bytes(msgspec.json.encode(Profile(workflow="genes", measurements=(other,))))
+    said = refused(tmp_path, TABLE, "w.toml", "--profile", str(bad))
+    assert "genes" in said and "align" in said and "map, reduce" in said
+    bad.write_text('{"workflow": 3}')
     assert "no forecast" in refused(tmp_path, TABLE, "w.toml", "--forecast", str(bad))
     assert "cannot read" in refused(tmp_path, TABLE, "w.toml", "--prices", str(tmp_path / "none.toml"))
     gpu = TABLE.replace("seconds = 120", 'processor = "gpu"\nseconds = 120')

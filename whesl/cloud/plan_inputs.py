@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.cloud.core.plan_menu import Case
+    from whesl.cloud.core.records import Workflow
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": HOUR, "d": 24 * HOUR, "w": 168 * HOUR}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
@@ -89,6 +90,19 @@ def load_profile(path: Path) -> Profile:
     ]
     if wrong:
         raise UsageError(f"{path}: run times: {', '.join(wrong)}", hint="seconds above 0 are accepted")
+    return found
+
+
+def _profile_of(flow: Workflow, path: Path) -> Profile:
+    """Read a profile that has at least one stage of a workflow."""
+    found = load_profile(path)
+    measured, stages = {one.stage for one in found.measurements}, [one.name for one in flow.stages]
+    if measured.isdisjoint(stages):
+        raise UsageError(
+            f"{path}: the profile of {found.workflow} has no stage of {flow.name}: "
+            f"{', '.join(sorted(measured)) or 'nothing was measured'}",
+            hint=f"accepted are measurements of {', '.join(stages)}",
+        )
     return found
 
 
@@ -193,7 +207,7 @@ def case(
     """
     flow = read(workflow)
     listed = price_files.load(prices)
-    known = load_profile(measured) if measured else Profile(workflow=flow.name)
+    known = _profile_of(flow, measured) if measured else Profile(workflow=flow.name)
     flow = profiling.sized(flow, known)
     cluster = cluster_nodes(gpu=gpu) if forecast is not None else None
     whole = profiling.complete(flow, known, (*listed.platforms, *((cluster,) if cluster else ())))

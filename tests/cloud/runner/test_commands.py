@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -120,6 +121,20 @@ def test_what_is_wrong_is_said_before_anything_is_started(
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert said in done.stderr and "Traceback" not in done.stderr
     assert not (home.place / "r" / "journal.db").exists()
+
+
+def test_without_a_cloud_a_stage_that_the_cluster_cannot_run_is_refused(home: Home) -> None:
+    """Such a run once waited to its deadline, and named what a cloud that is not there would cost."""
+    flow = home.place / "gpu.toml"
+    stage = '[[stage]]\nname = "g{0}"\ntasks = 1\nseconds = 5\nprocessor = "{1}"\ncommand = ["true"]\n'
+    flow.write_text(stage.format(1, "cpu") + stage.format(2, "gpu"))
+    site = home.place / "alone.toml"
+    site.write_text(re.sub(r'provider = "\w+"', 'provider = ""', home.site.read_text()))
+    where = ("--site", str(site), "--dir", str(home.place / "r"), "--deadline", "12h", "--free", "1")
+    done = home.whesl("run", str(flow), *where)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert "no platform for g2" in done.stderr and "cloud" in done.stderr
+    assert not (home.place / "r").exists()
 
 
 STUDY = """\

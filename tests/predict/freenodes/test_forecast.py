@@ -226,9 +226,13 @@ def test_a_gap_in_a_log_is_not_covered(tmp_path: Path) -> None:
     assert covered[:, 1] == pytest.approx([30, 80], abs=0.5)
 
 
-def test_a_log_that_is_too_short_is_refused(tmp_path: Path) -> None:
-    """With what would be accepted; nothing is written."""
-    (tmp_path / "short.swf").write_text(swf(cluster(10)))
+@pytest.mark.parametrize("days", [10, 1.4])
+def test_a_log_that_is_too_short_is_refused(tmp_path: Path, days: float) -> None:
+    """With what would be accepted; nothing is written. One of a day and a half once ended in a traceback."""
+    text = "".join(
+        f"{job} {600 * job} 5 300 4 -1 -1 4 600 -1 1 7 1 1 1 1 -1 -1\n" for job in range(int(days * 144))
+    )
+    (tmp_path / "short.swf").write_text(text)
     found = CliRunner().invoke(
         command, ["train", str(tmp_path / "short.swf"), "--model", str(tmp_path / "m.npz")]
     )

@@ -103,9 +103,13 @@ def run(
         link_data(place, site, data)
         plan = chosen.plan
         click.echo(
-            f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; the plan costs"
-            f" {plan.expected_cost:.2f} {case.prices.currency}"
-            + (f", probability {plan.probability:.2f}" if plan.probability is not None else ""),
+            f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; "
+            + (
+                f"the plan costs {plan.expected_cost:.2f} {case.prices.currency}"
+                + (f", probability {plan.probability:.2f}" if plan.probability is not None else "")
+                if site.cloud.provider
+                else "on the cluster alone: what the plan leaves to a cloud has no probability"
+            ),
             err=True,
         )
     elif budget is not None and budget != (begun := runs.setup_of(place).limits.budget):

@@ -219,7 +219,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     estimated: str = ""
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The dynamic performance benchmark (DPB).
 
     Attributes:

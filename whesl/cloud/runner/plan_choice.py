@@ -96,7 +96,17 @@ def slowed(case: plan_menu.Case, hour: float) -> plan_menu.Case:
 
 
 def on_cluster_alone(initial: ScalerState) -> ScalerState:
-    """Return the scaler's first state for a run without a cloud: what its plan foresees there is left out."""
+    """Return the scaler's first state for a run without a cloud: what its plan foresees there is left out.
+
+    Raises:
+        UsageError: the cluster cannot run a stage.
+    """
+    without = [table.stage for table in initial.tables if table.hpc is None]
+    if without:
+        raise UsageError(
+            f"no platform for {', '.join(without)}: the cluster cannot run it, and there is no cloud",
+            hint="--cloud NAME, or --gpu-nodes where the cluster's nodes have GPUs",
+        )
     tables = tuple(
         msgspec.structs.replace(table, cloud=None, platform="", limit=0, instances=())
         for table in initial.tables

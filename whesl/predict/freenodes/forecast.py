@@ -114,7 +114,7 @@ def learnable(
 def _moments(hours: Supply, settled: float) -> NDArray[np.int64]:
     """Return hours with the whole of what comes after them covered, and a capacity that is known."""
     good = hours.covered.copy()
-    for ahead in range(1, HOURS):
+    for ahead in range(1, min(HOURS, len(good))):
         good[: len(good) - ahead] &= hours.covered[ahead:]
     good[max(0, len(good) - HOURS + 1) :] = False
     good[: int(settled / HOUR)] = False
