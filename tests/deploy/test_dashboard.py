@@ -47,7 +47,8 @@ class Prometheus:
         """Return the series that answer a question of PromQL."""
         words = urllib.parse.urlencode({"query": question})
         with urllib.request.urlopen(f"{self.where}/query?{words}", timeout=10) as answer:
-            return json.load(answer)["data"]["result"]
+            found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+            return found
 
     def answers(self, question: str) -> list[dict[str, Any]]:
         """The same, and nothing while it has not begun yet."""
