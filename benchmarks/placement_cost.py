@@ -83,6 +83,7 @@ def submit(beds: dict[str, SlurmBed], jobs: int) -> tuple[float, dict[str, list[
     """Submit jobs to all clusters in turn; return their rate together, and the milliseconds of each."""
     took: dict[str, list[float]] = {mode: [] for mode in beds}
     script = next(iter(beds.values())).script("true")
+    refused: list[str] = []
 
     def some(worker: int) -> None:
         rng = random.Random(worker)
@@ -91,7 +92,12 @@ def submit(beds: dict[str, SlurmBed], jobs: int) -> tuple[float, dict[str, list[
             command = ["sbatch", "-H", "-p", "big", "-o/dev/null", *options, str(script)]
             for mode, bed in beds.items():
                 start = time.perf_counter()
-                subprocess.run(command, env=bed.environment, stdout=subprocess.DEVNULL, check=True)
+                done = subprocess.run(
+                    command, env=bed.environment, capture_output=True, text=True, check=False
+                )
+                if done.returncode:
+                    refused.append(f"{mode}: {done.stderr.strip()}\n{bed.log()[-2000:]}")
+                    return
                 took[mode].append((time.perf_counter() - start) * 1000)
 
     begun = time.monotonic()
@@ -100,6 +106,8 @@ def submit(beds: dict[str, SlurmBed], jobs: int) -> tuple[float, dict[str, list[
         thread.start()
     for thread in threads:
         thread.join()
+    if refused:
+        raise SystemExit("a submission was refused: nothing was measured\n" + refused[0])
     return jobs * len(beds) / (time.monotonic() - begun), took
 
 
