@@ -27,8 +27,8 @@ from whesl.ckpt import Client, messages
 from whesl.ckpt.core.records import Ask, Requested
 from whesl.ckpt.job_launch import page_of
 from whesl.ckpt.messages import StatusAsked
+from whesl.ckpt.rank_page import Page
 from whesl.ckpt.rendezvous import Address, find
-from whesl.ckpt.shared_memory import Page
 from whesl.wire.keys import KeyPair, user_keys
 from whesl.wire.sockets import dealer
 

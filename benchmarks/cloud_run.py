@@ -32,7 +32,7 @@ import psutil
 
 from whesl.model.errors import WheslError
 from whesl.testing import proxy_app
-from whesl.workflows import wfcommons
+from whesl.workflows import wfcommons_reader
 
 INSTANCES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "workflows" / "wfinstances"
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ start_delay = 1.0
 
 def shrunk(source: Path, tasks: int, seconds: float, ledger: Path) -> dict[str, Any]:
     """Return an execution with at most so many tasks, as WfCommons' JSON with stand-ins for its programs."""
-    found = wfcommons.read(source)
+    found = wfcommons_reader.read(source)
     kinds = Counter(task.kind for task in found.tasks)
     quota = max(1, tasks // len(kinds))
     taken: Counter[str] = Counter()
-    kept: dict[str, wfcommons.InstanceTask] = {}
+    kept: dict[str, wfcommons_reader.InstanceTask] = {}
     waiting = {task.name: task for task in found.tasks}
     progress = True
     while progress:
@@ -231,7 +231,7 @@ def one(
 def _break(sshd: Sshd, run: Path, seconds: float, told: list[float]) -> None:
     """Kill the storage's server while a task runs in the cloud, and start it again."""
     from whesl.cloud.core.records import Domain
-    from whesl.cloud.runner import run as runs
+    from whesl.cloud.runner import run_directory as runs
 
     def busy() -> bool:
         with contextlib.suppress(WheslError):

@@ -34,7 +34,7 @@ from whesl.predict.survival import fit
 from whesl.site import plugin_paths
 from whesl.site.flux import module_loading
 from whesl.site.history.model import About, SiteModel, save
-from whesl.site.publish import table
+from whesl.site.publish import risk_table
 
 JOBS = 200
 TURNS = 5
@@ -79,8 +79,8 @@ def predictions(place: Path, names: list[str]) -> dict[str, Path]:
         About(learned=now, begin=history.begin, finish=now, failures=len(rows)),
     )
     save(model, place / "model.npz")
-    made = table.make(model.predictor, names, now, valid_for=86400.0)
-    table.write_bytes(place / "table.json", table.encode(made))
+    made = risk_table.make(model.predictor, names, now, valid_for=86400.0)
+    risk_table.write_bytes(place / "table.json", risk_table.encode(made))
     return {"table": place / "table.json", "model": place / "model.npz"}
 
 

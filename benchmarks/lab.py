@@ -28,7 +28,7 @@ import numpy as np
 from measure import Figure, NotHereError, run_parts, scratch
 from numpy.typing import NDArray
 
-from whesl.lab.cluster import python_loop, simulation_records
+from whesl.lab.cluster import policy_object_loop, simulation_records
 from whesl.lab.cluster.running import enter, leave, pop, push
 from whesl.lab.cluster.simulation import simulate
 from whesl.lab.cluster.simulation_records import Workload
@@ -225,7 +225,7 @@ class Parts:
             lambda: simulate(work, nodes, "fcfs"),
             lambda: simulate(work, nodes, "conservative"),
         )
-        (python,) = best(1, lambda: python_loop.simulate(work, nodes, Easy()))
+        (python,) = best(1, lambda: policy_object_loop.simulate(work, nodes, Easy()))
         count, note = len(work.job), f"{self.about}, {len(work.job)} jobs"
         return [
             Figure("EASY, bare counting loop", count / bare, "jobs/s", note=note),

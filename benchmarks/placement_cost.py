@@ -31,9 +31,9 @@ from pathlib import Path
 
 import psutil
 
-from whesl.site.publish import lookup, table
-from whesl.site.publish.cluster_nodes import Node
-from whesl.site.publish.table import HORIZONS, NodeRisk, Table
+from whesl.site.publish import plugin_file, risk_table
+from whesl.site.publish.node_record import Node
+from whesl.site.publish.risk_table import HORIZONS, NodeRisk, Table
 from whesl.testing.slurmbed import SlurmBed
 
 COUNT = 10_000
@@ -130,8 +130,8 @@ def prepare(bed: SlurmBed, mode: str) -> None:
         if done.returncode:
             raise SystemExit(done.stderr)
         made, machine = published(active=mode == "acting")
-        content = lookup.encode(lookup.make(made, machine, share=0.1))
-        table.write_bytes(directory / "slurm.table", content)
+        content = plugin_file.encode(plugin_file.make(made, machine, share=0.1))
+        risk_table.write_bytes(directory / "slurm.table", content)
     bed.end_controller()
     bed.restart_controller()
     bed.wait_for(lambda: "up" in bed.run("sinfo", "-h", "-p", "big", "-o", "%a").stdout, "slurmctld answers")

@@ -41,7 +41,7 @@ from placement_stream import (
 
 from whesl.predict.history import History
 from whesl.site.flux import module_loading
-from whesl.site.publish import table
+from whesl.site.publish import risk_table
 
 PATIENCE = 900.0
 NAMES = tuple(f"n{number:02d}" for number in range(1, NODES + 1))
@@ -259,9 +259,9 @@ class Run:
         """Write the table that the mode's predictor gives now."""
         now = time.time()
         predictor = given(self.mode, self.truth, self.seed)
-        made = table.make(predictor, NAMES, now - self.zero, valid_for=3600.0, horizons=HORIZONS)
+        made = risk_table.make(predictor, NAMES, now - self.zero, valid_for=3600.0, horizons=HORIZONS)
         moved = msgspec.structs.replace(made, written=now, valid_until=now + 60.0)
-        table.write_bytes(self.table, table.encode(moved))
+        risk_table.write_bytes(self.table, risk_table.encode(moved))
 
 
 def main() -> None:

@@ -194,7 +194,7 @@ def test_cores_do_not_touch_the_world() -> None:
 
 
 def test_resource_managers_are_told_apart_by_their_own_room_alone() -> None:
-    """Others ask ``whesl.rjms.managers``, or for an optional ability of ``whesl.rjms.port``."""
+    """Others ask ``whesl.rjms.manager_table``, or for an optional ability of ``whesl.rjms.port``."""
     wrong = []
     for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).parts[0] in ("rjms", "local", "testing") or "_generated" in path.parts:

@@ -157,7 +157,7 @@ class Guide:
     """
 
     def __init__(self, options, log, again):
-        from whesl.site.flux.prediction_file import Source
+        from whesl.site.flux.prediction_source import Source
 
         self.acts = options["mode"] == "act"
         self.log = log
@@ -364,7 +364,7 @@ def mod_main(h, *args):
     if options["path"]:
         site.addsitedir(options["path"])
     try:
-        for name in ("rank_selection", "prediction_file"):
+        for name in ("rank_selection", "prediction_source"):
             importlib.import_module(f"whesl.site.flux.{name}")
     except ImportError as error:
         # With a scheduler that cannot be loaded, an instance would not start at all.

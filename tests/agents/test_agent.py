@@ -19,7 +19,7 @@ import pytest
 
 from tests.processes import lives
 from tests.waiting import until
-from whesl.agents import agent, processes, responder
+from whesl.agents import agent, lease_responder, processes
 from whesl.agents.agent_supervisor import Agents
 from whesl.agents.lease import KernelWitness
 from whesl.agents.liveness import GRACE
@@ -36,8 +36,8 @@ from whesl.agents.messages import (
 )
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.rjms.port import Allocation, StepRequest
+from whesl.wire.agent_link import LinkServer, Received
 from whesl.wire.keys import LinkKeys
-from whesl.wire.peer_link import LinkServer, Received
 
 
 def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +280,7 @@ def test_an_agent_that_its_resource_manager_has_lost_leaves_by_itself(tmp_path: 
 
 def test_what_nobody_can_end_is_gone_after_two_minutes() -> None:
     """It was four: the responder waited for an isolator as long as the agent then did for the responder."""
-    assert responder.ORPHANED + agent.ABANDONED <= 120.0
+    assert lease_responder.ORPHANED + agent.ABANDONED <= 120.0
 
 
 class _Step:

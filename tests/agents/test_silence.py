@@ -28,7 +28,7 @@ from whesl.isolator.task.taskdir import TaskDir
 from whesl.model import decoding
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.port import StepRequest
-from whesl.wire.peer_link import LinkClient
+from whesl.wire.agent_link import LinkClient
 
 LIMIT = 3.0
 

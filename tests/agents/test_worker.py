@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from whesl.agents.worker_thread import Worker
+from whesl.agents.blocking_call_worker import Worker
 
 DEADLINE = 30.0  # seconds
 

@@ -15,9 +15,9 @@ import pytest
 
 from tests.ckpt import asking
 from tests.waiting import until
-from whesl.ckpt import Client, manifest, shared_memory
+from whesl.ckpt import Client, manifest, rank_page
 from whesl.ckpt.job_launch import page_of
-from whesl.ckpt.shared_memory import Page, Slot, SlotState
+from whesl.ckpt.rank_page import Page, Slot, SlotState
 from whesl.testing import faults
 
 if TYPE_CHECKING:
@@ -355,9 +355,9 @@ def test_a_rank_that_comes_late_does_not_tell_of_its_earlier_part(
     monkeypatch.setenv("WHESL_CKPT_PAGE", str(sheet.path))
     client = Client(0, 1)
     for number in (1, 2):
-        sheet.put(shared_memory.EPOCH, number)
-        sheet.put(shared_memory.GRANTED, number)
-        sheet.put(shared_memory.TARGET, number)
+        sheet.put(rank_page.EPOCH, number)
+        sheet.put(rank_page.GRANTED, number)
+        sheet.put(rank_page.TARGET, number)
         (tmp_path / str(number)).mkdir()
         seen: list[Slot] = []
 

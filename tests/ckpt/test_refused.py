@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from tests.ckpt.test_c_client import CLIENT, COMPILER, compiled
-from whesl.ckpt import Client, CommitError, manifest, messages, shared_memory
+from whesl.ckpt import Client, CommitError, manifest, messages, rank_page
 from whesl.ckpt.agent import Agent
 from whesl.ckpt.core.records import Joined, Requested, Settings
 from whesl.ckpt.manifest import Manifest, Part
 from whesl.ckpt.messages import Verified
+from whesl.ckpt.rank_page import Page, SlotState
 from whesl.ckpt.service import Service
-from whesl.ckpt.shared_memory import Page, SlotState
 from whesl.cli.broken_pipe import drop
 from whesl.cli.ckpt import run_serve
 from whesl.model.errors import UsageError, WheslError
@@ -127,7 +127,7 @@ def alone(client: Client, place: Path) -> None:
 
 
 def test_an_agent_of_another_version(sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    sheet.put(0, shared_memory.MAGIC + 1)
+    sheet.put(0, rank_page.MAGIC + 1)
     alone(Client(0, 1), tmp_path)
     said = capfd.readouterr().err
     assert said.count("another version: checkpoints are not coordinated") == 1 == len(said.splitlines())
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 def test_a_manifest_names_files_of_its_own_directory(name: str, sheet: Page, tmp_path: Path) -> None:
     """The checkpoint was called complete, and could never be restored."""
     (tmp_path / "1").mkdir()
-    for word, value in ((shared_memory.EPOCH, 1), (shared_memory.GRANTED, 1), (shared_memory.TARGET, 1)):
+    for word, value in ((rank_page.EPOCH, 1), (rank_page.GRANTED, 1), (rank_page.TARGET, 1)):
         sheet.put(word, value)
     path = tmp_path / "1" / name
 
@@ -239,7 +239,7 @@ def test_a_rank_that_restores_waits_no_longer_than_it_was_told(
     client = Client(0, 2)
     with pytest.raises(WheslError, match=r"named no checkpoint within 0\.01 s"):
         client.restore(0.01)
-    sheet.put(shared_memory.CANDIDATE, 1)
+    sheet.put(rank_page.CANDIDATE, 1)
     with pytest.raises(WheslError, match=r"not all ranks have verified checkpoint 1 within 0\.01 s"):
         client.restore(0.01)
     # Its answer is taken back: the others do not restore what it does not.
@@ -261,12 +261,12 @@ def test_an_agent_takes_back_what_a_rank_no_longer_says(sheet: Page, tmp_path: P
     said: list[Verified] = []
     agent._send = said.append  # type: ignore[assignment, method-assign]  # what would be sent
     checkpoint(tmp_path, 2)
-    sheet.put(shared_memory.CANDIDATE, 1)
+    sheet.put(rank_page.CANDIDATE, 1)
     client = Client(0, 2)
-    client._words[client._first + shared_memory.VERIFIED] = 3
+    client._words[client._first + rank_page.VERIFIED] = 3
     for _ in range(2):
         agent._restored()
-    client._words[client._first + shared_memory.VERIFIED] = 0
+    client._words[client._first + rank_page.VERIFIED] = 0
     for _ in range(2):
         agent._restored()
     assert [(each.good, each.bad) for each in said] == [(1, 0), (0, 0)]

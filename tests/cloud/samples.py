@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whesl.cloud.core import profiling, stage_speed
+from whesl.cloud.core import profile_estimation, stage_speed
 from whesl.cloud.core.records import (
     Dependency,
     Domain,
@@ -76,4 +76,4 @@ def oai(images: int) -> Workflow:
 
 def complete(flow: Workflow) -> Profile:
     """Return a profile of what the workflow states."""
-    return profiling.complete(flow, Profile(workflow=flow.name), (CLUSTER, *PRICES.platforms))
+    return profile_estimation.complete(flow, Profile(workflow=flow.name), (CLUSTER, *PRICES.platforms))

@@ -8,9 +8,9 @@ import pytest
 
 from tests.coordinator.world import FULL, World
 from tests.journals import of_daemon
-from whesl.coordinator.client import offline_registration
+from whesl.coordinator.client import offline_welcome
 from whesl.coordinator.client.journal_state import journal_file
-from whesl.isolator.journaled_configuration import read_configuration
+from whesl.isolator.offline_configuration import read_configuration
 from whesl.journal import Journal
 from whesl.model.errors import TransientError
 from whesl.model.outcomes import RecoveryOutcome
@@ -37,7 +37,7 @@ STARTS = Register(task="w/b", workflow="w", step="b", claim="b.0", job_id="b")
 
 def test_it_answers_what_the_journal_says(world: World) -> None:
     world.tell(world.register("a"), DONE)
-    welcome = offline_registration.answer(world.state, (), STARTS, world.now)
+    welcome = offline_welcome.answer(world.state, (), STARTS, world.now)
     assert welcome.admitted and welcome.configuration == world.task("b").configuration
 
 
@@ -46,14 +46,14 @@ def test_what_was_left_counts_and_gets_no_version(world: World) -> None:
     before = world.state
     begun = Register(task="w/a", workflow="w", step="a", claim="a.0")
     left: list[tuple[str, AnyMessage]] = [("w/a#1", begun), ("w/a#1", DONE), ("w/a#1", FINISHED)]
-    welcome = offline_registration.answer(world.state, left, STARTS, world.now)
+    welcome = offline_welcome.answer(world.state, left, STARTS, world.now)
     assert welcome.configuration == MOVED and MOVED.version == 0
     assert world.state is before
 
 
 def test_a_task_of_no_known_workflow_starts_as_it_is() -> None:
     register = Register(task="v/x", workflow="v", step="x", claim="x.0")
-    assert offline_registration.answer(World().state, (), register, 0.0).configuration == Configuration()
+    assert offline_welcome.answer(World().state, (), register, 0.0).configuration == Configuration()
 
 
 class TestFiles:
@@ -88,5 +88,5 @@ class TestFiles:
     def test_a_damaged_journal_is_no_answer(self, home: Path, world: World) -> None:
         journal_file(home).write_bytes(b"no journal" * 1000)
         with pytest.raises(TransientError, match="journal"):
-            offline_registration.read(home, STARTS, world.now)
+            offline_welcome.read(home, STARTS, world.now)
         assert "journal" in read_configuration(STARTS).reason

@@ -175,17 +175,6 @@ class TestConfigurations:
         (welcome,) = world.told(d, Welcome)
         assert welcome.configuration.path_map == MOVED.path_map and welcome.configuration.version == 1
 
-    def test_a_task_that_comes_back_is_told_the_signal_of_the_change_it_has_not_heard_of(
-        self, world: World
-    ) -> None:
-        a = world.register("a")
-        world.register("b")
-        world.tell(a, done("a", dependents_map=MOVED, signal=10))
-        later = Configuration(path_map=PathMap().with_rule("/later", "/still"))
-        world.tell(a, done("a", 2, dependents_map=later))
-        welcome = world.told(world.register("b"), Welcome)[-1]
-        assert (welcome.signal, welcome.configuration.version) == (10, 2)
-
     def test_a_repeated_or_late_message_changes_nothing(self, world: World) -> None:
         a, b = world.register("a"), world.register("b")
         message = done("a", dependents_map=MOVED)

@@ -21,8 +21,8 @@ from tests.coordinator.daemons import WHESL, Isolator, kill, register, whesl
 from tests.journals import report
 from tests.waiting import until
 from whesl.coordinator.client import start
-from whesl.locking import locks
-from whesl.locking.locks import Owner
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import Owner
 from whesl.model.states import TaskState
 from whesl.testing.faults import tmpfs
 from whesl.testing.free_ports import free_port
@@ -84,29 +84,29 @@ class TestCommandLine:
         held = start.lock(home)
         with pytest.raises(start.AlreadyRunningError):
             start.lock(home)
-        locks.release(held)
-        locks.release(start.lock(home))
+        takeover_lock.release(held)
+        takeover_lock.release(start.lock(home))
 
     @pytest.mark.slow
     def test_a_dead_host_s_coordinator_is_followed_by_one_that_a_person_asks_for(self, home: Path) -> None:
         """Where locks hold on one host alone, or a server keeps them, nobody else knows that it is dead."""
         private_directory(home / "coordinator")
         dead = Owner(host="elsewhere", boot="b", pid=1, started=1)
-        kept = locks.take(str(start.lock_file(home)), dead)
+        kept = takeover_lock.take(str(start.lock_file(home)), dead)
         told = whesl("coordinator", "start")
         assert told.returncode != 0 and "process 1 on elsewhere" in told.stderr
         assert whesl("coordinator", "start", "--take-over").returncode == 0
-        assert locks.lost(str(start.lock_file(home)), dead.epoch)
+        assert takeover_lock.lost(str(start.lock_file(home)), dead.epoch)
         os.close(kept)
 
     def test_one_that_was_taken_over_ends(self, home: Path) -> None:
         found = start.ensure_running(home)
-        owner = locks.holder(str(start.lock_file(home)))
+        owner = takeover_lock.holder(str(start.lock_file(home)))
         assert owner is not None
-        taken = locks.break_lock(str(start.lock_file(home)), owner, locks.owned())
+        taken = takeover_lock.break_lock(str(start.lock_file(home)), owner, takeover_lock.owned())
         assert taken is not None
         until(lambda: start._surely_gone(found), "the old one's end", 30)
-        locks.release(taken)
+        takeover_lock.release(taken)
 
     def test_it_listens_where_it_may_or_says_why_not(
         self, home: Path, monkeypatch: pytest.MonkeyPatch

@@ -120,3 +120,12 @@ def test_one_who_waits_is_told_before_anything_newer() -> None:
     send = waiting_peers.before(state, peers[-1])
     assert send is not None and isinstance(send.message, Reconfigure)
     assert waiting_peers.before(state, peers[-1]) is None and len(waiting_peers) == COUNT - 1
+
+
+def test_a_task_that_comes_back_is_told_the_signal_of_the_change_it_has_not_heard_of() -> None:
+    world, first, _ = wide()
+    world.tell(first, done("a", dependents_map=MOVED, signal=10))
+    later = Configuration(path_map=PathMap().with_rule("/later", "/still"))
+    world.tell(first, done("a", 2, dependents_map=later))
+    welcome = world.told(world.register("n7"), Welcome)[-1]
+    assert (welcome.signal, welcome.configuration.version) == (10, 2)

@@ -19,7 +19,7 @@ from tests.processes import words
 from whesl.coordinator.client import start
 from whesl.coordinator.effects.ports import InstalledPorts
 from whesl.model.errors import CouldNotObserveError
-from whesl.rjms import clusters, managers
+from whesl.rjms import cluster_environment, manager_table
 from whesl.testing.slurmbed import SlurmBed
 from whesl.wire.messages import Welcome
 
@@ -122,9 +122,9 @@ def test_another_cluster_than_the_job_s_is_not_asked(slurm: SlurmBed) -> None:
     try:
         there = {"SLURM_CONF": str(slurm.conf)}
         ports = InstalledPorts()
-        right = ports.scheduler("slurm", {**there, managers.CLUSTER_NAME: "bed"})
+        right = ports.scheduler("slurm", {**there, manager_table.CLUSTER_NAME: "bed"})
         assert job in right.jobs([job])
-        wrong = ports.scheduler("slurm", {**there, managers.CLUSTER_NAME: "elsewhere"})
+        wrong = ports.scheduler("slurm", {**there, manager_table.CLUSTER_NAME: "elsewhere"})
         for _ in range(3):  # pyslurm would be asked from the second look on
             with pytest.raises(CouldNotObserveError, match="cluster bed, not to elsewhere"):
                 wrong.jobs([job])
@@ -136,9 +136,9 @@ def test_another_cluster_than_the_job_s_is_not_asked(slurm: SlurmBed) -> None:
 
 def test_what_an_embedded_cluster_put_in_front_is_not_the_coordinator_s(tmp_path: Path) -> None:
     started = {"PATH": f"{tmp_path}/bin:/usr/bin:{tmp_path}/other", "WHESL_LOCAL": str(tmp_path), "A": "1"}
-    assert clusters.outside(started) == {"PATH": f"/usr/bin:{tmp_path}/other", "A": "1"}
-    assert clusters.outside({"PATH": "/usr/bin"}) == {"PATH": "/usr/bin"}
-    assert clusters.outside({"WHESL_LOCAL": "/x"}) == {}
+    assert cluster_environment.outside(started) == {"PATH": f"/usr/bin:{tmp_path}/other", "A": "1"}
+    assert cluster_environment.outside({"PATH": "/usr/bin"}) == {"PATH": "/usr/bin"}
+    assert cluster_environment.outside({"WHESL_LOCAL": "/x"}) == {}
 
 
 def test_a_file_that_is_not_on_this_host_names_no_cluster(tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ def test_a_file_that_is_not_on_this_host_names_no_cluster(tmp_path: Path) -> Non
     here = tmp_path / "slurm.conf"
     own = {"SLURM_CONF": "/own", "FLUX_URI": "ssh://login/run/flux"}
     gone = {"SLURM_CONF": f"{here}", "FLUX_URI": f"local://{tmp_path}/socket"}
-    assert clusters.asking(own, gone) == own
+    assert cluster_environment.asking(own, gone) == own
     here.touch()
     (tmp_path / "socket").touch()
-    assert clusters.asking(own, gone) == gone
-    assert clusters.asking(own, {"FLUX_URI": "ssh://other/run"})["FLUX_URI"] == "ssh://other/run"
+    assert cluster_environment.asking(own, gone) == gone
+    assert cluster_environment.asking(own, {"FLUX_URI": "ssh://other/run"})["FLUX_URI"] == "ssh://other/run"
 
 
 @pytest.mark.parametrize(
@@ -164,4 +164,4 @@ def test_a_file_that_is_not_on_this_host_names_no_cluster(tmp_path: Path) -> Non
 )
 def test_what_a_job_tells_of_its_cluster(rjms: str, wanted: dict[str, str]) -> None:
     given = {"SLURM_CONF": "/c", "SLURM_CLUSTER_NAME": "big", "WHESL_LOCAL": "/l", "FLUX_URI": "local:///f"}
-    assert clusters.described(rjms, {**given, "PATH": os.defpath}) == wanted
+    assert cluster_environment.described(rjms, {**given, "PATH": os.defpath}) == wanted

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
-from whesl.detect import stack_traces
+from whesl.detect import hung_process_stacks
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def hung() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_hung_process_tells_where_it_sleeps(hung: subprocess.Popen[bytes]) -> None:
-    text = stack_traces.collect([hung.pid])
+    text = hung_process_stacks.collect([hung.pid])
     assert f"process {hung.pid}" in text
     assert "State:\t" in text
     assert "-- thread" in text
@@ -51,7 +51,7 @@ def test_py_spy_is_used_when_it_is_there(
     if not (beside / "py-spy").exists():
         pytest.skip("py-spy is not installed beside this interpreter")
     monkeypatch.setenv("PATH", f"{beside}:{os.environ['PATH']}")
-    text = stack_traces.collect([hung.pid])
+    text = hung_process_stacks.collect([hung.pid])
     if "Permission denied" in text or "Operation not permitted" in text:
         pytest.skip("this user may not trace processes")
     assert "main_is_stuck" in text
@@ -60,7 +60,7 @@ def test_py_spy_is_used_when_it_is_there(
 
 def test_a_stopped_process_is_left_as_it_was(hung: subprocess.Popen[bytes]) -> None:
     os.kill(hung.pid, signal.SIGSTOP)
-    text = stack_traces.collect([hung.pid])
+    text = hung_process_stacks.collect([hung.pid])
     assert "State:" in text
     os.kill(hung.pid, signal.SIGCONT)
     assert hung.poll() is None
@@ -71,7 +71,7 @@ def test_gone_and_zombie_processes_are_no_error() -> None:
     gone.wait()
     zombie = subprocess.Popen(["true"])
     until(lambda: "Z" in Path(f"/proc/{zombie.pid}/stat").read_text().split()[2], "a zombie", 30.0)
-    text = stack_traces.collect([gone.pid, zombie.pid, 2**22 + 5])
+    text = hung_process_stacks.collect([gone.pid, zombie.pid, 2**22 + 5])
     assert f"process {gone.pid}: gone" in text
     assert "zombie" in text
     zombie.wait()
@@ -84,18 +84,18 @@ def test_a_debugger_that_hangs_costs_its_limit_only(
     fake.write_text("#!/bin/sh\necho attached\n/bin/sleep 600\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(stack_traces, "DEBUGGER_LIMIT", 0.3)
-    text = stack_traces.collect([hung.pid, hung.pid], timeout=0.5)
+    monkeypatch.setattr(hung_process_stacks, "DEBUGGER_LIMIT", 0.3)
+    text = hung_process_stacks.collect([hung.pid, hung.pid], timeout=0.5)
     assert "killed after" in text
     assert "attached" in text
-    text = stack_traces.collect([hung.pid], timeout=0)
+    text = hung_process_stacks.collect([hung.pid], timeout=0)
     assert "no time left" in text
 
 
 def test_size_is_bounded(hung: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(stack_traces, "SIZE_LIMIT", 100)
-    assert len(stack_traces.collect([hung.pid])) < 120
-    monkeypatch.setattr(stack_traces, "PROCESS_LIMIT", 1)
-    monkeypatch.setattr(stack_traces, "SIZE_LIMIT", 10_000)
-    assert "1 more processes" in stack_traces.collect([hung.pid, 1])
+    monkeypatch.setattr(hung_process_stacks, "SIZE_LIMIT", 100)
+    assert len(hung_process_stacks.collect([hung.pid])) < 120
+    monkeypatch.setattr(hung_process_stacks, "PROCESS_LIMIT", 1)
+    monkeypatch.setattr(hung_process_stacks, "SIZE_LIMIT", 10_000)
+    assert "1 more processes" in hung_process_stacks.collect([hung.pid, 1])

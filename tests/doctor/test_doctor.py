@@ -17,7 +17,15 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.waiting import until
-from whesl.doctor import findings, flux, machine, resource_managers, slurm_settings, software, workflows
+from whesl.doctor import (
+    findings,
+    flux,
+    host_and_home,
+    resource_managers,
+    slurm_settings,
+    software,
+    workflow_managers,
+)
 from whesl.doctor.findings import Answer, Finding, State, ask, examine, version_tuple
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed
@@ -374,7 +382,7 @@ def test_a_home_that_is_not_private(place: Path) -> None:
     home = Path(os.environ["WHESL_HOME"])
     (home / "keys").mkdir(mode=0o755)
     (home / "keys").chmod(0o755)
-    finding = only(machine.home())
+    finding = only(host_and_home.home())
     assert (finding.name, finding.state) == ("keys", State.FAILED)
     assert finding.advice == f"chmod 700 {home / 'keys'}"
 
@@ -382,35 +390,35 @@ def test_a_home_that_is_not_private(place: Path) -> None:
 def test_a_home_that_is_a_file(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch(mode=0o600)
     monkeypatch.setenv("WHESL_HOME", str(tmp_path / "file"))
-    assert "is no directory" in only(machine.home()).detail
+    assert "is no directory" in only(host_and_home.home()).detail
     monkeypatch.setenv("WHESL_HOME", str(tmp_path / "file" / "below"))
-    assert only(machine.home()).state is State.FAILED
+    assert only(host_and_home.home()).state is State.FAILED
 
 
 def test_a_home_that_only_this_machine_has(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "file_system", lambda _: "ext4")
-    assert only(machine.home()).state is State.OK
+    monkeypatch.setattr(host_and_home, "file_system", lambda _: "ext4")
+    assert only(host_and_home.home()).state is State.OK
     command(place, "flux", "exit 0")
-    assert only(machine.home()).state is State.WARN
-    monkeypatch.setattr(machine, "file_system", lambda _: "nfs4")
-    assert only(machine.home()).state is State.OK
+    assert only(host_and_home.home()).state is State.WARN
+    monkeypatch.setattr(host_and_home, "file_system", lambda _: "nfs4")
+    assert only(host_and_home.home()).state is State.OK
 
 
 def test_an_interpreter_that_only_this_machine_has(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "file_system", lambda _: "ext4")
-    assert only(machine.interpreter()).state is State.OK
+    monkeypatch.setattr(host_and_home, "file_system", lambda _: "ext4")
+    assert only(host_and_home.interpreter()).state is State.OK
     command(place, "sbatch", "exit 0")
-    assert only(machine.interpreter()).state is State.WARN
+    assert only(host_and_home.interpreter()).state is State.WARN
 
 
 def test_this_file_system_is_known() -> None:
-    assert machine.file_system(Path("/proc")) == "proc"
+    assert host_and_home.file_system(Path("/proc")) == "proc"
 
 
 def test_a_coordinator_that_has_gone_is_started_when_needed(place: Path) -> None:
-    assert only(machine.coordinator()).state is State.OK
+    assert only(host_and_home.coordinator()).state is State.OK
     (Path(os.environ["WHESL_HOME"]) / "coordinator").mkdir(mode=0o700)
-    assert "does not run" in only(machine.coordinator()).detail
+    assert "does not run" in only(host_and_home.coordinator()).detail
 
 
 # Software -------------------------------------------------------------------------------------------
@@ -454,7 +462,7 @@ def test_stacks(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_nextflow_is_read_and_not_run(place: Path, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     command(place, "nextflow", "NXF_VER=${NXF_VER:-'24.10.1'}", f"touch {ran}")
-    finding = only(workflows.nextflow())
+    finding = only(workflow_managers.nextflow())
     assert finding.version == "24.10.1"
     assert not ran.exists()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from whesl.esl.language.operation_arguments import (
+from whesl.esl.language.operation_signatures import (
     ARGUMENTS,
     Argument,
     ArgumentType,

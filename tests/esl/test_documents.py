@@ -14,7 +14,7 @@ from tests.esl.corpus import EXAMPLES, HEADER, ROOT
 from whesl import esl
 from whesl.esl._generated.ESLLexer import ESLLexer
 from whesl.esl.diagnostics import CODES
-from whesl.esl.language.operation_arguments import ARGUMENTS, BUILT_IN_PLACEHOLDERS, COMMON
+from whesl.esl.language.operation_signatures import ARGUMENTS, BUILT_IN_PLACEHOLDERS, COMMON
 from whesl.esl.spec import Entity, Level, Operation, ResourceKind, operations_of
 
 REFERENCE = (ROOT / "docs" / "esl-reference.md").read_text("utf-8")

@@ -13,8 +13,8 @@ from tests.esl.corpus import HEADER
 from whesl import esl
 from whesl.detect.regex_subset import canonical
 from whesl.esl.detections.base import Pattern
-from whesl.esl.language import patterns
-from whesl.esl.language.patterns import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck
+from whesl.esl.language import pattern_checks
+from whesl.esl.language.pattern_checks import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck
 from whesl.esl.language.syntax import Word, offset, unquote
 
 SOUND = [
@@ -102,12 +102,12 @@ def test_the_same_on_machines_with_one_engine(
     text: str, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = "re2" if engine == "hyperscan" else "hyperscan"
-    monkeypatch.setattr(patterns, other, None)
-    patterns._engines.cache_clear()
+    monkeypatch.setattr(pattern_checks, other, None)
+    pattern_checks._engines.cache_clear()
     try:
         problem = PatternCheck().regex(text)
     finally:
-        patterns._engines.cache_clear()
+        pattern_checks._engines.cache_clear()
     assert (problem.code if problem else None) == REFUSED.get(text)
 
 
@@ -141,15 +141,15 @@ def test_what_the_check_accepts_the_stream_matcher_runs(text: str) -> None:
     """The check and the matcher are different rooms; here they are held together."""
     if PatternCheck().regex(text) is None:
         form = canonical(Pattern(text=text, regex=True))
-        assert tuple(form.groups) == patterns.captures(text)
+        assert tuple(form.groups) == pattern_checks.captures(text)
 
 
 @given(st.lists(PARTS, min_size=1, max_size=10).map("".join))
 @settings(max_examples=300, deadline=None)
 def test_shortened_words_change_no_verdict(text: str) -> None:
     """Engines are asked about one expression of each kind; it stands for all of them."""
-    if patterns._syntax(text) is None:
-        ours, short = patterns._engines(text), patterns._engines(patterns._kind(text))
+    if pattern_checks._syntax(text) is None:
+        ours, short = pattern_checks._engines(text), pattern_checks._engines(pattern_checks._kind(text))
         assert (ours and ours.code) == (short and short.code)
 
 
@@ -164,7 +164,7 @@ def test_all_patterns_of_a_file_are_bounded_together() -> None:
 
 @pytest.mark.parametrize("text", [r"step (\d+)", r"\(x\) (\d+)", r"[(] (\d+)", r"(?:a|b) (\d+) (?:c)"])
 def test_the_group_of_progress_is_named(text: str) -> None:
-    named = patterns.with_named_group(text, "n")
+    named = pattern_checks.with_named_group(text, "n")
     assert re.compile(named).groupindex == {"n": 1}
     assert PatternCheck().regex(named) is None
 
@@ -220,7 +220,7 @@ def test_an_error_points_into_the_pattern(text: str, under: str | None, at: int)
     ],
 )
 def test_where_an_engine_says_that_it_is(text: str, reason: str, at: int | None) -> None:
-    assert patterns._place(text, reason) == (None if at is None else (at, at + 1))
+    assert pattern_checks._place(text, reason) == (None if at is None else (at, at + 1))
 
 
 @given(st.text('ab \\\\"(', max_size=12))

@@ -17,7 +17,7 @@ from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Result, TaskDir
 from whesl.model import decoding, retry
 from whesl.model.states import TaskState
-from whesl.rjms import clusters
+from whesl.rjms import cluster_environment
 from whesl.wire.keys import user_keys, write_private
 from whesl.wire.private_directory import HomeError, make_private
 
@@ -115,7 +115,7 @@ def test_a_file_that_could_not_be_seen_is_not_taken_for_a_deleted_one(
     """An embedded cluster ended itself as a deleted one, and Slurm was asked by another configuration."""
     file = tmp_path / "slurm.conf"
     assert retry.gone(file) and retry.gone(file / "below")
-    assert "SLURM_CONF" not in clusters.asking({}, {"SLURM_CONF": str(file)})
+    assert "SLURM_CONF" not in cluster_environment.asking({}, {"SLURM_CONF": str(file)})
     file.touch()
     assert not retry.gone(file) and retry.gone(file / "below")
 
@@ -126,7 +126,7 @@ def test_a_file_that_could_not_be_seen_is_not_taken_for_a_deleted_one(
         for name in ("stat", "lstat"):
             patch.setattr(os, name, fails)
         assert not retry.gone(file)
-        assert clusters.asking({}, {"SLURM_CONF": str(file)})["SLURM_CONF"] == str(file)
+        assert cluster_environment.asking({}, {"SLURM_CONF": str(file)})["SLURM_CONF"] == str(file)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["not done", "done and failed"])

@@ -34,7 +34,7 @@ from whesl.report.collection import gather
 from whesl.report.summary import summarise
 from whesl.wire.endpoint import endpoint_file, read_endpoint
 from whesl.wire.messages import RecoveryRequest
-from whesl.workflows.submit import bad_nodes, once
+from whesl.workflows.submit import bad_nodes_file, once
 
 NOW = 1_000_000.0
 _RECORDS = 40
@@ -234,8 +234,8 @@ def files(data: bytes) -> None:
         (home / "coordinator").mkdir()
         endpoint_file(home).write_bytes(data)
         read_endpoint(home)
-        bad_nodes.bad_nodes_file(home).write_bytes(data)
-        bad_nodes.read(home, NOW)
+        bad_nodes_file.bad_nodes_file(home).write_bytes(data)
+        bad_nodes_file.read(home, NOW)
         submissions = home / "ledger"
         ledger = once.Ledger(submissions, "t")
         with ledger.locked():

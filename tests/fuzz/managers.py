@@ -16,7 +16,7 @@ from whesl.rjms import hostlist
 from whesl.rjms.flux import bridge
 from whesl.rjms.flux import records as flux_records
 from whesl.rjms.flux.allocation import FluxAllocation
-from whesl.rjms.shims.flux_constraints import idset
+from whesl.rjms.shims.flux_rewriting import idset
 from whesl.rjms.slurm import environment_rewriting, pyslurm_client, records, states
 from whesl.rjms.slurm.command import failure
 

@@ -23,9 +23,9 @@ from whesl.isolator.core.events import Journal as IsolatorJournal
 from whesl.model.decoding import UNDECODABLE
 from whesl.records import coordinator as records
 from whesl.records import of_coordinator, of_isolator
+from whesl.wire.agent_link import LINK_VERSION, _Codec
 from whesl.wire.delivery import Inbox, Outbox
 from whesl.wire.messages import AnyMessage, Envelope, decode, encode
-from whesl.wire.peer_link import LINK_VERSION, _Codec
 
 NOW = 1_000_000.0
 _MOST = 64  # messages of one input

@@ -75,9 +75,9 @@ def submission(data: bytes) -> None:
 
 
 def _jobspec(text: str) -> jobspec.Jobspec:
-    from whesl.workflows.submit import flux
+    from whesl.workflows.submit import flux_command
 
-    return flux._decode(text)
+    return flux_command._decode(text)
 
 
 HARNESSES = (

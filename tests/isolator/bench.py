@@ -18,7 +18,7 @@ import pytest
 from tests import waiting
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
-from whesl.locking.locks import Owner
+from whesl.locking.takeover_lock import Owner
 
 HEAD = """\
 DECLARE ENTITY WMS, JOB

@@ -21,10 +21,10 @@ from whesl.esl.rules_file import load_rules
 from whesl.isolator.launch import attempt_runner, fast_path, full_path, keeper
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job
-from whesl.locking import locks
+from whesl.locking import takeover_lock
 from whesl.model.errors import UsageError
 from whesl.model.task_configuration import Configuration
-from whesl.rjms.submission_variables import GRANTED_SPARES, REQUEUE_ALLOWED
+from whesl.rjms.submission_grants import GRANTED_SPARES, REQUEUE_ALLOWED
 
 RULES = """\
 DECLARE ENTITY JOB
@@ -165,10 +165,10 @@ def _earlier(place: Place, name: str) -> None:
 def _locked(place: Place) -> None:
     _earlier(place, "lock")
 
-    def held(path: str, _owner: locks.Owner) -> int:
-        raise locks.HeldError(f"{path} is held", locks.Owner())
+    def held(path: str, _owner: takeover_lock.Owner) -> int:
+        raise takeover_lock.HeldError(f"{path} is held", takeover_lock.Owner())
 
-    place.monkeypatch.setattr(locks, "take", held)
+    place.monkeypatch.setattr(takeover_lock, "take", held)
 
 
 def _environment(name: str, value: str) -> Callable[[Place], None]:

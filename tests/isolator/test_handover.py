@@ -14,8 +14,8 @@ from tests.isolator.conftest import make_setup
 from whesl.isolator.launch import stale_lock
 from whesl.isolator.launch.stale_lock import Fate
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.locking import locks, procfs
-from whesl.locking.locks import Owner
+from whesl.locking import procfs, takeover_lock
+from whesl.locking.takeover_lock import Owner
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.port import AllocationInfo, JobRecord, NodeRecord
@@ -84,7 +84,7 @@ class Held:
     def __init__(self, place: Path, **changes: Any) -> None:
         self.directory = TaskDir(place / "task")
         self.directory.make()
-        self._lock = locks.take(str(self.directory.lock_file), owner(**changes))
+        self._lock = takeover_lock.take(str(self.directory.lock_file), owner(**changes))
 
     def leave(self) -> None:
         if self._lock >= 0:
@@ -92,7 +92,7 @@ class Held:
             self._lock = -1
 
     def lost(self) -> bool:
-        return locks.lost(str(self.directory.lock_file), locks.epoch_of(self._lock))
+        return takeover_lock.lost(str(self.directory.lock_file), takeover_lock.epoch_of(self._lock))
 
     def present(self, manager: Manager) -> Owner | None:
         setup = make_setup(claim="38.1", job_id="38", rjms="slurm", restarts=1)

@@ -21,7 +21,7 @@ from tests.isolator.conftest import (
     node_exception,
     step,
 )
-from whesl.agents.worker_thread import Worker
+from whesl.agents.blocking_call_worker import Worker
 from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.spec import (
     ExceptionSpec,
@@ -43,9 +43,9 @@ from whesl.isolator.core.events import (
 from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.observe import manager_events
 from whesl.isolator.observe.manager_events import ManagerEvents
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.evidence import Detected, Evidence, Raised
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.states import NodeState
 from whesl.rjms.port import JobException, NodeEvent

@@ -14,15 +14,15 @@ import pytest
 from tests.isolator.conftest import make_setup
 from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import full_path
-from whesl.isolator.launch.job_identity import gone
+from whesl.isolator.launch.job_leader import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.locking import locks, mounts
+from whesl.locking import mounts, takeover_lock
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
 
-ASK = "from whesl.isolator.launch.job_identity import leader; print(leader('7'))"
+ASK = "from whesl.isolator.launch.job_leader import leader; print(leader('7'))"
 
 
 def led(job: str = "7") -> tuple[subprocess.Popen[str], str]:
@@ -103,9 +103,9 @@ def test_what_a_faster_call_has_written_down_is_left_alone(
 
     def overtaken(directory: TaskDir, *more: Any) -> object:
         found = look(directory, *more)
-        owner = locks.owned("8.0", "slurm:8")
+        owner = takeover_lock.owned("8.0", "slurm:8")
         owner.host = "elsewhere"
-        os.close(locks.take(str(directory.lock_file), owner))
+        os.close(takeover_lock.take(str(directory.lock_file), owner))
         directory.job_file.write_text("of the other")
         monkeypatch.setattr(full_path, "_earlier", look)
         return found

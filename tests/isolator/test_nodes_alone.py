@@ -12,8 +12,8 @@ import pytest
 from tests import waiting
 from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
-from whesl.agents import fencing, own_node
-from whesl.agents.worker_thread import Worker
+from whesl.agents import fencing, own_node_fencing
+from whesl.agents.blocking_call_worker import Worker
 from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen
 from whesl.isolator.nodes import node_fencing
 from whesl.isolator.nodes.node_fencing import Nodes
@@ -196,9 +196,9 @@ class Killer:
         self._strange = strange
         self._launchers = launchers
 
-    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> own_node.Killed:
+    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> own_node_fencing.Killed:
         self.steps.append(steps)
-        return own_node.Killed(
+        return own_node_fencing.Killed(
             count=1,
             left=[],
             open_files=(),
@@ -217,7 +217,7 @@ def make(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Itera
     made: list[Shell] = []
 
     def begin(killer: Killer, allocation: Asked) -> Shell:
-        monkeypatch.setattr(own_node, "kill", killer)
+        monkeypatch.setattr(own_node_fencing, "kill", killer)
         made.append(Shell(tmp_path / f"shell-{len(made)}", allocation=allocation))
         return made[-1]
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.isolator.conftest import exception, make_setup
-from whesl.agents.worker_thread import Worker
+from whesl.agents.blocking_call_worker import Worker
 from whesl.isolator.observe.observer import Observer
 from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.journal import Clock

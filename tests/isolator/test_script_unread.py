@@ -11,7 +11,7 @@ import pytest
 
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.launch.attempt_runner import interpreter, whole
-from whesl.rjms.refusals import refusal
+from whesl.rjms.step_refusal import refusal
 from whesl.testing.nfsbed import NfsBed
 
 SHELLS = ("/bin/sh", "/bin/bash", "/usr/bin/env bash", "/bin/bash -e")

@@ -9,10 +9,10 @@ import pytest
 from tests.isolator.conftest import World, detect, exception, exit_detection, found, make_setup
 from whesl.esl.spec import Otherwise
 from whesl.isolator.core.events import AttemptExited, KillAttempt, ProbeProgram, ProgramSeen, StartAttempt
-from whesl.isolator.core.restart_confirmation import LONGEST_WAIT, REFUSED_LIMIT
+from whesl.isolator.core.startup_confirmation import LONGEST_WAIT, REFUSED_LIMIT
 from whesl.isolator.core.state import Phase
 from whesl.model.evidence import LastLines
-from whesl.rjms.refusals import refusal
+from whesl.rjms.step_refusal import refusal
 
 Make = Callable[..., World]
 UNREACHABLE = "Unable to contact slurm controller (connect failure)"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.journal import database, database_file, rows, store
+from whesl.journal import database, database_integrity, rows, store
 from whesl.journal.database import Database
 from whesl.journal.errors import JournalError, page_unread, translated
 from whesl.journal.rows import SCHEMA
@@ -142,7 +142,7 @@ def test_each_error_is_told_as_what_it_is(tmp_path: Path, said: str, code: int, 
 @pytest.mark.parametrize("wal", [True, False])
 def test_a_journal_is_made_in_one_piece(tmp_path: Path, wal: bool) -> None:
     path = tmp_path / "j.db"
-    database_file.create(path, SCHEMA, wal=wal, spare=64 * 1024)
+    database_integrity.create(path, SCHEMA, wal=wal, spare=64 * 1024)
     assert path.stat().st_size >= 64 * 1024
     assert list(tmp_path.iterdir()) == [path]
     with Journal(path, reserve=64 * 1024) as journal:
@@ -166,9 +166,9 @@ def test_a_dead_host_s_journal_is_renewed_although_a_call_fails(
     with Journal(path):
         pass
     before = path.read_bytes(), path.stat().st_ino
-    monkeypatch.setattr(database_file, "local", lambda _: False)
+    monkeypatch.setattr(database_integrity, "local", lambda _: False)
     monkeypatch.setattr(place, name, fails)
-    database_file.renew(path)
+    database_integrity.renew(path)
     assert not failed
     assert path.read_bytes() == before[0] and path.stat().st_ino != before[1]
     assert [found.name for found in tmp_path.glob(".*renewed")] == []

@@ -17,7 +17,7 @@ from whesl.journal import (
     JournalError,
     Record,
     archived_records,
-    database_file,
+    database_integrity,
 )
 
 NOW = 1_000_000.0
@@ -99,7 +99,7 @@ def test_a_reader_that_takes_its_time_keeps_nobody_from_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`whesl events | less` where there is no write-ahead log: readers and the writer take turns."""
-    monkeypatch.setattr(database_file, "local", lambda _: False)
+    monkeypatch.setattr(database_integrity, "local", lambda _: False)
     path = tmp_path / "j.db"
     with made(path, MANY) as journal, Journal(path, read_only=True) as reader:
         journal._database.connection.execute("PRAGMA busy_timeout=0")

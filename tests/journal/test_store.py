@@ -24,7 +24,7 @@ from whesl.journal import (
     JournalConsumer,
     JournalError,
     Record,
-    database_file,
+    database_integrity,
     errors,
 )
 from whesl.model.workflow import BadNode
@@ -162,7 +162,7 @@ def test_readers_cannot_write_and_closed_journals_neither(tmp_path: Path) -> Non
 
 
 def test_remote_file_systems_get_no_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_file, "local", lambda _: False)
+    monkeypatch.setattr(database_integrity, "local", lambda _: False)
     with Journal(tmp_path / "j.db") as journal:
         journal.append("a", {}, NOW)
         assert journal._database.connection.execute("PRAGMA journal_mode").fetchone()[0] == "persist"

@@ -19,7 +19,7 @@ import pytest
 
 from tests.local.conftest import Bed, MakeBed, alive, wait_until
 from tests.waiting import written
-from whesl.local import daemons, node_processes
+from whesl.local import daemons, process_lookup
 from whesl.local.cluster_directory import Cluster
 from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError
@@ -373,7 +373,7 @@ def test_a_node_that_cannot_be_seen_is_not_gone(
     bed = nfs_bed("login", attributes=0.0, absences=0.0)
     place = bed.at("login") / "cluster"
     (place / "nodes" / "n01").mkdir(parents=True)
-    me = node_processes.look(os.getpid())
+    me = process_lookup.look(os.getpid())
     assert me is not None
     (place / "nodes" / "n01" / "pid").write_text(f"{me.pid} {me.started}\n")
     cluster = Cluster(str(place))

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from whesl.local import node_processes
-from whesl.local.node_processes import Process
+from whesl.local import process_lookup
+from whesl.local.process_lookup import Process
 from whesl.model.errors import TransientError
 
 
@@ -33,12 +33,12 @@ def test_what_waits_in_the_kernel_for_a_stopped_child_counts_as_stopped(
     monkeypatch: pytest.MonkeyPatch, stubborn: bool
 ) -> None:
     node = Node(stubborn=stubborn)
-    monkeypatch.setattr(node_processes, "of_node", lambda *_: list(node.states))
-    monkeypatch.setattr(node_processes, "look", node.look)
-    monkeypatch.setattr(node_processes, "send", node.send)
+    monkeypatch.setattr(process_lookup, "of_node", lambda *_: list(node.states))
+    monkeypatch.setattr(process_lookup, "look", node.look)
+    monkeypatch.setattr(process_lookup, "send", node.send)
     if stubborn:
         with pytest.raises(TransientError, match="do not stop"):
-            node_processes.freeze("cluster", "n02", 9, patience=0.1)
+            process_lookup.freeze("cluster", "n02", 9, patience=0.1)
     else:
-        node_processes.freeze("cluster", "n02", 9, patience=5.0)
+        process_lookup.freeze("cluster", "n02", 9, patience=5.0)
         assert node.sent == [(9, signal.SIGSTOP), (10, signal.SIGSTOP), (12, signal.SIGSTOP)]

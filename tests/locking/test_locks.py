@@ -17,26 +17,26 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
-from whesl.locking import locks, mounts, procfs
-from whesl.locking.locks import HeldError, LockError, Owner, owned
+from whesl.locking import mounts, procfs, takeover_lock
+from whesl.locking.takeover_lock import HeldError, LockError, Owner, owned
 from whesl.model import retry
 from whesl.testing.nfsbed import NfsBed
 
 _TAKE = """\
 import os, sys
-from whesl.locking import locks
+from whesl.locking import takeover_lock
 host, path, epoch, gate = sys.argv[1:]
-owner = locks.owned("c")
+owner = takeover_lock.owned("c")
 if host: owner.host = host
 sys.stdin.readline()
 try:
     if epoch:
-        found = locks.break_lock(path, locks.Owner(epoch=int(epoch)), owner)
+        found = takeover_lock.break_lock(path, takeover_lock.Owner(epoch=int(epoch)), owner)
         print("lost" if found is None else "won", flush=True)
     else:
-        locks.take(path, owner)
+        takeover_lock.take(path, owner)
         print("won", flush=True)
-except locks.HeldError:
+except takeover_lock.HeldError:
     print("lost", flush=True)
 sys.stdin.readline()
 """
@@ -85,20 +85,20 @@ def elsewhere(**changes: Any) -> Owner:
     return Owner(**{"host": "elsewhere", "boot": "b", "pid": 1, "started": 1, **changes})
 
 
-@pytest.mark.parametrize("code", sorted(locks.UNSUPPORTED))
+@pytest.mark.parametrize("code", sorted(takeover_lock.UNSUPPORTED))
 def test_what_cannot_be_locked_is_no_lock_of_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     """Each of these had been taken for another isolator that holds the lock."""
     refuse(monkeypatch, code)
     path = str(tmp_path / "lock")
-    descriptor = locks.take(path, owned())
-    holder = locks.holder(path)
+    descriptor = takeover_lock.take(path, owned())
+    holder = takeover_lock.holder(path)
     assert holder is not None and holder.pid == os.getpid()
     with pytest.raises(HeldError):
-        locks.take(path, owned())
-    locks.release(descriptor)
-    assert locks.holder(path) is None
+        takeover_lock.take(path, owned())
+    takeover_lock.release(descriptor)
+    assert takeover_lock.holder(path) is None
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE])
@@ -106,7 +106,7 @@ def test_a_failure_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     refuse(monkeypatch, code)
     monkeypatch.setattr(retry, "retried", lambda call: call())
     with pytest.raises(OSError) as caught:
-        locks.take(str(tmp_path / "lock"), owned())
+        takeover_lock.take(str(tmp_path / "lock"), owned())
     assert caught.value.errno == code
     assert [entry.name for entry in tmp_path.iterdir()] == []
 
@@ -118,28 +118,28 @@ def test_without_hard_links_it_says_so(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(os, "link", link)
     with pytest.raises(LockError, match="no hard links"):
-        locks.take(str(tmp_path / "lock"), owned())
+        takeover_lock.take(str(tmp_path / "lock"), owned())
 
 
 def test_one_owner_after_another(tmp_path: Path, unlocked: str) -> None:
     path = str(tmp_path / "lock")
     for epoch in (1, 2, 3):
-        descriptor = locks.take(path, owned(f"claim-{epoch}"))
-        assert locks.epoch_of(descriptor) == epoch
-        holder = locks.holder(path)
+        descriptor = takeover_lock.take(path, owned(f"claim-{epoch}"))
+        assert takeover_lock.epoch_of(descriptor) == epoch
+        holder = takeover_lock.holder(path)
         assert holder is not None and holder.claim == f"claim-{epoch}"
-        assert not locks.lost(path, epoch)
-        locks.release(descriptor)
-        assert locks.holder(path) is None
+        assert not takeover_lock.lost(path, epoch)
+        takeover_lock.release(descriptor)
+        assert takeover_lock.holder(path) is None
 
 
 def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     process = taker(path)
     assert go(process) == ["won"]
-    assert locks.holder(str(path)) is not None
+    assert takeover_lock.holder(str(path)) is not None
     end(process)
-    locks.release(locks.take(str(path), owned()))
+    takeover_lock.release(takeover_lock.take(str(path), owned()))
 
 
 def test_a_killed_process_holds_nothing_without_locks_either(
@@ -148,82 +148,82 @@ def test_a_killed_process_holds_nothing_without_locks_either(
     refuse(monkeypatch, errno.ENOSYS)
     path = str(tmp_path / "lock")
     child = subprocess.Popen(["sleep", "600"])
-    descriptor = locks.take(path, owned())
-    locks.sign(descriptor, owned(pid=child.pid))
+    descriptor = takeover_lock.take(path, owned())
+    takeover_lock.sign(descriptor, owned(pid=child.pid))
     os.close(descriptor)
-    holder = locks.holder(path)
+    holder = takeover_lock.holder(path)
     assert holder is not None and holder.pid == child.pid
     child.kill()
     child.wait()
-    assert locks.holder(path) is None
+    assert takeover_lock.holder(path) is None
 
 
 def test_another_host_s_owner_is_not_called_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With locks that hold on each host for itself, or none, nothing here tells whether it lives."""
     path = str(tmp_path / "lock")
-    os.close(locks.take(path, elsewhere()))
-    assert locks.holder(path) is None  # its lock would be seen: this file system's hold everywhere
+    os.close(takeover_lock.take(path, elsewhere()))
+    assert takeover_lock.holder(path) is None  # its lock would be seen: this file system's hold everywhere
     monkeypatch.setattr(mounts, "mount_of", lambda _: mounts.Mount("/", "nfs", frozenset({"nolock"})))
     with pytest.raises(HeldError, match="process 1 on elsewhere"):
-        locks.take(path, owned())
+        takeover_lock.take(path, owned())
     refuse(monkeypatch, errno.ENOLCK)
     monkeypatch.undo()
     refuse(monkeypatch, errno.ENOLCK)
     with pytest.raises(HeldError):
-        locks.take(path, owned())
+        takeover_lock.take(path, owned())
 
 
 def test_a_host_that_was_booted_again_holds_nothing(tmp_path: Path, unlocked: str) -> None:
     path = str(tmp_path / "lock")
-    kept = locks.take(path, elsewhere(host=os.uname().nodename, boot="another/pid:[1]"))
-    descriptor = locks.take(path, owned())
-    assert locks.epoch_of(descriptor) == 2
-    locks.release(descriptor)
+    kept = takeover_lock.take(path, elsewhere(host=os.uname().nodename, boot="another/pid:[1]"))
+    descriptor = takeover_lock.take(path, owned())
+    assert takeover_lock.epoch_of(descriptor) == 2
+    takeover_lock.release(descriptor)
     os.close(kept)
     namespace = f"{procfs.boot().partition('/')[0]}/pid:[1]"  # a container of this host
-    os.close(locks.take(path, elsewhere(host=os.uname().nodename, boot=namespace)))
-    assert unlocked == "flock" or locks.holder(path) is not None
+    os.close(takeover_lock.take(path, elsewhere(host=os.uname().nodename, boot=namespace)))
+    assert unlocked == "flock" or takeover_lock.holder(path) is not None
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"epoch": "x", "pid": null}', b"\xff" * 600])
 def test_what_is_no_record_is_no_owner(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "lock"
     path.write_bytes(content)
-    assert locks.holder(str(path)) is None
-    descriptor = locks.take(str(path), owned("c"))
+    assert takeover_lock.holder(str(path)) is None
+    descriptor = takeover_lock.take(str(path), owned("c"))
     assert json.loads(path.read_bytes())["claim"] == "c"
-    locks.release(descriptor)
+    takeover_lock.release(descriptor)
 
 
 def test_one_that_died_before_its_file_was_the_lock_s(tmp_path: Path, unlocked: str) -> None:
     path = tmp_path / "lock"
-    locks.release(locks.take(str(path), owned()))
+    takeover_lock.release(takeover_lock.take(str(path), owned()))
     dead = elsewhere(host=os.uname().nodename, boot=procfs.boot(), epoch=2)
     (tmp_path / "lock.2").write_bytes(json.dumps(vars(dead)).encode())
-    descriptor = locks.take(str(path), owned())
-    assert locks.epoch_of(descriptor) == 3
-    locks.release(descriptor)
+    descriptor = takeover_lock.take(str(path), owned())
+    assert takeover_lock.epoch_of(descriptor) == 3
+    takeover_lock.release(descriptor)
 
 
 def test_one_that_slept_between_winning_and_having_is_put_right(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
-    first = locks.take(path, elsewhere())
-    second = locks.break_lock(path, elsewhere(epoch=1), owned())
+    first = takeover_lock.take(path, elsewhere())
+    second = takeover_lock.break_lock(path, elsewhere(epoch=1), owned())
     assert second is not None
     os.link(f"{path}.1", f"{path}.late")
     Path(f"{path}.late").replace(path)
-    assert not locks.lost(path, 2)
-    assert locks.lost(path, 1)
+    assert not takeover_lock.lost(path, 2)
+    assert takeover_lock.lost(path, 1)
     os.close(first)
-    locks.release(second)
+    takeover_lock.release(second)
 
 
 def test_the_next_owner_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An isolator that is killed on a full disk is started again there."""
     path = str(tmp_path / "lock")
-    first = locks.take(path, owned())
-    locks.spare(path, 1)
-    locks.release(first)
+    first = takeover_lock.take(path, owned())
+    takeover_lock.spare(path, 1)
+    takeover_lock.release(first)
     create = os.open
 
     def full(path: str, flags: int, mode: int = 0o777) -> int:
@@ -233,27 +233,27 @@ def test_the_next_owner_needs_no_room(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(os, "open", full)
     for epoch in range(2, 6):
-        descriptor = locks.take(path, owned())
-        assert locks.epoch_of(descriptor) == epoch
-        locks.spare(path, epoch)
-        assert locks.epoch_of(descriptor) == epoch
-        holder = locks.holder(path)
+        descriptor = takeover_lock.take(path, owned())
+        assert takeover_lock.epoch_of(descriptor) == epoch
+        takeover_lock.spare(path, epoch)
+        assert takeover_lock.epoch_of(descriptor) == epoch
+        holder = takeover_lock.holder(path)
         assert holder is not None and holder.epoch == epoch
-        locks.release(descriptor)
+        takeover_lock.release(descriptor)
     assert {f"lock.{epoch}" for epoch in range(1, 6)} <= {file.name for file in tmp_path.iterdir()}
 
 
 def test_a_spare_that_a_dead_host_has_locked_is_not_used(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
-    kept = locks.take(path, elsewhere())
-    second = locks.break_lock(path, elsewhere(epoch=1), owned())
+    kept = takeover_lock.take(path, elsewhere())
+    second = takeover_lock.break_lock(path, elsewhere(epoch=1), owned())
     assert second is not None
-    locks.spare(path, 2)
-    locks.release(second)
-    third = locks.take(path, owned())
-    assert locks.flock(third, fcntl.LOCK_EX)
-    locks.release(third)
-    assert locks.holder(path) is None
+    takeover_lock.spare(path, 2)
+    takeover_lock.release(second)
+    third = takeover_lock.take(path, owned())
+    assert takeover_lock.flock(third, fcntl.LOCK_EX)
+    takeover_lock.release(third)
+    assert takeover_lock.holder(path) is None
     os.close(kept)
 
 
@@ -265,7 +265,7 @@ def test_many_at_once_come_to_one(tmp_path: Path, unlocked: str) -> None:
     def run() -> None:
         start.wait()
         with suppress(HeldError):
-            won.append(locks.take(path, owned()))
+            won.append(takeover_lock.take(path, owned()))
 
     threads = [threading.Thread(target=run) for _ in range(8)]
     for thread in threads:
@@ -273,17 +273,17 @@ def test_many_at_once_come_to_one(tmp_path: Path, unlocked: str) -> None:
     for thread in threads:
         thread.join()
     assert len(won) == 1
-    locks.release(won[0])
+    takeover_lock.release(won[0])
 
 
 def test_two_that_break_a_lock_come_to_one(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
-    kept = locks.take(path, elsewhere())
-    found = [locks.break_lock(path, elsewhere(epoch=1), owned()) for _ in range(2)]
+    kept = takeover_lock.take(path, elsewhere())
+    found = [takeover_lock.break_lock(path, elsewhere(epoch=1), owned()) for _ in range(2)]
     assert found[0] is not None and found[1] is None
-    assert locks.lost(path, 1) and not locks.lost(path, 2)
+    assert takeover_lock.lost(path, 1) and not takeover_lock.lost(path, 2)
     os.close(kept)
-    locks.release(found[0])
+    takeover_lock.release(found[0])
 
 
 # Between hosts ----------------------------------------------------------------------------------------
@@ -319,9 +319,9 @@ def test_a_crashed_host_s_lock_is_broken_once(nfs_bed: Maker, started: list[subp
     assert go(first) == ["won"]
     bed.change("dead", crashed=True)
     end(first)
-    assert locks.holder(str(bed.at("a") / "lock")) is not None
+    assert takeover_lock.holder(str(bed.at("a") / "lock")) is not None
     pair = [taker(bed.at(host) / "lock", host=host, breaks=1) for host in ("a", "b")]
     started += pair
     assert sorted(go(*pair)) == ["lost", "won"]
     # The old owner's own look asks the server, whatever its host has cached.
-    until(lambda: locks.lost(str(bed.at("dead") / "lock"), 1), "the dead one's lock is lost", 60)
+    until(lambda: takeover_lock.lost(str(bed.at("dead") / "lock"), 1), "the dead one's lock is lost", 60)

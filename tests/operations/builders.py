@@ -15,8 +15,8 @@ from whesl.esl.spec import (
     ResourceDeclaration,
     Spec,
 )
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence, Raised
-from whesl.model.node_set import NodeSet
 from whesl.model.workflow import Task
 from whesl.operations.plan import Context, make_plan
 from whesl.records.plan_step import PlanStep

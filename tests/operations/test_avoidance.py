@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.operations.builders import context
 from tests.operations.test_node import FAILED, bad, run
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.avoidance import SECONDS, repeated, told
-from whesl.model.node_set import NodeSet
 from whesl.model.workflow import BadNode, Grade
-from whesl.operations import fault_localization
+from whesl.operations import suspect_node
 
 HOUR = 3600.0
 
@@ -20,17 +20,17 @@ HOUR = 3600.0
 @pytest.mark.parametrize(
     ("level", "grade", "hours"),
     [
-        (fault_localization.LOST, Grade.LOST, 24),
-        (fault_localization.NAMED, Grade.BLAMED, 6),
-        (fault_localization.FAILED, Grade.BLAMED, 6),
-        (fault_localization.STUCK, Grade.SUSPECTED, 1),
-        (fault_localization.PEER, Grade.SUSPECTED, 1),
-        (fault_localization.DIED, Grade.SUSPECTED, 1),
-        (fault_localization.RANK, Grade.SUSPECTED, 1),
+        (suspect_node.LOST, Grade.LOST, 24),
+        (suspect_node.NAMED, Grade.BLAMED, 6),
+        (suspect_node.FAILED, Grade.BLAMED, 6),
+        (suspect_node.STUCK, Grade.SUSPECTED, 1),
+        (suspect_node.PEER, Grade.SUSPECTED, 1),
+        (suspect_node.DIED, Grade.SUSPECTED, 1),
+        (suspect_node.RANK, Grade.SUSPECTED, 1),
     ],
 )
 def test_how_long_follows_from_the_evidence(level: int, grade: Grade, hours: float) -> None:
-    assert fault_localization.grade_of(level) is grade
+    assert suspect_node.grade_of(level) is grade
     assert SECONDS[grade] == hours * HOUR
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.operations.builders import spec
 from whesl.esl.spec import Otherwise
-from whesl.operations.recovery_budget import Allowed, Budget, Spent, backoff, restore, snapshot
+from whesl.operations.recovery_limits import Allowed, Budget, Spent, backoff, restore, snapshot
 
 
 def test_limit_and_otherwise() -> None:

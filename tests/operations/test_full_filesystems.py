@@ -161,7 +161,7 @@ def test_a_target_that_fills_up_midway_is_passed_over(
         if not done:
             done.append(fill(small.path))
 
-    monkeypatch.setattr("whesl.operations.files.carry_over.copy_file", copy_and_fill)
+    monkeypatch.setattr("whesl.operations.files.tree_relocation.copy_file", copy_and_fill)
     result = bed.replace(filesystem=[str(small.path), str(bed.new)], mode="move")
     assert done == [errno.ENOSPC]
     assert "No space left" in result.note

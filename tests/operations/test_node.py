@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.operations.builders import NODES, NOW, context, evidence, step
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode
 from whesl.operations.execution import HostPorts, execute

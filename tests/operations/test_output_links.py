@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from whesl.model.pathmap import PathMap
-from whesl.operations.files.output_links import Since, put_up
+from whesl.operations.files.moved_output_links import Since, put_up
 from whesl.operations.plan import RecoveryError
 
 

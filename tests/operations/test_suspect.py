@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operations.builders import NODES, evidence
-from whesl.model.node_set import NodeSet
-from whesl.operations.fault_localization import WORDINGS, Wording, expand, find_suspect, match_node
+from whesl.model.allocation_nodes import NodeSet
+from whesl.operations.suspect_node import WORDINGS, Wording, expand, find_suspect, match_node
 
 
 @pytest.mark.parametrize("wording", WORDINGS, ids=lambda wording: wording.source)

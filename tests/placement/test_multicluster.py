@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("numba")
 
 from whesl.experiments.grid.loop import POLICIES, Grid, Jobs, Options, Outages, run
-from whesl.lab.cluster.python_loop import simulate
+from whesl.lab.cluster.policy_object_loop import simulate
 from whesl.lab.cluster.simulation_records import Workload
 from whesl.model.errors import UsageError, WheslError
 from whesl.placement.multicluster.policy import RULES, ClusterPolicy

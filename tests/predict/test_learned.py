@@ -11,9 +11,9 @@ import pytest
 from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.model.errors import UsageError
 from whesl.predict import learned, measures, survival, tree_scoring
-from whesl.predict.compiled import probability
 from whesl.predict.features import COLUMNS, Features
 from whesl.predict.history import History, merged
+from whesl.predict.predictor_arrays import probability
 from whesl.predict.saving import load, save
 
 

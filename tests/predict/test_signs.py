@@ -9,8 +9,8 @@ import pytest
 
 from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.predict import accuracy, learned, saving, signs, survival
-from whesl.predict.compiled import probabilities
 from whesl.predict.history import History
+from whesl.predict.predictor_arrays import probabilities
 from whesl.predict.signs import Sign, Signed, Signs
 
 WARNED = "memory corrected"

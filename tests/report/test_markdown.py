@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from tests.report.story import HOSTILE, told
-from whesl.report import text_tables
+from whesl.report import text_report
 
 MARKUP = ["<b>", "[x](javascript:y)", "![x](http://z)", "&lt;", "~~", "`", "``"]
 MARKUP += ["|", "\\|", "\\", "*", "_", "\n", "a"]
@@ -27,7 +27,7 @@ def tokens(text: str) -> Iterator[Token]:
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(MARKUP), max_size=12).map("".join) | st.text(max_size=40))
 def test_a_log_line_is_no_markup(line: str) -> None:
-    found = list(tokens(text_tables.markdown(told(3, line=line))))
+    found = list(tokens(text_report.markdown(told(3, line=line))))
     assert not FORBIDDEN & {token.type for token in found}
     rows = [index for index, token in enumerate(found) if token.type == "tr_open"]
     ends = [index for index, token in enumerate(found) if token.type == "tr_close"]
@@ -36,7 +36,7 @@ def test_a_log_line_is_no_markup(line: str) -> None:
 
 
 def test_what_it_tells() -> None:
-    text = text_tables.markdown(told(3, line=HOSTILE))
+    text = text_report.markdown(told(3, line=HOSTILE))
     shown = "".join(token.content for token in tokens(text) if token.type in ("text", "code_inline"))
     assert "<script>alert('x')</script> ␛[31mred␛[0m ␀ \ufffdgnp.exe </pre></style>" in shown
     for wanted in (

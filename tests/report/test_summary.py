@@ -26,7 +26,7 @@ from tests.report.records import (
 from tests.report.story import told as told_story
 from whesl.model.evidence import Evidence, explain
 from whesl.model.workflow import Task, Workflow
-from whesl.report import progress_lines, text_tables
+from whesl.report import run_progress, text_report
 from whesl.report.collection import Gathered
 from whesl.report.exceptions import intended, noted
 from whesl.report.page import html
@@ -94,8 +94,8 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
     again = [("coordinator:requeue-done", 41.0, {"task": TASK, "outcome": "done"}), *RECOVERED[:3]]
     result = summarise(told([*DOUBT, *((kind, time + 60, data) for kind, time, data in again)]))
     assert (result.tasks[0].state, of(result)) == ("running", [("17", "its batch host n01 is lost")])
-    assert "job 17 was to run again: its batch host n01 is lost" in text_tables.markdown(result)
-    (line,) = [progress_lines.line(item) for item in told(DOUBT).happenings if "requeue" in item.record.kind]
+    assert "job 17 was to run again: its batch host n01 is lost" in text_report.markdown(result)
+    (line,) = [run_progress.line(item) for item in told(DOUBT).happenings if "requeue" in item.record.kind]
     assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
 
 
@@ -115,8 +115,8 @@ def test_what_happened_to_a_job_is_told_of_that_job_and_of_no_later_one() -> Non
     assert result.tasks[0].jobs == ["17", "18"]
     assert [(row.exception, row.job) for row in result.exceptions] == [("CRASH", "17"), ("HANG", "18")]
     assert [run.job for run in result.tasks[0].runs] == ["17", "18"]
-    assert text_tables.again_lines(result) == ["run_N.1: job 17 was to run again: lost"]
-    text = text_tables.markdown(result)
+    assert text_report.again_lines(result) == ["run_N.1: job 17 was to run again: lost"]
+    text = text_report.markdown(result)
     assert "CRASH (attempt 1 of job 17)" in text and "HANG (attempt 1 of job 18)" in text
 
 
@@ -159,7 +159,7 @@ def test_restarts_that_failed_again_are_no_recoveries_and_save_nothing() -> None
     assert (totals.exceptions, totals.recovered, totals.restarted) == (3, 0, 2)
     assert (totals.saved_seconds, totals.node_hours, totals.recovery_seconds) == (0, 0, 0)
     assert all(row.saved is row.resubmission is None for row in result.exceptions)
-    for text in (text_tables.markdown(result), html(result), text_tables.headline(result)):
+    for text in (text_report.markdown(result), html(result), text_report.headline(result)):
         assert "0 recovered in place, 2 restarted" in text
         assert "saved" not in text and "resubmission would" not in text
 
@@ -168,11 +168,11 @@ def test_why_an_exit_came_is_told_with_what_was_printed_last() -> None:
     result = summarise(told(WRONG))
     assert result.exceptions[0].last.stderr == result.tasks[0].runs[0].last.stderr == ("mpirunn: not found",)
     file = io.StringIO()
-    text_tables.show(result, Console(file=file, width=200))
+    text_report.show(result, Console(file=file, width=200))
     assert "why   exit status 127; the last line: mpirunn: not found" in file.getvalue()
     assert "last  stdout: begins" in file.getvalue() and "last  stderr: mpirunn: not found" in file.getvalue()
     assert "stderr: mpirunn: not found" in html(result)
-    lines = [progress_lines.line(item) for item in told(WRONG).happenings if item.record.kind == "raised"]
+    lines = [run_progress.line(item) for item in told(WRONG).happenings if item.record.kind == "raised"]
     assert lines[0] and lines[0].endswith("raised ANYHOW: exit status 127; the last line: mpirunn: not found")
 
 
@@ -184,7 +184,7 @@ def test_a_failure_while_only_observed_is_no_failure_in_the_banner() -> None:
     ]
     result = summarise(told(records))
     assert (result.totals.failed, result.totals.observed) == (0, 1)
-    assert "0 failed, 1 failed while only observed" in text_tables.headline(result)
+    assert "0 failed, 1 failed while only observed" in text_report.headline(result)
     assert 'class="verdict bad"' not in html(result)
     assert "1 failed while only observed" in html(result)
     acted = summarise(told([("begun", 9.0, {"claim": "17.0"}), *records[1:]]))
@@ -207,13 +207,13 @@ def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
 def test_of_very_many_tasks_those_are_shown_to_which_something_happened() -> None:
     """A table of 20,000 rows took 40 s to print, and nobody read it; --json and --html have all of them."""
     file = io.StringIO()
-    text_tables.show(told_story(3000, every=100), Console(file=file, width=200))
+    text_report.show(told_story(3000, every=100), Console(file=file, width=200))
     lines = file.getvalue().splitlines()
     assert len(lines) < 400
     assert "and 2,970 tasks more: whesl report --json" in lines
     assert sum("DISKFULL in attempt 1" in line for line in lines) == 30
     file = io.StringIO()
-    text_tables.show(told_story(3000, every=1), Console(file=file, width=200))
+    text_report.show(told_story(3000, every=1), Console(file=file, width=200))
     lines = file.getvalue().splitlines()
     assert "and 2,750 exceptions more: whesl report --json" in lines
     assert sum("DISKFULL in attempt 1" in line for line in lines) == 250
@@ -239,8 +239,8 @@ def test_why_tasks_have_not_completed_is_told_once_for_each_reason() -> None:
     report = summarise(Gathered(workflow=workflow, happenings=tuple(happenings)))
     assert (report.totals.failed, report.totals.cancelled) == (7, 1)
     file = io.StringIO()
-    text_tables.show(report, Console(file=file, width=400))
-    for text in (file.getvalue(), text_tables.markdown(report).replace("\\", "")):
+    text_report.show(report, Console(file=file, width=400))
+    for text in (file.getvalue(), text_report.markdown(report).replace("\\", "")):
         assert "0 of 8 tasks completed, 7 failed, 1 cancelled; 0 exceptions" in text
         names = "run_0, run_1, run_2, run_3, run_4 and 2 more"
         assert f"{names}: failed: it was not submitted: no [such] partition" in text
@@ -262,7 +262,7 @@ def test_what_came_of_a_prediction_is_told(ended: dict[str, str], done: str) -> 
     asked = ("checkpoint-ended", 22.0, {"ordinal": 1, "seconds": 2.0, **ended})
     end = ("finished", 50.0, {"code": 0, "state": "completed", "reason": ""})
     (row,) = summarise(told([*RECOVERED[:4], asked, end])).exceptions
-    assert text_tables.done(row) == done
+    assert text_report.done(row) == done
 
 
 def test_what_a_failed_step_has_told_is_not_told_again() -> None:
@@ -272,7 +272,7 @@ def test_what_a_failed_step_has_told_is_not_told_again() -> None:
         steps=[f"NODE.REPLACE of n02: failed: {told_before}"],
         reason=f"spares-exhausted: {told_before}",
     )
-    assert text_tables.done(row) == f"NODE.REPLACE of n02: failed: {told_before} [spares-exhausted]"
+    assert text_report.done(row) == f"NODE.REPLACE of n02: failed: {told_before} [spares-exhausted]"
 
 
 def test_a_job_that_ran_again_keeps_what_was_raised_before() -> None:
@@ -307,7 +307,7 @@ def test_a_pipe_gets_whole_names() -> None:
     name = "a-step-whose-name-is-as-long-as-people-make-them_PRESSURE.1.5.TEMPERATURE.300"
     workflow = Workflow(id="w", name="w", wms="maestro", root="/r", tasks=(Task(id=f"w/{name}", step=name),))
     file = io.StringIO()
-    text_tables.show(summarise(Gathered(workflow=workflow, happenings=())), Console(file=file, width=80))
+    text_report.show(summarise(Gathered(workflow=workflow, happenings=())), Console(file=file, width=80))
     assert name in file.getvalue()
 
 
@@ -355,7 +355,7 @@ def test_any_order_of_records_gives_a_report(
 ) -> None:
     result = summarise(told([(kind, time, data) for (kind, _, data), time in records]))
     assert msgspec.json.decode(msgspec.json.encode(result), type=Report) == result
-    text_tables.markdown(result)
+    text_report.markdown(result)
 
 
 # On disk ------------------------------------------------------------------------------------------------
@@ -369,13 +369,13 @@ def test_a_hang_is_explained_by_the_time_and_not_by_its_last_good_line() -> None
     assert explain("log", "No space left on device\n", "detail") == "No space left on device"
     evidence = Evidence(kind="hang", time=1.0, line="cycle = 20", detail="the pattern did not appear for 5 s")
     known = told([("raised", 20.0, raised(exception="HANG", evidence=(evidence,)))])
-    live = progress_lines.line(known.happenings[0])
+    live = run_progress.line(known.happenings[0])
     assert live is not None
     assert live.endswith(f"run_N.1: raised HANG: {silent}")
     result = summarise(known)
     printed = io.StringIO()
     console = Console(file=printed, width=200)
-    text_tables.show(result, console)
+    text_report.show(result, console)
     assert silent in printed.getvalue()
 
 
@@ -385,7 +385,7 @@ def test_a_report_says_where_the_stacks_of_a_hang_are() -> None:
     assert result.exceptions[0].stacks == "/record/attempt-1/stacks/all.txt"
     printed = io.StringIO()
     console = Console(file=printed, width=200)
-    text_tables.show(result, console)
+    text_report.show(result, console)
     assert "see   /record/attempt-1/stacks/all.txt\n" in printed.getvalue()
 
 
@@ -393,8 +393,8 @@ def test_a_table_for_a_terminal() -> None:
     result = summarise(told(RECOVERED))
     printed = io.StringIO()
     console = Console(file=printed, force_terminal=True, width=120)
-    text_tables.show(result, console)
-    console.print(progress_lines.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
+    text_report.show(result, console)
+    console.print(run_progress.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
     assert "said" in printed.getvalue()
 
 
@@ -405,7 +405,7 @@ def test_a_running_workflow_fits_the_terminal(width: int, height: int) -> None:
     said = [f"22:00:00 solve_CASE.{n}: raised DISKFULL: {'No space left on device ' * 9}" for n in range(9)]
     printed = io.StringIO()
     console = Console(file=printed, width=width, height=height)
-    console.print(progress_lines.table(result, {}, 12.0, said, height=height))
+    console.print(run_progress.table(result, {}, 12.0, said, height=height))
     lines = printed.getvalue().splitlines()
     assert len(lines) < height
     assert lines[-1].startswith("22:00:00 solve_CASE.8")
@@ -416,4 +416,4 @@ def test_an_agent_that_killed_because_of_its_lease_is_told() -> None:
     why = "the agent on n02 killed 3 processes of the task: nobody on n01 had answered it for 3.0 s"
     result = summarise(told([*RECOVERED[:3], ("lease-ended", 30.0, {"node": "n02", "reason": why})]))
     assert result.tasks[0].leases_ended == [why]
-    assert why in text_tables.lease_lines(result)[0]
+    assert why in text_report.lease_lines(result)[0]

@@ -11,8 +11,8 @@ import pytest
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules, step, write
 from tests.scenarios.test_nodes import NODE_LOST, rank_nodes
-from whesl.site.publish import table
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish import risk_table
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 SOLVER = "$(LAUNCHER) $(PYTHON) $(PROGRAMS)/solver.py --cycles 80 --checkpoint 10 --pace 0.03"
 
@@ -27,7 +27,7 @@ def publish(path: Path, bad: set[str]) -> Path:
     rows = tuple(NodeRisk(node=name, probability=(0.9 if name in bad else 0.01,)) for name in names)
     now = time.time()
     made = Table(written=now, valid_until=now + 3600, horizons=(3600.0,), nodes=rows, source="a test's word")
-    table.write_bytes(path, table.encode(made))
+    risk_table.write_bytes(path, risk_table.encode(made))
     return path
 
 

@@ -24,7 +24,7 @@ from tests.security.stranger import (
     reached_of,
     run_as,
 )
-from whesl.doctor import machine
+from whesl.doctor import host_and_home
 from whesl.doctor.findings import State
 from whesl.wire.endpoint import read_endpoint
 from whesl.wire.keys import HomeError, user_keys
@@ -315,6 +315,6 @@ def test_the_doctor_says_who_could_exchange_the_home(
     above.chmod(mode)
     monkeypatch.setenv("WHESL_HOME", str(above / "home"))
     monkeypatch.setenv("WHESL_LOCAL", str(tmp_path / "cluster"))
-    (finding,) = machine.home()
+    (finding,) = host_and_home.home()
     said = "everybody can write into" in finding.detail
     assert (finding.state is State.WARN, said) == (mode == 0o777, mode == 0o777)

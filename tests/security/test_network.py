@@ -23,11 +23,11 @@ from whesl.journal import Journal
 from whesl.local.channel import Channel, ChannelClosedError, Directory
 from whesl.model.errors import TransientError
 from whesl.wire import sockets
+from whesl.wire.agent_link import LinkClient, LinkServer
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint
 from whesl.wire.keys import KeyPair, LinkKeys, user_keys
 from whesl.wire.messages import WIRE_VERSION, Command, Envelope, Query, encode
-from whesl.wire.peer_link import LinkClient, LinkServer
 from whesl.wire.sockets import ClientSocket
 
 PATIENCE = 60.0

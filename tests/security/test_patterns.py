@@ -18,10 +18,10 @@ import pytest
 from tests.isolator.bench import HEAD
 from whesl.detect.matcher import compile_patterns
 from whesl.esl.detections.base import Pattern
-from whesl.esl.language.patterns import PatternCheck
+from whesl.esl.language.pattern_checks import PatternCheck
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
-from whesl.model.node_set import NodeSet
-from whesl.operations.fault_localization import WORDINGS, Suspect, expand, find_suspect
+from whesl.operations.suspect_node import WORDINGS, Suspect, expand, find_suspect
 
 MEMORY = 1 << 30  # bytes of address space that may be added
 NASTY = {

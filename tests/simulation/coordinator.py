@@ -16,7 +16,7 @@ from tests.simulation.scenario import struck
 from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
-from whesl.coordinator.client import offline_registration
+from whesl.coordinator.client import offline_welcome
 from whesl.coordinator.core.configuration_fanout import WaitingPeers
 from whesl.coordinator.core.events import (
     Arrived,
@@ -116,7 +116,7 @@ class Place:
             for frame in frames
             if (envelope := decode(frame)) is not None
         ]
-        return offline_registration.answer(rebuild(self.read(), self.settings), left, register, now)
+        return offline_welcome.answer(rebuild(self.read(), self.settings), left, register, now)
 
     def start(self) -> None:
         """Start a coordinator on it."""

@@ -16,10 +16,10 @@ from whesl.agents.fencing import Fence
 from whesl.agents.lease import lead
 from whesl.agents.liveness import Silence
 from whesl.coordinator.core import (
-    claim_admission,
-    competing_claims,
     escalation,
+    ownership_contest,
     task_lookup,
+    task_ownership,
     task_reconfiguration,
 )
 from whesl.coordinator.core import machine as coordinator_core
@@ -40,7 +40,7 @@ from whesl.isolator.core import recovery as isolator_recovery
 from whesl.isolator.core import state as isolator_state
 from whesl.isolator.core.events import Journal, RunStep
 from whesl.journal import Clock
-from whesl.operations.recovery_budget import Budget
+from whesl.operations.recovery_limits import Budget
 from whesl.records import isolator as records
 from whesl.wire.delivery import Outbox
 from whesl.wire.messages import Escalate, RecoveryDone, RecoveryRequest, Welcome
@@ -117,12 +117,12 @@ def step_done_before_it_is() -> Any:
 
 def claim_ignored() -> Any:
     """Whoever registers owns the task."""
-    return patch.object(claim_admission, "_why_not", lambda _entry, _message, _peer: "")
+    return patch.object(task_ownership, "_why_not", lambda _entry, _message, _peer: "")
 
 
 def refused_unasked() -> Any:
     """Another job's claim is refused before anybody has asked whether the task's owner lives."""
-    return patch.object(competing_claims, "held", lambda _turn, _entry, _message: False)
+    return patch.object(ownership_contest, "held", lambda _turn, _entry, _message: False)
 
 
 def replaced_claim_heard() -> Any:

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from whesl.model.journal_record import Record
 from whesl.site.publish import core
-from whesl.site.publish.change_records import What, Would
-from whesl.site.publish.cluster_nodes import Node
 from whesl.site.publish.core import (
     Command,
     Done,
@@ -23,7 +21,9 @@ from whesl.site.publish.core import (
     State,
     Undrain,
 )
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish.node_change_records import What, Would
+from whesl.site.publish.node_record import Node
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 NAMES = tuple(f"n{at:02d}" for at in range(1, 11))
 ACTIVE = Settings(active=True, share=0.2, settle=100.0, drain_within=1000.0, within=1000.0)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from whesl.predict.accuracy import Given
-from whesl.site.embedded_server import Ranks
-from whesl.site.flux.prediction_file import Source
-from whesl.site.publish import table
+from whesl.site.flux.prediction_source import Source
+from whesl.site.local_server import Ranks
+from whesl.site.publish import risk_table
 
 NAMES = ("n01", "n02", "n03", "n04")
 Whesl = Callable[..., subprocess.CompletedProcess[str]]
@@ -25,7 +25,7 @@ def publish(path: Path, *failing: str) -> None:
     now = time.time()
     times = [now + 1800.0] * len(failing)
     predictor = Given("given", 4, [NAMES.index(node) for node in failing], times)
-    table.write_bytes(path, table.encode(table.make(predictor, NAMES, now, valid_for=3600.0)))
+    risk_table.write_bytes(path, risk_table.encode(risk_table.make(predictor, NAMES, now, valid_for=3600.0)))
 
 
 @pytest.fixture

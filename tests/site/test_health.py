@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from whesl.model.errors import WheslError
-from whesl.site.health import Reading, changes, load, read, smart_counters
+from whesl.site.node_counters import Reading, changes, load, read, smart_counters
 
 
 def write(root: Path, name: str, text: str) -> None:

@@ -11,10 +11,10 @@ from tests.conftest import need_slurm
 from tests.site.slurmsite import Site
 from whesl.model.errors import WheslError
 from whesl.rjms.slurm import records
-from whesl.site.publish import lookup, table
-from whesl.site.publish.cluster_nodes import Node
-from whesl.site.publish.table import NodeRisk
-from whesl.site.slurm import install
+from whesl.site.publish import plugin_file, risk_table
+from whesl.site.publish.node_record import Node
+from whesl.site.publish.risk_table import NodeRisk
+from whesl.site.slurm import plugin_config
 from whesl.site.slurm.placement_service import LOOKUP
 from whesl.testing.slurmbed import SlurmBed
 
@@ -29,7 +29,7 @@ class Etc:
         self.here, self.service, self.plugins = place / "etc", place / "service", place / "lib"
         for directory in (self.here, self.service, self.plugins):
             directory.mkdir()
-        for kind in (install.SUBMIT, install.FILTER):
+        for kind in (plugin_config.SUBMIT, plugin_config.FILTER):
             (self.plugins / kind.library).touch()
         self.conf = self.here / "slurm.conf"
 
@@ -39,17 +39,17 @@ class Etc:
         return path
 
     def install(self, conf: Path | None = None, *, cli_filter: bool = False) -> tuple[str, ...]:
-        found = install.configuration(conf or self.conf, {})
-        plan = install.plan_install(found, self.service, cli_filter=cli_filter)
+        found = plugin_config.configuration(conf or self.conf, {})
+        plan = plugin_config.plan_install(found, self.service, cli_filter=cli_filter)
         if not plan.problems:
-            install.perform(plan)
-            assert install.plan_install(found, self.service, cli_filter=cli_filter).edits == ()
+            plugin_config.perform(plan)
+            assert plugin_config.plan_install(found, self.service, cli_filter=cli_filter).edits == ()
         return plan.problems
 
     def remove(self) -> tuple[str, ...]:
-        plan = install.plan_remove(install.configuration(self.conf, {}))
+        plan = plugin_config.plan_remove(plugin_config.configuration(self.conf, {}))
         if not plan.problems:
-            install.perform(plan)
+            plugin_config.perform(plan)
         return plan.problems
 
     def files(self) -> dict[str, bytes | str]:
@@ -214,11 +214,11 @@ def publish(site: Site) -> None:
     nodes = [Node(name=name, flags=frozenset({"idle"}), partitions=("main",)) for name in site.bed.nodes]
     rows = tuple(NodeRisk(node=node.name, probability=(float(node.name == "n02"),)) for node in nodes)
     now = time.time()
-    made = table.Table(
+    made = risk_table.Table(
         written=now, valid_until=now + 600, horizons=(3600.0,), nodes=rows, source="x", active=True
     )
-    found = lookup.make(made, nodes, share=0.5, default="main")
-    table.write_bytes(site.directory / LOOKUP, lookup.encode(found))
+    found = plugin_file.make(made, nodes, share=0.5, default="main")
+    risk_table.write_bytes(site.directory / LOOKUP, plugin_file.encode(found))
 
 
 def loaded(bed: SlurmBed) -> str:

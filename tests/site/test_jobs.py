@@ -6,7 +6,7 @@ import math
 
 from tests.site.test_lookup import NOW, cluster, looked
 from whesl.site.publish.exclude_lists import MOST, Job, review
-from whesl.site.publish.lookup import Request
+from whesl.site.publish.plugin_file import Request
 
 
 def test_a_list_is_removed_when_the_job_has_waited_for_long_enough() -> None:

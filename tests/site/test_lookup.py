@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from whesl.placement.reliable import choose
 from whesl.predict.accuracy import Given
 from whesl.rjms.hostlist import compress, expand
-from whesl.site.publish import lookup, table
-from whesl.site.publish.cluster_nodes import Node
-from whesl.site.publish.lookup import Decision, Lookup, Request
+from whesl.site.publish import plugin_file, risk_table
+from whesl.site.publish.node_record import Node
+from whesl.site.publish.plugin_file import Decision, Lookup, Request
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LUA = next((found for name in ("lua5.1", "lua5.3", "lua") if (found := shutil.which(name))), None)
@@ -58,8 +58,8 @@ def looked(
     names = [node.name for node in machine]
     at = [names.index(name) for name in failing]
     predictor = Given("given", len(names), at, [NOW + 60.0] * len(at), list(failing.values()))
-    made = table.make(predictor, names, NOW, valid_for=600.0, horizons=HORIZONS, active=True)
-    return lookup.make(made, machine, share=share, held=held, default="main")
+    made = risk_table.make(predictor, names, NOW, valid_for=600.0, horizons=HORIZONS, active=True)
+    return plugin_file.make(made, machine, share=share, held=held, default="main")
 
 
 def ask_lua(content: bytes, jobs: list[Request], directory: Path, now: float = NOW) -> list[str]:
@@ -103,7 +103,7 @@ def test_what_is_left_is_what_the_reliable_policy_would_choose() -> None:
     chance = np.random.default_rng(3).random(20)
     failing = {node.name: float(p) for node, p in zip(machine, chance, strict=True)}
     found = looked(machine, failing, share=0.4)
-    kept_off = lookup.decide(found, Request(partitions=("main",), seconds=3600.0))
+    kept_off = plugin_file.decide(found, Request(partitions=("main",), seconds=3600.0))
     predictor = Given("given", 20, range(20), [NOW + 60.0] * 20, chance.tolist())
     count = len(kept_off.nodes)
     chosen = choose(predictor, np.arange(20), 20 - count, NOW, 3600.0, np.inf).nodes
@@ -113,26 +113,26 @@ def test_what_is_left_is_what_the_reliable_policy_would_choose() -> None:
 
 def test_the_share_and_the_jobs_need_bound_the_list() -> None:
     found = looked(cluster(), {"n01": 0.9, "n02": 0.8, "n03": 0.7, "n04": 0.95, "n05": 0.6})
-    whole = lookup.decide(found, Request(partitions=("main",)))
+    whole = plugin_file.decide(found, Request(partitions=("main",)))
     assert whole.nodes == ("n01", "n02", "n03", "n04")
     assert whole.said == "4 of 5 nodes at risk are excluded, others are needed"
-    large = lookup.decide(found, Request(partitions=("main",), nodes=14))
+    large = plugin_file.decide(found, Request(partitions=("main",), nodes=14))
     assert large.nodes == ("n01", "n04")
-    assert lookup.decide(found, Request(partitions=("main",), nodes=16)).nodes == ()
-    both = lookup.decide(found, Request(partitions=("main", "even")))
+    assert plugin_file.decide(found, Request(partitions=("main",), nodes=16)).nodes == ()
+    both = plugin_file.decide(found, Request(partitions=("main", "even")))
     assert both.nodes == ("n01", "n02", "n03", "n04")
-    assert lookup.decide(found, Request(partitions=("main",), cpus=4 * 15)).nodes == ("n04",)
-    assert lookup.decide(found, Request(partitions=("main",), features=("big",))) == Decision()
-    assert lookup.decide(found, Request(partitions=("other",))) == Decision()
-    assert lookup.decide(found, Request(partitions=("main",), own=True)) == Decision()
-    told = lookup.decide(found, Request(partitions=("main",), special="local disk"))
+    assert plugin_file.decide(found, Request(partitions=("main",), cpus=4 * 15)).nodes == ("n04",)
+    assert plugin_file.decide(found, Request(partitions=("main",), features=("big",))) == Decision()
+    assert plugin_file.decide(found, Request(partitions=("other",))) == Decision()
+    assert plugin_file.decide(found, Request(partitions=("main",), own=True)) == Decision()
+    told = plugin_file.decide(found, Request(partitions=("main",), special="local disk"))
     assert told == Decision((), "no node is excluded: the job asks for local disk")
 
 
 def test_drained_nodes_count_towards_the_share() -> None:
     machine = cluster(n08={"flags": frozenset({"idle", "drain"})})
     found = looked(machine, {"n01": 0.9, "n02": 0.8, "n03": 0.7, "n04": 0.95}, held=frozenset({"n08"}))
-    assert len(lookup.decide(found, Request(partitions=("main",))).nodes) == 3
+    assert len(plugin_file.decide(found, Request(partitions=("main",))).nodes) == 3
 
 
 jobs = st.builds(
@@ -162,8 +162,8 @@ def test_lua_and_python_decide_alike(
     gone = {f"n{at:02d}": {"flags": frozenset({"down"})} for at in down}
     machine = cluster(16, **gone)  # type: ignore[arg-type]  # fields of a node
     found = looked(machine, {f"n{at:02d}": p for at, p in failing.items()}, share=round(share, 6))
-    decisions = [lookup.decide(found, job) for job in asked]
-    assert ask_lua(lookup.encode(found), asked, tmp_path) == [line(one) for one in decisions]
+    decisions = [plugin_file.decide(found, job) for job in asked]
+    assert ask_lua(plugin_file.encode(found), asked, tmp_path) == [line(one) for one in decisions]
     for job, decision in zip(asked, decisions, strict=True):
         usable = [node.name for node in machine if node.usable and node.features >= job.features]
         for part in job.partitions:
@@ -180,11 +180,11 @@ def test_the_largest_cluster_fits_and_its_list_is_short(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     failing = {f"c{at:05d}": 0.9 for at in rng.choice(10_000, 3000, replace=False)}
     found = looked(machine, failing, share=0.1)
-    content = lookup.encode(found)
+    content = plugin_file.encode(found)
     assert len(content) < 1 << 20
     jobs = [Request(partitions=("main",)), Request(partitions=("main",), nodes=9950)]
-    decisions = [lookup.decide(found, job) for job in jobs]
-    assert [len(one.nodes) for one in decisions] == [lookup.MOST_NAMES, 50]
+    decisions = [plugin_file.decide(found, job) for job in jobs]
+    assert [len(one.nodes) for one in decisions] == [plugin_file.MOST_NAMES, 50]
     assert ask_lua(content, jobs, tmp_path) == [line(one) for one in decisions]
 
 
@@ -213,14 +213,14 @@ def test_a_hostile_table_excludes_nothing(name: str, tmp_path: Path) -> None:
 def test_torn_stale_and_observing_tables_exclude_nothing(tmp_path: Path) -> None:
     found = looked(cluster(), {"n01": 0.9})
     job = Request(partitions=("main",))
-    content = lookup.encode(found)
+    content = plugin_file.encode(found)
     assert ask_lua(content, [job], tmp_path) == ["n01;1 of 1 nodes at risk are excluded"]
     for cut in range(0, len(content), 23):
         assert ask_lua(content[:cut], [job], tmp_path) == [";"]
     assert ask_lua(content, [job], tmp_path, NOW + 600) == [";"]
     assert ask_lua(content, [job], tmp_path, NOW - 301) == [";"]
     observing = msgspec.structs.replace(found, active=False)
-    assert ask_lua(lookup.encode(observing), [job], tmp_path) == [";"]
+    assert ask_lua(plugin_file.encode(observing), [job], tmp_path) == [";"]
 
 
 _REPLACED = """
@@ -243,8 +243,8 @@ def test_a_table_that_was_replaced_or_withdrawn_is_not_used_once_more(tmp_path: 
     path = tmp_path / "slurm.table"
     tables = [looked(cluster(), {name: 0.9}) for name in ("n01", "n02", "n03")]
     tables = [msgspec.structs.replace(one, written=NOW + at / 10) for at, one in enumerate(tables)]
-    contents = [*map(lookup.encode, tables[:2]), b"", lookup.encode(tables[2])]
-    contents.append(lookup.encode(msgspec.structs.replace(tables[2], written=NOW + 0.3, active=False)))
+    contents = [*map(plugin_file.encode, tables[:2]), b"", plugin_file.encode(tables[2])]
+    contents.append(plugin_file.encode(msgspec.structs.replace(tables[2], written=NOW + 0.3, active=False)))
     path.write_bytes(contents[0])
     for at, content in enumerate(contents):
         (tmp_path / str(at)).write_bytes(content)
@@ -265,8 +265,8 @@ def test_a_table_that_was_replaced_or_withdrawn_is_not_used_once_more(tmp_path: 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_jobs_mark_is_read_back(names: list[str]) -> None:
     decision = Decision(tuple(names), "said")
-    text = lookup.mark(decision)
-    found = lookup.marked(f"the site's own | {text}")
+    text = plugin_file.mark(decision)
+    found = plugin_file.marked(f"the site's own | {text}")
     assert found is not None
     assert expand(found) == tuple(names)
-    assert lookup.marked("a comment") is None
+    assert plugin_file.marked("a comment") is None

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.site.slurmsite import Site
-from whesl.site.publish import lookup, table
-from whesl.site.publish.cluster_nodes import Node
-from whesl.site.publish.table import NodeRisk
+from whesl.site.publish import plugin_file, risk_table
+from whesl.site.publish.node_record import Node
+from whesl.site.publish.risk_table import NodeRisk
 from whesl.site.slurm.placement_service import LOOKUP, TABLE
 from whesl.testing.slurmbed import SlurmBed
 
@@ -88,7 +88,7 @@ def at_risk(site: Site) -> list[str]:
     path = site.directory / TABLE
     if not path.exists():
         return []
-    return [row.node for row in table.read(path).nodes if row.probability[-1] >= 0.5]
+    return [row.node for row in risk_table.read(path).nodes if row.probability[-1] >= 0.5]
 
 
 class TestActing:
@@ -244,11 +244,11 @@ def test_a_node_that_slurm_does_not_know_refuses_no_job(site: Site) -> None:
     ]
     rows = tuple(NodeRisk(node=node.name, probability=(0.1 * int(node.name[1:]) % 1,)) for node in unknown)
     now = time.time()
-    made = table.Table(
+    made = risk_table.Table(
         written=now, valid_until=now + 60, horizons=(3600.0,), nodes=rows, source="x", active=True
     )
-    found = lookup.make(made, unknown, share=0.5, default="main")
-    table.write_bytes(site.directory / LOOKUP, lookup.encode(found))
+    found = plugin_file.make(made, unknown, share=0.5, default="main")
+    risk_table.write_bytes(site.directory / LOOKUP, plugin_file.encode(found))
     try:
         job = site.bed.submit("true", "-H", "--time=5")
         assert fields(site, job)[0] == "n[05-06]"
@@ -283,7 +283,7 @@ def test_observing_leaves_jobs_as_they_are(site: Site) -> None:
     site.predict("n02")
     with site.service(*STEADY):
         site.until(lambda: at_risk(site) == ["n02"], "the table is published")
-        assert not table.read(site.directory / TABLE).active
+        assert not risk_table.read(site.directory / TABLE).active
         job = site.bed.submit("true", "-H", "--time=5")
         assert fields(site, job) == ("(null)", "site saw it")
         site.until(lambda: f"job {job} would be kept off n02" in site.log(), "it says what it would do")

@@ -16,8 +16,8 @@ from whesl.cli.placement.show import status
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish.core import Settings
 from whesl.site.slurm.cluster import Cluster
-from whesl.site.slurm.install import SHARED
 from whesl.site.slurm.placement_service import LOOKUP, TABLE, Service
+from whesl.site.slurm.plugin_config import SHARED
 from whesl.site.slurm.prediction_sources import Sources
 from whesl.testing.slurmbed import SlurmBed
 

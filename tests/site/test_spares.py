@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.site.flux.tables import publish
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import CouldNotObserveError
-from whesl.model.node_set import NodeSet
 from whesl.model.workflow import BadNode, Task
 from whesl.operations import node
 from whesl.operations.plan import Context
 from whesl.site import spare_risk
 from whesl.site.flux.table_predictor import Published
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 
 @settings(max_examples=80, deadline=None)

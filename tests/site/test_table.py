@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.predict.accuracy import Given
-from whesl.site.publish import table
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish import risk_table
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 NAMES = ("n01", "n02", "n03")
 NOW = 1_700_000_000.0
@@ -23,7 +23,7 @@ NOW = 1_700_000_000.0
 
 def made(**more: bool | str) -> Table:
     predictor = Given("exact", 3, [1], [NOW + 5000.0])
-    return table.make(predictor, NAMES, NOW, valid_for=600.0, **more)  # type: ignore[arg-type]  # of any kind
+    return risk_table.make(predictor, NAMES, NOW, valid_for=600.0, **more)  # type: ignore[arg-type]  # of any kind
 
 
 def test_a_table_says_what_its_predictor_says() -> None:
@@ -38,40 +38,42 @@ def test_a_table_says_what_its_predictor_says() -> None:
     assert said.horizon(3600.0) == 1
     assert said.horizon(3601.0) == 2
     assert said.horizon(1e9) == 7
-    assert table.decode(table.encode(said)) == said
+    assert risk_table.decode(risk_table.encode(said)) == said
 
 
 def test_a_node_the_predictor_does_not_know_is_expected_to_live() -> None:
-    said = table.make(Given("exact", 1, [0], [NOW + 1.0]), ("new", "old"), NOW, valid_for=1.0, places=[-1, 0])
+    said = risk_table.make(
+        Given("exact", 1, [0], [NOW + 1.0]), ("new", "old"), NOW, valid_for=1.0, places=[-1, 0]
+    )
     assert said.nodes[0].probability == (0.0,) * 8
     assert said.nodes[1].probability == (1.0,) * 8
 
 
 def test_the_mean_time_to_failure_of_a_constant_hazard_is_its_inverse() -> None:
     horizons = np.linspace(100.0, 50_000.0, 400)
-    said = table.expected((1.0 - np.exp(-horizons / 20_000.0)).tolist(), horizons.tolist())
+    said = risk_table.expected((1.0 - np.exp(-horizons / 20_000.0)).tolist(), horizons.tolist())
     assert said == pytest.approx(20_000.0, rel=1e-3)
 
 
 def test_a_table_is_replaced_in_one_piece(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
-    table.write_bytes(path, table.encode(made()))
-    table.write_bytes(path, table.encode(made(active=True)))
-    assert table.read(path).active
+    risk_table.write_bytes(path, risk_table.encode(made()))
+    risk_table.write_bytes(path, risk_table.encode(made(active=True)))
+    assert risk_table.read(path).active
     assert path.stat().st_mode & 0o777 == 0o640
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_what_is_no_plain_file_is_not_read(tmp_path: Path) -> None:
     real = tmp_path / "real"
-    real.write_bytes(table.encode(made()))
+    real.write_bytes(risk_table.encode(made()))
     (tmp_path / "link").symlink_to(real)
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe", "missing", ".", "/dev/zero"):
         with pytest.raises(CouldNotObserveError):
-            table.read(tmp_path / name)
+            risk_table.read(tmp_path / name)
     with pytest.raises(CouldNotObserveError, match="more than 10 bytes"):
-        table.read_bytes(real, most=10)
+        risk_table.read_bytes(real, most=10)
 
 
 @pytest.mark.parametrize(
@@ -92,28 +94,28 @@ def test_what_is_no_plain_file_is_not_read(tmp_path: Path) -> None:
 def test_a_table_with_a_flaw_is_refused(wrong: dict[str, object]) -> None:
     whole = msgspec.structs.replace(made(), **wrong)
     with pytest.raises(CouldNotObserveError, match="cannot be used"):
-        table.decode(table.encode(whole))
+        risk_table.decode(risk_table.encode(whole))
 
 
 @given(st.data())
 def test_torn_and_damaged_tables_are_refused_or_whole(data: st.DataObject) -> None:
-    whole = table.encode(made())
+    whole = risk_table.encode(made())
     cut = data.draw(st.integers(0, len(whole) - 1))
     with pytest.raises(CouldNotObserveError):
-        table.decode(whole[:cut])
+        risk_table.decode(whole[:cut])
     mutated = bytearray(whole)
     mutated[cut] = data.draw(st.integers(0, 255))
     with contextlib.suppress(CouldNotObserveError):
-        assert table.flaw(table.decode(bytes(mutated))) == ""
+        assert risk_table.flaw(risk_table.decode(bytes(mutated))) == ""
 
 
 def test_a_table_holds_until_its_time_and_never_from_the_future() -> None:
     said = made()
-    assert table.fresh(said, NOW + 599.0)
-    assert not table.fresh(said, NOW + 600.0)
-    assert not table.fresh(said, NOW - 3600.0)
+    assert risk_table.fresh(said, NOW + 599.0)
+    assert not risk_table.fresh(said, NOW + 600.0)
+    assert not risk_table.fresh(said, NOW - 3600.0)
 
 
 def test_names_that_no_table_can_have_are_said() -> None:
     with pytest.raises(UsageError, match="no node's name"):
-        table.make(Given("exact", 1, [], []), ("a b",), NOW, valid_for=1.0)
+        risk_table.make(Given("exact", 1, [], []), ("a b",), NOW, valid_for=1.0)

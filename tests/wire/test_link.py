@@ -15,8 +15,8 @@ import pytest
 import zmq
 
 from tests import waiting
+from whesl.wire.agent_link import LinkClient, LinkServer, PeerFound, PeerLost, Received
 from whesl.wire.keys import KeyPair, LinkKeys
-from whesl.wire.peer_link import LinkClient, LinkServer, PeerFound, PeerLost, Received
 from whesl.wire.sockets import BindError, ClientSocket
 
 PATIENCE = 60.0
@@ -85,7 +85,7 @@ class TestLink:
         link, keys = server
         program = (
             "import sys, time, msgspec\nfrom whesl.wire.keys import LinkKeys\n"
-            "from whesl.wire.peer_link import LinkClient\n"
+            "from whesl.wire.agent_link import LinkClient\n"
             "class Ping(msgspec.Struct, tag='ping'):\n    number: int\n"
             "keys = msgspec.json.decode(sys.stdin.buffer.read(), type=LinkKeys)\n"
             "client = LinkClient(sys.argv[1], keys, 'victim', [Ping])\n"

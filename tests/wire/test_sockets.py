@@ -15,11 +15,12 @@ import pytest
 
 from tests import waiting
 from tests.journals import report
+from whesl.agents.lease_responder_process import listen
 from whesl.agents.messages import Beat
-from whesl.agents.responder_process import listen
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState
 from whesl.records.isolator import Agent
+from whesl.wire.agent_link import LinkClient, LinkServer, Received
 from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.delivery import FIRST_RETRY, new_incarnation
 from whesl.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
@@ -37,7 +38,6 @@ from whesl.wire.messages import (
     decode,
     encode,
 )
-from whesl.wire.peer_link import LinkClient, LinkServer, Received
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import ClientSocket, ServerSocket
 

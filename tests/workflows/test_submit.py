@@ -21,8 +21,8 @@ from whesl.workflows import wrap
 from whesl.workflows.prepare import run_environment
 from whesl.workflows.submit import once
 from whesl.workflows.submit.install import install
-from whesl.workflows.submit.rewrite import OURS, original_comment, rewrite
 from whesl.workflows.submit.sbatch_options import parse_call, parse_header
+from whesl.workflows.submit.sbatch_rewriting import OURS, original_comment, rewrite
 
 HEADER = """\
 #!/bin/bash

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
-from whesl.rjms.submission_variables import GRANTED_SPARES
+from whesl.rjms.submission_grants import GRANTED_SPARES
 from whesl.workflows import wrap
-from whesl.workflows.submit import flux, flux_directives, jobspec
+from whesl.workflows.submit import flux_command, flux_directives, jobspec
 from whesl.workflows.submit.flux_bindings import OUTER
 from whesl.workflows.submit.install import install
 
@@ -184,8 +184,8 @@ def test_any_text_has_directives_or_none(text: str) -> None:
 
 
 def test_urgency_and_flags_are_no_part_of_a_jobspec() -> None:
-    assert flux.options_outside([], script()) == ("20", ())
-    assert flux.options_outside(["--urgency", "hold", "--flags=debug"], script()) == ("0", ("debug",))
+    assert flux_command.options_outside([], script()) == ("20", ())
+    assert flux_command.options_outside(["--urgency", "hold", "--flags=debug"], script()) == ("0", ("debug",))
 
 
 # The command ---------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class Front:
         install(place / "w" / "bin", "flux")
 
     def main(self, *words: str) -> int:
-        return flux.main(str(self.place / "w" / "bin"), str(self.place / "real" / "flux"), words)
+        return flux_command.main(str(self.place / "w" / "bin"), str(self.place / "real" / "flux"), words)
 
     def submitted(self) -> list[dict[str, Any]]:
         path = self.place / "submitted"

@@ -15,9 +15,9 @@ import pytest
 from whesl.model.workflow import BadNode
 from whesl.testing.slurmbed import SlurmBed
 from whesl.workflows import wrap
-from whesl.workflows.submit import bad_nodes
+from whesl.workflows.submit import bad_nodes_file
 from whesl.workflows.submit.install import install
-from whesl.workflows.submit.rewrite import OURS
+from whesl.workflows.submit.sbatch_rewriting import OURS
 
 pytestmark = pytest.mark.slurm
 
@@ -149,7 +149,9 @@ def remember(front: Front, *nodes: str, expires: float = 1e12) -> None:
     """Write down bad nodes as the coordinator does."""
     home = Path(front.environment["WHESL_HOME"])
     (home / "coordinator").mkdir(exist_ok=True)
-    bad_nodes.publish(home, [BadNode(node=n, reason="x", task="t", time=1.0, expires=expires) for n in nodes])
+    bad_nodes_file.publish(
+        home, [BadNode(node=n, reason="x", task="t", time=1.0, expires=expires) for n in nodes]
+    )
 
 
 def test_bad_nodes_are_avoided(front: Front) -> None:

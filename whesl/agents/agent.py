@@ -29,7 +29,6 @@ import msgspec
 import zmq
 
 from whesl.agents import processes, signals
-from whesl.agents.attempt_numbers import attempts_of
 from whesl.agents.lease import KernelWitness, Lease, lead
 from whesl.agents.memory_locking import stay_resident
 from whesl.agents.messages import (
@@ -51,12 +50,13 @@ from whesl.agents.messages import (
     Stacks,
     ToAgent,
 )
-from whesl.agents.mutual_supervision import Pair
-from whesl.detect.stack_traces import collect
+from whesl.agents.process_attribution import attempts_of
+from whesl.agents.watchdog_pair import Pair
+from whesl.detect.hung_process_stacks import collect
 from whesl.model import retry
 from whesl.model.event_loop_stall import Stoppage
 from whesl.wire.addresses import bracketed
-from whesl.wire.peer_link import LinkClient
+from whesl.wire.agent_link import LinkClient
 
 # Without any contact for this long, there is nobody left to serve: the allocation is over.
 ORPHANED = 120.0

@@ -17,7 +17,9 @@ import msgspec
 import zmq
 
 from whesl.agents import processes
+from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.job_suspension import HeldSilence, Suspension
+from whesl.agents.lease_responder_process import Leases, listen
 from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
 from whesl.agents.messages import (
     FROM_AGENT,
@@ -36,15 +38,13 @@ from whesl.agents.messages import (
     Stacks,
     ToAgent,
 )
-from whesl.agents.responder_process import Leases, listen
-from whesl.agents.worker_thread import Worker
 from whesl.model import decoding, retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.wire.addresses import own_addresses
+from whesl.wire.agent_link import LinkServer, PeerFound, PeerLost
 from whesl.wire.allowed_ports import allowed
 from whesl.wire.keys import LinkKeys
-from whesl.wire.peer_link import LinkServer, PeerFound, PeerLost
 from whesl.wire.sockets import BindError
 
 LOG = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 
-from whesl.agents.worker_thread import Worker
+from whesl.agents.blocking_call_worker import Worker
 from whesl.model.errors import WheslError
 from whesl.rjms.port import Allocation, Suspendable, Suspended
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import zmq
 
-from whesl.ckpt import messages, shared_memory
+from whesl.ckpt import messages, rank_page
 from whesl.ckpt.core.records import Answered, Ask, CommitFailed, Grant, Joined, Release
 from whesl.ckpt.manifest import Part
 from whesl.ckpt.messages import Agreed, Candidate, Verified, Warned, Written
+from whesl.ckpt.rank_page import Page, SlotState
 from whesl.ckpt.rendezvous import Address, find
-from whesl.ckpt.shared_memory import Page, SlotState
 from whesl.wire.sockets import ClientSocket
 
 if TYPE_CHECKING:
@@ -100,13 +100,13 @@ class Agent:
             self._socket.connect(endpoint, address.key)
 
     def _in_epoch(self) -> bool:
-        return self._page.get(shared_memory.TARGET) != shared_memory.IDLE
+        return self._page.get(rank_page.TARGET) != rank_page.IDLE
 
     def _join(self) -> None:
         """Register, with what this node is in the middle of."""
         ranks = list(self._page.ranks())
-        epoch = self._page.get(shared_memory.EPOCH) if self._in_epoch() else 0
-        target = self._page.get(shared_memory.TARGET) if self._in_epoch() else 0
+        epoch = self._page.get(rank_page.EPOCH) if self._in_epoch() else 0
+        target = self._page.get(rank_page.TARGET) if self._in_epoch() else 0
         committed = bool(epoch and ranks) and all(
             slot.state is SlotState.COMMITTED and slot.epoch == epoch for slot in ranks
         )
@@ -131,27 +131,27 @@ class Agent:
         sheet = self._page
         match message:
             case Ask(target=0):
-                sheet.put(shared_memory.TARGET, shared_memory.IDLE)
+                sheet.put(rank_page.TARGET, rank_page.IDLE)
                 top = max((slot.polls for slot in sheet.ranks()), default=0)
                 self._send(Answered(node=self._node, epoch=message.epoch, round=message.round, top=top))
-            case Ask() if sheet.get(shared_memory.RELEASED) >= message.epoch:
+            case Ask() if sheet.get(rank_page.RELEASED) >= message.epoch:
                 why = "its ranks went on before the coordinator was started anew"
                 self._send(CommitFailed(node=self._node, epoch=message.epoch, why=why))
             case Ask():
-                sheet.put(shared_memory.EPOCH, message.epoch)
-                sheet.put(shared_memory.TARGET, message.target)
+                sheet.put(rank_page.EPOCH, message.epoch)
+                sheet.put(rank_page.TARGET, message.target)
                 self._asked = message
                 self._settled_by = time.monotonic() + SETTLE
                 self._arrived_by = time.monotonic() + message.arrival
             case Grant():
-                if (sheet.get(shared_memory.EPOCH), sheet.get(shared_memory.TARGET)) == (
+                if (sheet.get(rank_page.EPOCH), sheet.get(rank_page.TARGET)) == (
                     message.epoch,
                     message.target,
                 ):
-                    sheet.put(shared_memory.GRANTED, message.epoch)
+                    sheet.put(rank_page.GRANTED, message.epoch)
             case Release():
-                sheet.put(shared_memory.RELEASED, message.epoch)
-                sheet.put(shared_memory.TARGET, shared_memory.IDLE)
+                sheet.put(rank_page.RELEASED, message.epoch)
+                sheet.put(rank_page.TARGET, rank_page.IDLE)
                 self._asked = None
                 if message.complete:
                     self._fails_at = math.inf
@@ -160,9 +160,9 @@ class Agent:
             case Warned():
                 self._fails_at = min(self._fails_at, time.monotonic() + message.lead)
             case Candidate():
-                sheet.put(shared_memory.CANDIDATE, message.epoch or shared_memory.IDLE)
+                sheet.put(rank_page.CANDIDATE, message.epoch or rank_page.IDLE)
             case Agreed():
-                sheet.put(shared_memory.AGREED, message.epoch or shared_memory.IDLE)
+                sheet.put(rank_page.AGREED, message.epoch or rank_page.IDLE)
             case _:
                 self._log(f"ignored: {message}")
 
@@ -198,22 +198,22 @@ class Agent:
 
     def _written_or_failed(self) -> None:
         sheet = self._page
-        epoch = sheet.get(shared_memory.EPOCH)
+        epoch = sheet.get(rank_page.EPOCH)
         if self._told == epoch:
             return
         ranks = list(sheet.ranks())
         for slot in ranks:
             failed = slot.state is SlotState.FAILED and slot.epoch == epoch
-            late = slot.polls < sheet.get(shared_memory.TARGET) and time.monotonic() > self._arrived_by
-            if failed or late or not shared_memory.alive(slot.pid):
+            late = slot.polls < sheet.get(rank_page.TARGET) and time.monotonic() > self._arrived_by
+            if failed or late or not rank_page.alive(slot.pid):
                 why = slot.text if failed else f"process {slot.pid} has ended"
                 if late and not failed:
-                    why = f"it has not come to step {sheet.get(shared_memory.TARGET)} in time: does it poll?"
+                    why = f"it has not come to step {sheet.get(rank_page.TARGET)} in time: does it poll?"
                 self._told = epoch
                 self._send(CommitFailed(node=self._node, epoch=epoch, why=f"rank {slot.rank}: {why}"))
                 return
         done = [slot for slot in ranks if slot.state is SlotState.COMMITTED and slot.epoch == epoch]
-        if sheet.get(shared_memory.GRANTED) == epoch and len(done) == len(ranks):
+        if sheet.get(rank_page.GRANTED) == epoch and len(done) == len(ranks):
             self._told = epoch
             self._send(self._written(epoch))
 
@@ -226,8 +226,8 @@ class Agent:
         return Written(node=self._node, epoch=epoch, parts=parts)
 
     def _restored(self) -> None:
-        candidate = self._page.get(shared_memory.CANDIDATE)
-        if candidate in (0, shared_memory.IDLE) or self._page.get(shared_memory.AGREED) == candidate:
+        candidate = self._page.get(rank_page.CANDIDATE)
+        if candidate in (0, rank_page.IDLE) or self._page.get(rank_page.AGREED) == candidate:
             return
         answers = [slot.verified for slot in self._page.ranks() if slot.verified // 2 == candidate]
         good = sum(answer % 2 for answer in answers)

@@ -24,9 +24,9 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from whesl.ckpt import manifest, shared_memory
+from whesl.ckpt import manifest, rank_page
+from whesl.ckpt.rank_page import SlotState
 from whesl.ckpt.rendezvous import name_of_node
-from whesl.ckpt.shared_memory import SlotState
 from whesl.model.errors import WheslError
 
 _PAUSE, _LONGEST = 0.0002, 0.005  # seconds between two looks while a rank waits
@@ -84,9 +84,9 @@ class Client:
         self._patience = patience if patience is not None else _seconds("WHESL_CKPT_PATIENCE", 60.0)
         self._directory = os.environ.get("WHESL_CKPT_DIR", "")
         self._memory: mmap.mmap | None = None
-        self._words = memoryview(bytearray(shared_memory.HEADER + shared_memory.SLOT)).cast("Q")
-        self._words[shared_memory.TARGET] = shared_memory.IDLE
-        self._first = shared_memory.HEADER // 8
+        self._words = memoryview(bytearray(rank_page.HEADER + rank_page.SLOT)).cast("Q")
+        self._words[rank_page.TARGET] = rank_page.IDLE
+        self._first = rank_page.HEADER // 8
         name = os.environ.get("WHESL_CKPT_PAGE", "").replace("%n", name_of_node())
         if not 0 <= rank < ranks:
             self._say(f"rank {rank} of {ranks} is none", always=True)
@@ -113,28 +113,28 @@ class Client:
         begin = seen = time.monotonic()
         beat = 0
         while True:
-            epoch, target = words[shared_memory.EPOCH], words[shared_memory.TARGET]
-            if target == shared_memory.IDLE or words[shared_memory.RELEASED] >= epoch or count != target:
+            epoch, target = words[rank_page.EPOCH], words[rank_page.TARGET]
+            if target == rank_page.IDLE or words[rank_page.RELEASED] >= epoch or count != target:
                 break
-            if words[first + shared_memory.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
+            if words[first + rank_page.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
                 # Of an earlier checkpoint: with this one's number it would tell of the earlier part.
-                words[first + shared_memory.STATE] = SlotState.RUNNING
-            words[first + shared_memory.SLOT_EPOCH] = epoch
-            words[first + shared_memory.SLOT_TARGET] = target
-            if words[shared_memory.GRANTED] == epoch and words[shared_memory.TARGET] == target:
+                words[first + rank_page.STATE] = SlotState.RUNNING
+            words[first + rank_page.SLOT_EPOCH] = epoch
+            words[first + rank_page.SLOT_TARGET] = target
+            if words[rank_page.GRANTED] == epoch and words[rank_page.TARGET] == target:
                 self.epoch = epoch
                 self.path = Path(self._directory) / str(epoch) / f"rank-{self.rank}.writing"
-                words[first + shared_memory.STATE] = SlotState.WRITING
+                words[first + rank_page.STATE] = SlotState.WRITING
                 return True
-            words[first + shared_memory.STATE] = SlotState.HOLDING
-            if words[shared_memory.HEARTBEAT] != beat:
-                beat, seen = words[shared_memory.HEARTBEAT], time.monotonic()
+            words[first + rank_page.STATE] = SlotState.HOLDING
+            if words[rank_page.HEARTBEAT] != beat:
+                beat, seen = words[rank_page.HEARTBEAT], time.monotonic()
             elif time.monotonic() - seen > self._patience:
                 self._say("the node's agent gives no sign of life")
                 break
             _rest(begin)
-        if words[first + shared_memory.STATE] == SlotState.HOLDING:  # what is committed is still to be told
-            words[first + shared_memory.STATE] = SlotState.RUNNING
+        if words[first + rank_page.STATE] == SlotState.HOLDING:  # what is committed is still to be told
+            words[first + rank_page.STATE] = SlotState.RUNNING
         return False
 
     def commit(self, path: str | os.PathLike[str]) -> None:
@@ -147,7 +147,7 @@ class Client:
             CommitError: it could not be made durable.
         """
         words, first = self._words, self._first
-        coordinated = words[first + shared_memory.STATE] == SlotState.WRITING
+        coordinated = words[first + rank_page.STATE] == SlotState.WRITING
         try:
             name, size, checksum = _durable(Path(path))
             if coordinated:
@@ -157,15 +157,15 @@ class Client:
             raise CommitError(f"rank {self.rank} cannot commit {path}: {error}") from error
         if not coordinated:
             return
-        words[first + shared_memory.BYTES] = size
-        words[first + shared_memory.CHECKSUM] = checksum
+        words[first + rank_page.BYTES] = size
+        words[first + rank_page.CHECKSUM] = checksum
         self._text(name)
-        words[first + shared_memory.STATE] = SlotState.COMMITTED
+        words[first + rank_page.STATE] = SlotState.COMMITTED
 
     def _check(self, path: Path, name: str) -> None:
         """Raise OSError where a manifest cannot name a file."""
-        if len(os.fsencode(name)) >= shared_memory.TEXT:
-            raise OSError(f"its name is longer than {shared_memory.TEXT - 1} bytes")
+        if len(os.fsencode(name)) >= rank_page.TEXT:
+            raise OSError(f"its name is longer than {rank_page.TEXT - 1} bytes")
         if len(name.split()) != 1:
             raise OSError("its name has a blank")
         folder = Path(self._directory) / str(self.epoch)
@@ -174,9 +174,9 @@ class Client:
 
     def give_up(self, why: str) -> None:
         """Say that this rank cannot write its checkpoint, so that nobody waits for it."""
-        if self._words[self._first + shared_memory.STATE] == SlotState.WRITING:
+        if self._words[self._first + rank_page.STATE] == SlotState.WRITING:
             self._text(why)
-            self._words[self._first + shared_memory.STATE] = SlotState.FAILED
+            self._words[self._first + rank_page.STATE] = SlotState.FAILED
 
     def restore(self, timeout: float | None = None) -> Path | None:
         """Return this rank's part of the newest whole checkpoint, the same one on all ranks; None for none.
@@ -198,28 +198,28 @@ class Client:
         path: Path | None = None
         due = begin + limit
         while True:
-            candidate, agreed = words[shared_memory.CANDIDATE], words[shared_memory.AGREED]
-            if agreed == shared_memory.IDLE:
+            candidate, agreed = words[rank_page.CANDIDATE], words[rank_page.AGREED]
+            if agreed == rank_page.IDLE:
                 return None
             if agreed and agreed == answered:
                 self.epoch = agreed
                 return path
-            if candidate not in (0, answered, shared_memory.IDLE):
+            if candidate not in (0, answered, rank_page.IDLE):
                 try:
                     path = self._verified(candidate)
                 except DamagedError:
                     path = None
                 answered = candidate
-                words[first + shared_memory.VERIFIED] = candidate * 2 + (path is not None)
+                words[first + rank_page.VERIFIED] = candidate * 2 + (path is not None)
                 due = time.monotonic() + limit
-            if words[shared_memory.HEARTBEAT] != beat:
-                beat, seen = words[shared_memory.HEARTBEAT], time.monotonic()
+            if words[rank_page.HEARTBEAT] != beat:
+                beat, seen = words[rank_page.HEARTBEAT], time.monotonic()
             elif time.monotonic() - seen > self._patience:
                 raise WheslError(
                     "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
                 )
             if time.monotonic() > due:
-                words[first + shared_memory.VERIFIED] = 0  # others are not to restore what this rank does not
+                words[first + rank_page.VERIFIED] = 0  # others are not to restore what this rank does not
                 what = f"not all ranks have verified checkpoint {answered}" if answered else _UNNAMED
                 raise WheslError(
                     f"nothing was restored: {what} within {limit:g} s",
@@ -230,7 +230,7 @@ class Client:
     def finish(self) -> None:
         """End; the client is not to be used afterwards."""
         if self._memory is not None:
-            self._words[self._first + shared_memory.STATE] = SlotState.FINISHED
+            self._words[self._first + rank_page.STATE] = SlotState.FINISHED
             self._words.release()
             self._memory.close()
             self._memory = None
@@ -262,37 +262,33 @@ class Client:
             time.sleep(0.01)  # agents and ranks are started at the same time
         try:
             status = os.fstat(file)
-            if status.st_uid != os.geteuid() or status.st_size < shared_memory.HEADER + shared_memory.SLOT:
+            if status.st_uid != os.geteuid() or status.st_size < rank_page.HEADER + rank_page.SLOT:
                 self._say("the page is not this user's, or too small")
                 return
             memory = mmap.mmap(file, status.st_size)
             words = memoryview(memory).cast("Q")
-            if words[0] != shared_memory.MAGIC:
+            if words[0] != rank_page.MAGIC:
                 self._say("the agent is of another version")
                 return
             # Python has no compare-and-swap: processes of one node take their slots one after the other.
             fcntl.flock(file, fcntl.LOCK_EX)
             for index in range(words[1]):
-                first = (shared_memory.HEADER + index * shared_memory.SLOT) // 8
-                state = words[first + shared_memory.STATE]
-                mine = state != SlotState.FREE and words[first + shared_memory.RANK] == self.rank
-                if (
-                    mine
-                    and state != SlotState.FINISHED
-                    and shared_memory.alive(words[first + shared_memory.PID])
-                ):
+                first = (rank_page.HEADER + index * rank_page.SLOT) // 8
+                state = words[first + rank_page.STATE]
+                mine = state != SlotState.FREE and words[first + rank_page.RANK] == self.rank
+                if mine and state != SlotState.FINISHED and rank_page.alive(words[first + rank_page.PID]):
                     self._say("another process has this rank: two programs in one job?")
                     return
                 if mine or state == SlotState.FREE:
                     self._memory, self._words, self._first = memory, words, first
-                    words[first + shared_memory.COUNT] = words[first + shared_memory.VERIFIED] = words[
-                        first + shared_memory.SLOT_EPOCH
+                    words[first + rank_page.COUNT] = words[first + rank_page.VERIFIED] = words[
+                        first + rank_page.SLOT_EPOCH
                     ] = 0
-                    words[first + shared_memory.RANK] = self.rank
-                    words[first + shared_memory.RANKS] = self.ranks
-                    words[first + shared_memory.PID] = os.getpid()
-                    words[first + shared_memory.STATE] = SlotState.RUNNING
-                    directory = bytes(memory[128 : shared_memory.HEADER]).partition(b"\0")[0]
+                    words[first + rank_page.RANK] = self.rank
+                    words[first + rank_page.RANKS] = self.ranks
+                    words[first + rank_page.PID] = os.getpid()
+                    words[first + rank_page.STATE] = SlotState.RUNNING
+                    directory = bytes(memory[128 : rank_page.HEADER]).partition(b"\0")[0]
                     self._directory = os.fsdecode(directory)
                     return
             self._say("more ranks on this node than a page has room for")
@@ -302,9 +298,9 @@ class Client:
 
     def _text(self, text: str) -> None:
         if self._memory is not None:
-            start = self._first * 8 + shared_memory.TEXT
-            data = os.fsencode(text)[: shared_memory.TEXT - 1]
-            self._memory[start : start + shared_memory.TEXT] = data.ljust(shared_memory.TEXT, b"\0")
+            start = self._first * 8 + rank_page.TEXT
+            data = os.fsencode(text)[: rank_page.TEXT - 1]
+            self._memory[start : start + rank_page.TEXT] = data.ljust(rank_page.TEXT, b"\0")
 
     def _say(self, what: str, *, always: bool = False) -> None:
         if not self._said and (self.rank == 0 or always) and sys.stderr is not None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl.ckpt import rendezvous
-from whesl.ckpt.shared_memory import alive
+from whesl.ckpt.rank_page import alive
 from whesl.model.errors import TransientError, UsageError, WheslError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from whesl.cloud import prices as price_files
-from whesl.cloud.core import plan_menu, profiling
+from whesl.cloud.core import plan_menu, profile_estimation
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.records import HOUR, FreeForecast, Profile
 from whesl.cloud.core.stage_speed import cluster_nodes, paces
@@ -208,13 +208,13 @@ def case(
     flow = read(workflow)
     listed = price_files.load(prices)
     known = _profile_of(flow, measured) if measured else Profile(workflow=flow.name)
-    flow = profiling.sized(flow, known)
+    flow = profile_estimation.sized(flow, known)
     cluster = cluster_nodes(gpu=gpu) if forecast is not None else None
-    whole = profiling.complete(flow, known, (*listed.platforms, *((cluster,) if cluster else ())))
+    whole = profile_estimation.complete(flow, known, (*listed.platforms, *((cluster,) if cluster else ())))
     found = paces(flow, whole, listed, cluster)
     notes = [f"prices of {listed.dated}: {listed.source}" if listed.source else f"prices of {listed.dated}"]
     notes += [f"assumed: {text}" for text in listed.assumptions]
-    notes += profiling.estimates(whole)
+    notes += profile_estimation.estimates(whole)
     if forecast is None:
         forecast = plan_menu.constant([0.0], now)
         notes.append("no node of the cluster is counted on")

@@ -12,8 +12,8 @@ from whesl.coordinator.client.start import ALREADY_RUNNING, BIND_VARIABLE, lock,
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.daemon import Daemon
 from whesl.coordinator.effects.ports import InstalledPorts
-from whesl.locking import locks
-from whesl.locking.guard import Guard
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_watch import Guard
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.wire.allowed_ports import allowed
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
             daemon.run()
         finally:
             guard.close()
-            locks.release(held)
+            takeover_lock.release(held)
     except WheslError as error:
         logging.error("%s", error)
         return error.exit_code

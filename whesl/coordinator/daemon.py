@@ -59,7 +59,7 @@ from whesl.wire.metrics_server import MetricsServer
 from whesl.wire.server import CoordinatorServer, Delivery
 from whesl.wire.sockets import BindError
 from whesl.wire.spool import collect, put_aside
-from whesl.workflows.submit import bad_nodes
+from whesl.workflows.submit import bad_nodes_file
 
 LOG = logging.getLogger(__name__)
 _LONGEST_TICK = 1.0
@@ -167,7 +167,7 @@ class Daemon:
         write_endpoint(self._home, self._endpoint)
         started = records.CoordinatorStarted(pid=self._endpoint.pid, host=self._endpoint.host)
         self._journal.append(started.kind, started, self._clock())
-        bad_nodes.publish(self._home, self._state.bad_nodes.values())
+        bad_nodes_file.publish(self._home, self._state.bad_nodes.values())
         LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
         if self._most_connections < file_limit.FEW:
             most = self._most_connections
@@ -296,7 +296,7 @@ class Daemon:
         changed = state.bad_nodes is not self._state.bad_nodes
         self._state = state
         if changed:
-            bad_nodes.publish(self._home, state.bad_nodes.values())
+            bad_nodes_file.publish(self._home, state.bad_nodes.values())
         for record in written:
             self._figures.take(record)
         for event, deliveries in events:

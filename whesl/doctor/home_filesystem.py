@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whesl.doctor.findings import Finding, State, ask
-from whesl.doctor.machine import HOME, home_path
-from whesl.locking import locks, mounts
+from whesl.doctor.host_and_home import HOME, home_path
+from whesl.locking import mounts, takeover_lock
 
 # Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.
 COMPUTE_LIMIT = 60.0
@@ -124,7 +124,7 @@ def _locks(place: Path) -> Finding:
                 lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 told.append(name)
             except OSError as error:
-                kind = "none" if error.errno in locks.UNSUPPORTED else "failed"
+                kind = "none" if error.errno in takeover_lock.UNSUPPORTED else "failed"
                 lacking.append(f"{name}: {kind} ({error.strerror})")
     mount = mounts.mount_of(str(place))
     if lacking:

@@ -22,7 +22,7 @@ EXPERIMENTS: dict[str, str] = {
     # FLAW
     "flaw-example": "whesl.experiments.workflow.reproduce",
     "flaw": "whesl.experiments.workflow.reproduce",
-    "stg": "whesl.experiments.workflow.optima",
+    "stg": "whesl.experiments.workflow.stg_optima",
     # FFP
     "desktop": "whesl.experiments.desktop.reproduce",
     # BlueGene/L

@@ -12,12 +12,12 @@ from whesl.isolator.daemon import Daemon
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.lock_lost import LockLostError
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.locking import locks
-from whesl.locking.guard import Guard
-from whesl.locking.locks import HeldError
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import HeldError
+from whesl.locking.takeover_watch import Guard
 from whesl.model import decoding, retry
 from whesl.model.errors import WheslError
-from whesl.rjms import current_allocation, managers
+from whesl.rjms import current_allocation, manager_table
 from whesl.rjms.port import Closing
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def _client(job: Job) -> CoordinatorClient | None:
 def _allocation(job: Job, directory: TaskDir) -> Allocation:
     """Return what the job was given, with Flux inside where that is wanted and can be."""
     outer = current_allocation(os.environ)
-    if not managers.may_hold_flux(job.setup.rjms, job.inner):
+    if not manager_table.may_hold_flux(job.setup.rjms, job.inner):
         return outer
-    from whesl.rjms.flux.inner import around
+    from whesl.rjms.flux.nested_allocation import around
 
     return around(outer, job.inner, directory.path / "flux", job.setup.claim, os.environ)
 
@@ -76,7 +76,7 @@ def _look_after(arguments: list[str]) -> int:
             os.set_inheritable(lock, False)
         else:
             lock = directory.lock(job.setup)
-        locks.sign(lock, taskdir.holder_of(job.setup))
+        takeover_lock.sign(lock, taskdir.holder_of(job.setup))
         guard = Guard(directory.lock_file, lock)
     except HeldError as error:
         logging.error("another isolator looks after this task: %s", error)
@@ -98,7 +98,7 @@ def _look_after(arguments: list[str]) -> int:
         logging.error("%s", error)
         return error.exit_code
     finally:
-        locks.release(lock)
+        takeover_lock.release(lock)
     return finish.code
 
 

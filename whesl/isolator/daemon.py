@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whesl.agents import signals
-from whesl.agents.worker_thread import Worker
+from whesl.agents.blocking_call_worker import Worker
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.core import machine
@@ -56,23 +56,23 @@ from whesl.isolator.core.events import (
     WriteReconfigure,
 )
 from whesl.isolator.core.state import Phase
+from whesl.isolator.event_loop_sources import FORWARDED, Descriptors, Signals
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.observe.held_hangs import HeldHangs
 from whesl.isolator.observe.manager_events import ManagerEvents, matter
 from whesl.isolator.observe.observer import Observer
-from whesl.isolator.observe.output_fast_path import Skimming
-from whesl.isolator.poller import FORWARDED, Descriptors, Signals
+from whesl.isolator.observe.quiet_output_loop import Skimming
 from whesl.isolator.recovery_steps import Steps
-from whesl.isolator.task import disk_reserve, forbid_requeue, lock_lost, output_links, pause_note
+from whesl.isolator.task import disk_reserve, forbid_requeue, lock_lost, moved_output_links, pause_note
 from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.raised import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
-from whesl.locking.guard import Guard
+from whesl.locking.takeover_watch import Guard
 from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
 from whesl.model.evidence import LastLines
@@ -425,7 +425,7 @@ class Daemon:
             self._client.send(command.message)
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
-        from whesl.isolator.journaled_configuration import read_configuration  # loaded by the few who need it
+        from whesl.isolator.offline_configuration import read_configuration  # loaded by the few who need it
 
         self._asker.submit(lambda: read_configuration(command.register), self._feed)
 
@@ -462,7 +462,7 @@ class Daemon:
         letting_go = threading.Thread(target=self._observer.close, name="letting-go", daemon=True)
         letting_go.start()
         told = partial(resume.understood, self._journal)
-        notes = output_links.leave(self._job, self._state, told, os.environ, self._clock)
+        notes = moved_output_links.leave(self._job, self._state, told, os.environ, self._clock)
         remark = shutdown.summarise(self._directory, self._job, self._allocation, self._state, told, notes)
         self._journal.close()
         self._manager_events.finish()

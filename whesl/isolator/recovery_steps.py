@@ -19,7 +19,7 @@ from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
 from whesl.model.task_configuration import Configuration
-from whesl.operations.files.task_paths import named_paths
+from whesl.operations.files.paths_in_use import named_paths
 from whesl.operations.plan import Context, RecoveryError
 
 LOG = logging.getLogger(__name__)

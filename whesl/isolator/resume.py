@@ -17,8 +17,8 @@ from whesl.isolator.core.state import State
 from whesl.isolator.core.task_setup import token
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal, JournalError
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.decoding import FOREIGN
-from whesl.model.node_set import NodeSet
 from whesl.records import isolator as records
 from whesl.records import of_isolator
 

@@ -14,7 +14,7 @@ from whesl.isolator.core.escalation import EXIT_TEMPORARY
 from whesl.isolator.core.events import Finish
 from whesl.isolator.core.machine import EXIT_NOT_STARTED
 from whesl.isolator.core.state import State
-from whesl.isolator.task import disk_reserve, summary, taskdir, truncation_warning
+from whesl.isolator.task import disk_reserve, requeue_truncation_warning, summary, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import JournalError
 from whesl.model.errors import WheslError
@@ -59,7 +59,7 @@ def summarise(
     """
     assert state.ended is not None
     try:
-        notes += truncation_warning.once(allocation)
+        notes += requeue_truncation_warning.once(allocation)
         said = summary.summarise(job.setup, list(told()), state.ended, notes)
         taskdir.replace(directory.summary, summary.text(said).encode())
         if job.json_summary:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from whesl.journal.database_file import sync_directory
+from whesl.journal.database_integrity import sync_directory
 from whesl.journal.errors import FULL, JournalError
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE

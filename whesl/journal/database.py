@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from whesl.journal import database_file
+from whesl.journal import database_integrity
 from whesl.journal.errors import (
     DAMAGED,
     FULL,
@@ -135,7 +135,7 @@ class Database:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(self.path))
         if said != "ok":
             return f"SQLite says: {said}"
-        if log and database_file.unread(log, _frames(db)):
+        if log and database_integrity.unread(log, _frames(db)):
             return "the end of its log is damaged"
         previous: int | str = "the start"
         for row in db.execute("SELECT * FROM journal ORDER BY seq"):
@@ -158,13 +158,15 @@ class Database:
 
         Raises JournalError for a damaged file, sqlite3.Error, OSError.
         """
-        local = database_file.local(self.path.parent)
-        unlocked = "&vfs=unix-none" if not local and database_file.locks_refused(self.path.parent) else ""
+        local = database_integrity.local(self.path.parent)
+        unlocked = (
+            "&vfs=unix-none" if not local and database_integrity.locks_refused(self.path.parent) else ""
+        )
         if not self.read_only:
             self.wal = local
             if not exists(self.path, 0.0):
-                database_file.create(self.path, SCHEMA, wal=self.wal, spare=self._reserve)
-        wrong = database_file.flaw(self.path)
+                database_integrity.create(self.path, SCHEMA, wal=self.wal, spare=self._reserve)
+        wrong = database_integrity.flaw(self.path)
         if wrong:
             raise JournalError(
                 f"could not open the journal {self.path}: {wrong}", reason="damaged", hint=DAMAGED

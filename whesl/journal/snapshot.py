@@ -23,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.journal.database_file import sync_directory
+from whesl.journal.database_integrity import sync_directory
 from whesl.journal.errors import FULL
 from whesl.journal.store import Anchor
 from whesl.model import retry

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.journal import archived_records, database_file
+from whesl.journal import archived_records, database_integrity
 from whesl.journal.archived_records import Record
 from whesl.journal.database import WRITING, Database
 from whesl.journal.errors import FULL, UNREADABLE, JournalError, input_output, no_room
@@ -87,7 +87,7 @@ class Journal:
         try:
             if not read_only:
                 # What a writer that was killed has left.
-                self._log = database_file.log_of(self.path)
+                self._log = database_integrity.log_of(self.path)
             elif not exists(self.path):
                 raise JournalError(
                     f"there is no journal at {self.path}",
@@ -175,10 +175,10 @@ class Journal:
         self._look_in = _LOOK
         try:
             db = self._database.connection
-            free = db.execute("PRAGMA freelist_count").fetchone()[0] * database_file.PAGE
+            free = db.execute("PRAGMA freelist_count").fetchone()[0] * database_integrity.PAGE
             if not self.tight and free > self._reserve // 2 and self._log_size() >= self._reserve // 2:
                 return
-            database_file.grow(db, self._reserve)
+            database_integrity.grow(db, self._reserve)
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self.tight = False
         except (sqlite3.Error, OSError) as error:
@@ -349,7 +349,7 @@ class Journal:
                 hint="make room in its directory, then start the daemon again",
             ) from error
         finally:
-            for suffix in ("", *database_file.SIDES):
+            for suffix in ("", *database_integrity.SIDES):
                 remove(fresh.with_name(fresh.name + suffix))
         self._database.open()
 
@@ -357,7 +357,7 @@ class Journal:
         self.close()
         if self._log:
             self.path.with_name(f"{self.path.name}-wal").write_bytes(self._log)
-        for suffix in ("", *database_file.SIDES):
+        for suffix in ("", *database_integrity.SIDES):
             remove(fresh.with_name(fresh.name + suffix))
         rescued = Journal(fresh)
         readable = self._readable(fresh)
@@ -382,7 +382,7 @@ class Journal:
         rescued.close()
         # Both copies are complete before the damaged file loses its name; its log goes with it, since SQLite
         # would apply it to whatever file bears the name.
-        for suffix in ("", *database_file.SIDES):
+        for suffix in ("", *database_integrity.SIDES):
             old = self.path.with_name(self.path.name + suffix)
             if exists(old):
                 retried(partial(shutil.copy2, old, f"{aside}{suffix}"))
@@ -412,7 +412,7 @@ class Journal:
                 old = self.path.with_name(self.path.name + suffix)
                 if exists(old):
                     retried(partial(shutil.copyfile, old, f"{copies[0]}{suffix}"))
-            retried(lambda: database_file.mended(self.path, whole, copies[1]))
+            retried(lambda: database_integrity.mended(self.path, whole, copies[1]))
             for copy in copies:
                 found = {**records_in(copy), **found}
         return found

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whesl.lab.cluster.measures import measures, outcome
-    from whesl.lab.cluster.python_loop import simulate as simulate_policy
+    from whesl.lab.cluster.policy_object_loop import simulate as simulate_policy
     from whesl.lab.cluster.simulation import Simulation, simulate
     from whesl.lab.cluster.simulation_records import Attempts, Workload, workload
     from whesl.lab.machine_file import read as read_resources
     from whesl.lab.progress import Progress, Silent
-    from whesl.lab.readers.dags import read as read_graph
     from whesl.lab.readers.failures import periods as read_periods
-    from whesl.lab.readers.site_logs import read_failures, read_jobs
+    from whesl.lab.readers.format_detection import read_failures, read_jobs
     from whesl.lab.readers.swf import read as read_swf
+    from whesl.lab.readers.workflow_formats import read as read_graph
     from whesl.lab.replay.case import Case, prepare
     from whesl.lab.replay.run import Replay, candidate
     from whesl.lab.replay.run import replay as replay_case
-    from whesl.lab.replay.savings import savings
+    from whesl.lab.replay.savings_bootstrap import savings
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import Page, Section, write_page
     from whesl.lab.results.records import Figure, Series, Table
@@ -117,16 +117,16 @@ _PLACES = {
     "of_accuracy": ("whesl.predict.accuracy", "of_accuracy"),
     "outcome": ("whesl.lab.cluster.measures", "outcome"),
     "prepare": ("whesl.lab.replay.case", "prepare"),
-    "read_failures": ("whesl.lab.readers.site_logs", "read_failures"),
-    "read_graph": ("whesl.lab.readers.dags", "read"),
-    "read_jobs": ("whesl.lab.readers.site_logs", "read_jobs"),
+    "read_failures": ("whesl.lab.readers.format_detection", "read_failures"),
+    "read_graph": ("whesl.lab.readers.workflow_formats", "read"),
+    "read_jobs": ("whesl.lab.readers.format_detection", "read_jobs"),
     "read_periods": ("whesl.lab.readers.failures", "periods"),
     "read_resources": ("whesl.lab.machine_file", "read"),
     "read_swf": ("whesl.lab.readers.swf", "read"),
     "replay_case": ("whesl.lab.replay.run", "replay"),
-    "savings": ("whesl.lab.replay.savings", "savings"),
+    "savings": ("whesl.lab.replay.savings_bootstrap", "savings"),
     "simulate": ("whesl.lab.cluster.simulation", "simulate"),
-    "simulate_policy": ("whesl.lab.cluster.python_loop", "simulate"),
+    "simulate_policy": ("whesl.lab.cluster.policy_object_loop", "simulate"),
     "simulate_workflows": ("whesl.lab.workflow.simulate", "simulate"),
     "workload": ("whesl.lab.cluster.simulation_records", "workload"),
     "write_figure": ("whesl.lab.results.figures", "write_figure"),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.local import node_processes, protocol
+from whesl.local import process_lookup, protocol
 from whesl.local.cluster_directory import Cluster
 from whesl.local.environment import cleaned
 from whesl.model import retry
@@ -76,7 +76,7 @@ def prepare(cluster: Cluster, settings: Settings) -> None:
 def start_server(cluster: Cluster) -> int:
     """Start the server and wait until it answers; returns its process id. Raises TransientError."""
     # What places jobs by predictions needs more than this room; it runs the same server.
-    server = "whesl.site.embedded_server" if cluster.settings().placement else "whesl.local.server"
+    server = "whesl.site.local_server" if cluster.settings().placement else "whesl.local.server"
     process = _spawn(cluster, [server, cluster.path])
     deadline = time.monotonic() + START_TIMEOUT
     while not _answers(cluster):
@@ -100,7 +100,7 @@ def start_nodes(cluster: Cluster, names: Sequence[str]) -> float:
             raise UsageError(f"there is no node {name}", hint="whesl local nodes")
         if node_pid(cluster, name):
             raise RefusedError(f"{name} runs already")
-        node_processes.crash(cluster.path, name, None)
+        process_lookup.crash(cluster.path, name, None)
     since = time.time()
     process = _spawn(cluster, ["whesl.local.node", cluster.path, *names])
     process.wait()
@@ -136,7 +136,7 @@ def stop(cluster: Cluster) -> None:
         cluster.call(protocol.Shutdown(), patience=0.2)
     server = server_pid(cluster)
     if server is not None:
-        node_processes.send(server, signal.SIGTERM)
+        process_lookup.send(server, signal.SIGTERM)
     for name in settings.nodes:
         kill_node(cluster, name)
     _wait(lambda: server_pid(cluster) is None, "the server does not end")
@@ -148,9 +148,9 @@ def kill_node(cluster: Cluster, name: str) -> int:
     Returns how many processes died. Raises UsageError for an unknown node.
     """
     _check_name(cluster, name)
-    killed = node_processes.crash(cluster.path, name, node_pid(cluster, name))
+    killed = process_lookup.crash(cluster.path, name, node_pid(cluster, name))
     shutil.rmtree(cluster.join("nodes", name, "storage"), ignore_errors=True)
-    if node_processes.variables(os.getpid(), ("WHESL_LOCAL_NODE",)).get("WHESL_LOCAL_NODE") == name:
+    if process_lookup.variables(os.getpid(), ("WHESL_LOCAL_NODE",)).get("WHESL_LOCAL_NODE") == name:
         # The caller ran on that node itself.
         os.kill(os.getpid(), signal.SIGKILL)
     return killed
@@ -159,13 +159,13 @@ def kill_node(cluster: Cluster, name: str) -> int:
 def hang_node(cluster: Cluster, name: str) -> None:
     """Stop everything on a node: it lives and does nothing. Raises RefusedError when it is not up."""
     _check_name(cluster, name)
-    node_processes.freeze(cluster.path, name, _living(cluster, name))
+    process_lookup.freeze(cluster.path, name, _living(cluster, name))
 
 
 def wake_node(cluster: Cluster, name: str) -> None:
     """Let a hung node go on. Raises RefusedError when it is not there."""
     _check_name(cluster, name)
-    node_processes.thaw(cluster.path, name, _living(cluster, name))
+    process_lookup.thaw(cluster.path, name, _living(cluster, name))
 
 
 def node_pid(cluster: Cluster, name: str) -> int | None:
@@ -177,7 +177,7 @@ def node_pid(cluster: Cluster, name: str) -> int | None:
     try:
         content = retry.content(path)
         pid, started = map(int, (content or b"").split())
-        process = node_processes.look(pid)
+        process = process_lookup.look(pid)
     except OSError as error:
         raise CouldNotObserveError(
             f"whether node {name} lives could not be seen: {path}: {error.strerror}",
@@ -191,9 +191,9 @@ def node_pid(cluster: Cluster, name: str) -> int | None:
 
 def server_pid(cluster: Cluster) -> int | None:
     """Return the process id of the server, None when none holds the lock."""
-    from whesl.locking import locks
+    from whesl.locking import takeover_lock
 
-    owner = locks.holder(cluster.join("lock"))
+    owner = takeover_lock.holder(cluster.join("lock"))
     return owner.pid if owner is not None else None
 
 

@@ -21,11 +21,11 @@ import traceback
 import uuid
 from collections.abc import Callable
 
-from whesl.local import node_processes, protocol
+from whesl.local import process_lookup, protocol
 from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.tasks import Incarnation, LocalStep, Runner, Task
-from whesl.locking import locks
+from whesl.locking import takeover_lock
 from whesl.model import retry
 
 RECONNECT = 0.1
@@ -189,8 +189,8 @@ class NodeDaemon:
         if message.note and left:
             self._announce(incarnation, message.note)
         for pid in left:
-            node_processes.send(pid, signal.SIGCONT)
-            node_processes.send(pid, signal.SIGTERM)
+            process_lookup.send(pid, signal.SIGCONT)
+            process_lookup.send(pid, signal.SIGTERM)
         self._ending[incarnation] = time.monotonic() + message.grace
         self._clear(incarnation)
 
@@ -211,7 +211,7 @@ class NodeDaemon:
         for incarnation, deadline in list(self._ending.items()):
             if now >= deadline:
                 for pid in self._runner.of_job(incarnation):
-                    node_processes.send(pid, signal.SIGKILL)
+                    process_lookup.send(pid, signal.SIGKILL)
             self._clear(incarnation)
 
     def _clear(self, incarnation: Incarnation) -> None:
@@ -231,8 +231,8 @@ class NodeDaemon:
         self._refused_steps = {key for key in self._refused_steps if key[:2] != incarnation}
         if not self._incarnations:
             # Nothing may run here now; what is left has hidden its descent and its environment.
-            for pid in node_processes.descendants(node_processes.children(os.getpid())):
-                node_processes.send(pid, signal.SIGKILL)
+            for pid in process_lookup.descendants(process_lookup.children(os.getpid())):
+                process_lookup.send(pid, signal.SIGKILL)
         self._report("cleared", job, restart)
 
     def _signal_tasks(self, message: protocol.SignalTasks) -> None:
@@ -240,7 +240,7 @@ class NodeDaemon:
         script = self._scripts.get(incarnation)
         if message.batch and script is not None:
             # As Slurm: "batch" alone means the shell, not what it waits for.
-            (node_processes.send_group if message.steps else node_processes.send)(script.pid, message.number)
+            (process_lookup.send_group if message.steps else process_lookup.send)(script.pid, message.number)
         if not message.steps:
             return
         for step in list(self._steps.values()):
@@ -316,7 +316,7 @@ class NodeDaemon:
     def _finish_step(self, step: LocalStep) -> None:
         """The last task has ended: nothing of the step stays behind."""
         for pid in self._runner.of_job(step.incarnation, batch=False, step=step.launch.step):
-            node_processes.send(pid, signal.SIGKILL)
+            process_lookup.send(pid, signal.SIGKILL)
         del self._steps[step.key]
         step.send(protocol.StepDone())
         self._report("step-ended", *step.key, code=step.code)
@@ -384,13 +384,13 @@ def _claim(cluster: Cluster, name: str) -> None:
     """Take the node's lock for the life of this process. Raises HeldError when another has it."""
     directory = cluster.join("nodes", name)
     os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103  # as everywhere in this room
-    locks.take(os.path.join(directory, "lock"), locks.owned())  # noqa: PTH118
+    takeover_lock.take(os.path.join(directory, "lock"), takeover_lock.owned())  # noqa: PTH118
 
 
 def _become_node(cluster: Cluster, name: str, limit: int) -> None:
     """Turn this (forked) process into a node; never returns."""
     os.setsid()
-    node_processes.become_subreaper()
+    process_lookup.become_subreaper()
     directory = cluster.join("nodes", name)
     storage = os.path.join(directory, "storage")  # noqa: PTH118  # as everywhere in this room
     shutil.rmtree(storage, ignore_errors=True)
@@ -407,7 +407,7 @@ def _become_node(cluster: Cluster, name: str, limit: int) -> None:
         # SIGXFSZ is ignored by this interpreter and so by what it starts: write() says EFBIG.
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     daemon = NodeDaemon(cluster, name)
-    me = node_processes.look(os.getpid())
+    me = process_lookup.look(os.getpid())
     assert me is not None
     path = os.path.join(directory, "pid")  # noqa: PTH118
     retry.write(path + ".new", f"{me.pid} {me.started}\n".encode())
@@ -430,7 +430,7 @@ def main(arguments: list[str]) -> int:
                     _become_node(cluster, name, limit)
                 finally:
                     # An error, or the cluster's end: the node goes down as a whole.
-                    node_processes.crash(cluster.path, name, None)
+                    process_lookup.crash(cluster.path, name, None)
             except BaseException:
                 # Whatever it was, it belongs into the log before the process ends.
                 traceback.print_exc()

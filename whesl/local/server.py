@@ -17,8 +17,8 @@ from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.service import Service
 from whesl.local.store import Store
-from whesl.locking import locks
-from whesl.locking.locks import HeldError
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import HeldError
 from whesl.model import retry
 from whesl.model.errors import RefusedError, WheslError
 from whesl.scheduling.core import Ranking
@@ -38,7 +38,7 @@ class Server:
 
     def __init__(self, cluster: Cluster, rank: Ranking | None = None) -> None:
         try:
-            self._lock = locks.take(cluster.join("lock"), locks.owned())
+            self._lock = takeover_lock.take(cluster.join("lock"), takeover_lock.owned())
         except HeldError:
             raise RefusedError(f"a server for {cluster.path} runs already") from None
         self._store = Store(cluster.join("state.db"))

@@ -10,7 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from whesl.local import node_processes, protocol
+from whesl.local import process_lookup, protocol
 from whesl.local.channel import Channel
 from whesl.local.environment import STEP, of_task
 from whesl.model import rlimit_mark
@@ -284,28 +284,28 @@ class Runner:
         """
         prefix = f"{incarnation[0]}.{incarnation[1]}."
         roots = []
-        for pid in node_processes.children(os.getpid()):
+        for pid in process_lookup.children(os.getpid()):
             owned = self.owners.get(pid)
             if owned is not None:
                 _, local, theirs = owned
                 mark = f"{theirs[0]}.{theirs[1]}." + (str(local.launch.step) if local else "batch")
             else:
-                mark = node_processes.variables(pid, (STEP,)).get(STEP, "")
+                mark = process_lookup.variables(pid, (STEP,)).get(STEP, "")
             if not mark.startswith(prefix):
                 continue
             part = mark[len(prefix) :]
             wanted = (part == "batch" and batch) if step is None or part == "batch" else part == str(step)
             if wanted or (step is None and part != "batch"):
                 roots.append(pid)
-        return node_processes.descendants(roots)
+        return process_lookup.descendants(roots)
 
     def signal_step(self, step: LocalStep, number: int) -> None:
         """Send a signal to a step's tasks; SIGKILL goes to everything that they started, too."""
         for task in list(step.tasks.values()):
-            node_processes.send_group(task.pid, number)
+            process_lookup.send_group(task.pid, number)
         if number == signal.SIGKILL:
             for pid in self.of_job(step.incarnation, batch=False, step=step.launch.step):
-                node_processes.send(pid, number)
+                process_lookup.send(pid, number)
 
 
 def _start(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from whesl.esl.language.operation_arguments import signal_number
+from whesl.esl.language.operation_signatures import signal_number
 from whesl.esl.spec import Operation, ResourceKind
 
 HANDLER_TIMEOUT = 60.0

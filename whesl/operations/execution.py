@@ -18,7 +18,7 @@ from whesl.esl.spec import Operation, ResourceKind
 from whesl.operations import arguments as args
 from whesl.operations import filesystem, job, node
 from whesl.operations.bounded_process import run_limited
-from whesl.operations.files.carry_over import said
+from whesl.operations.files.tree_relocation import said
 from whesl.operations.handlers import run_handler
 from whesl.operations.job import CommandResult
 from whesl.operations.plan import Context, RecoveryError, StepResult

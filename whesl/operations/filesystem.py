@@ -20,13 +20,13 @@ from whesl.model.pathmap import PathMap
 from whesl.model.task_configuration import Configuration
 from whesl.operations.arguments import FilesystemChange, FilesystemReplace
 from whesl.operations.files import file_clock, mirror_policy
-from whesl.operations.files.carry_over import Carrier, Report, find_work, roots, said
 from whesl.operations.files.free_space import UnsuitableError, check_room
 from whesl.operations.files.mirror_policy import Policy, Rel
+from whesl.operations.files.paths_in_use import named_paths
 from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
-from whesl.operations.files.task_paths import named_paths
+from whesl.operations.files.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.plan import Context, RecoveryError, StepResult
-from whesl.operations.step_progress import Progress, ProgressFile, token
+from whesl.operations.step_crash_state import Progress, ProgressFile, token
 from whesl.records.plan_step import PlanStep
 
 FILESYSTEMS = "WHESL_FILESYSTEMS"

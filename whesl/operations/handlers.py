@@ -13,7 +13,7 @@ from typing import IO, Any, Literal
 
 import msgspec
 
-from whesl.model.node_set import NodeSet
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.task_configuration import Configuration

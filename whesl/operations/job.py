@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from whesl.model.node_set import NodeSet
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.outcomes import StepOutcome
 from whesl.operations.arguments import JobAdd, JobRemove, JobReplace
 from whesl.operations.node import SPARES_EXHAUSTED, in_order, silent

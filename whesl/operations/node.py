@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.avoidance import SECONDS, told
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import StepOutcome
 from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations.arguments import NodeAdd, NodeRemove, NodeReplace
-from whesl.operations.fault_localization import grade_of, match_node
 from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.operations.suspect_node import grade_of, match_node
 from whesl.records.plan_step import PlanStep
 
 SPARES_EXHAUSTED = "spares-exhausted"

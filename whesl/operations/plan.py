@@ -16,14 +16,14 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import Entity, ExceptionSpec, RecoveryStep, ResourceKind, Spec
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import StepOutcome
 from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Task
 from whesl.operations.arguments import checked, split_command
-from whesl.operations.fault_localization import find_suspect
+from whesl.operations.suspect_node import find_suspect
 from whesl.records.plan_step import PlanStep
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from whesl.placement.reliable import expected_loss, worth_waiting
-from whesl.predict.compiled import probability
 from whesl.predict.jit import jit
+from whesl.predict.predictor_arrays import probability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.predict.compiled import Compiled
+    from whesl.predict.predictor_arrays import Compiled
 
 
 class Ready(NamedTuple):

@@ -16,15 +16,15 @@ import numpy as np
 from whesl.placement.draws import mix
 from whesl.placement.port import Decisions
 from whesl.placement.reliable import AFTERWARDS
-from whesl.predict.compiled import blank, probability
 from whesl.predict.jit import jit
+from whesl.predict.predictor_arrays import blank, probability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.placement.port import View
-    from whesl.predict.compiled import Compiled
     from whesl.predict.port import Predictor
+    from whesl.predict.predictor_arrays import Compiled
 
 
 @jit

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.compiled import Compiled, probabilities
 from whesl.predict.port import Prediction
+from whesl.predict.predictor_arrays import Compiled, probabilities
 
 if TYPE_CHECKING:
     from whesl.predict.history import History

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whesl.predict.compiled import by_node, rank
+from whesl.predict.predictor_arrays import by_node, rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from whesl.predict.compiled import Compiled
     from whesl.predict.history import History
+    from whesl.predict.predictor_arrays import Compiled
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -71,4 +71,4 @@ class Predictor(Protocol):
         """
 
     def compiled(self) -> Compiled:
-        """Return the predictor as arrays, for functions that numba compiles (``whesl.predict.compiled``)."""
+        """Return the predictor as arrays, for functions that numba compiles (``predictor_arrays``)."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict.array_predictor import ArrayPredictor, span
-from whesl.predict.compiled import Compiled, by_node, rank
+from whesl.predict.predictor_arrays import Compiled, by_node, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

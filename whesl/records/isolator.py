@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from whesl.model import evidence
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Detected, Evidence, History, LastLines, PredictedFailure
 from whesl.model.journal_record import Damage
 from whesl.model.journal_record import Record as Base
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import NodeState, TaskState

@@ -12,7 +12,7 @@ from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
 from whesl.records import of_coordinator
-from whesl.report import progress_lines
+from whesl.report import run_progress
 from whesl.report.collection import happening
 from whesl.report.summary import Summary
 
@@ -46,7 +46,7 @@ class Feed:
                     continue  # the report names it
                 if found is not None and found.task.startswith(self._prefix):
                     self.summary.take(found)
-                    text = progress_lines.line(found)
+                    text = run_progress.line(found)
                     if text is not None:
                         yield text
         except (TimeoutError, JournalError):

@@ -13,11 +13,11 @@ from xml.etree.ElementTree import Element
 from whesl import __version__
 from whesl.model.evidence import LastLines
 from whesl.model.states import TaskState
-from whesl.report import markup, text_tables
+from whesl.report import markup, text_report
 from whesl.report.exceptions import ExceptionRow
 from whesl.report.markup import Child, el
 from whesl.report.records import Report, TaskRow
-from whesl.report.text_tables import seconds, stamp
+from whesl.report.text_report import seconds, stamp
 from whesl.report.timeline import FOLD, timeline
 
 # Exceptions whose details are open at first; beyond, one line each tells enough to choose.
@@ -49,13 +49,13 @@ def _parts(report: Report) -> Iterable[Child]:
     yield _tiles(report)
     yield _section("Timeline", timeline(report), name="timeline")
     yield _section("Exceptions", *_exceptions(report))
-    if again := text_tables.again_lines(report):
+    if again := text_report.again_lines(report):
         yield _section("Jobs that ran again", _list(again))
-    if ended := text_tables.lease_lines(report):
+    if ended := text_report.lease_lines(report):
         yield _section("Nodes that were cut off", _list(ended))
     if report.bad_nodes:
         yield _section("Nodes to report", *_bad_nodes(report))
-    for title, tasks in text_tables.by_group(report):
+    for title, tasks in text_report.by_group(report):
         yield _section(f"Tasks: {title}" if title else "Tasks", _tasks(report, tasks))
     if report.totals.recovered:
         yield _section("How the savings are computed", *_method(report))
@@ -77,7 +77,7 @@ def _header(report: Report) -> Element:
     totals = report.totals
     moving = sum(not TaskState(row.state).final for row in report.tasks)
     tone = "bad" if totals.failed else "calm" if moving or totals.cancelled else "good"
-    said = [f"{totals.completed} of {text_tables.count(totals.tasks, 'task')} completed"]
+    said = [f"{totals.completed} of {text_report.count(totals.tasks, 'task')} completed"]
     if totals.failed:
         said.append(f"{totals.failed} failed")
     if totals.observed:
@@ -89,9 +89,9 @@ def _header(report: Report) -> Element:
     if not totals.exceptions:
         told = "No exception was raised."
     elif totals.recovered == totals.exceptions:
-        told = f"{text_tables.count(totals.exceptions, 'exception')}, all recovered in place."
+        told = f"{text_report.count(totals.exceptions, 'exception')}, all recovered in place."
     else:
-        told = f"{text_tables.count(totals.exceptions, 'exception')}, {text_tables.became(report)}."
+        told = f"{text_report.count(totals.exceptions, 'exception')}, {text_report.became(report)}."
     facts = [report.wms, report.root]
     if report.began is not None and report.until is not None:
         facts.append(f"{stamp(report.began)}, for {seconds(report.until - report.began)}")
@@ -107,7 +107,7 @@ def _header(report: Report) -> Element:
 def _tiles(report: Report) -> Element:
     totals = report.totals
     tiles = [("tasks completed", f"{totals.completed:,}", f"of {totals.tasks:,}")]
-    tiles.append(("exceptions", f"{totals.exceptions:,}", text_tables.became(report)))
+    tiles.append(("exceptions", f"{totals.exceptions:,}", text_report.became(report)))
     if totals.recovered:
         mean = seconds(totals.recovery_seconds / totals.recovered)
         wait = report.assumptions.queue_wait
@@ -170,7 +170,7 @@ def _evidence(row: ExceptionRow) -> Iterable[Child]:
         ("pattern", el("code", row.pattern) if row.pattern else ""),
         ("where", place),
         ("node", row.node),
-        ("when", f"{stamp(row.time)}, {text_tables.during(row)}"),
+        ("when", f"{stamp(row.time)}, {text_report.during(row)}"),
         ("instead of", ", ".join(row.transformed_from)),
         ("also seen", _list(row.others) if row.others else ""),
         ("printed last", printed if printed is not None else ""),
@@ -233,7 +233,7 @@ def _task(row: TaskRow, raised: list[int]) -> list[Child]:
 
 
 def _printed_last(row: TaskRow) -> Element | None:
-    printed = _printed(text_tables.printed_last(row))
+    printed = _printed(text_report.printed_last(row))
     return el("details", el("summary", "printed last"), printed) if printed is not None else None
 
 
@@ -241,7 +241,7 @@ def _printed(last: LastLines) -> Element | None:
     """Return the last lines of a failed attempt, None when there are none."""
     if not last.clearest:
         return None
-    code = el("code", "\n".join(text_tables.last_lines(last)))
+    code = el("code", "\n".join(text_report.last_lines(last)))
     return el("pre", code, tabindex="0", aria_label="what was printed last")
 
 
@@ -255,7 +255,7 @@ def _table(name: str, columns: Sequence[str], rows: Iterable[Sequence[Child]]) -
 def _method(report: Report) -> Iterable[Element]:
     given = report.assumptions
     measured = (
-        f"the mean of {text_tables.count(given.waits, 'wait')} measured in this workflow"
+        f"the mean of {text_report.count(given.waits, 'wait')} measured in this workflow"
         if given.waits
         else "as given"
     )

@@ -16,7 +16,7 @@ from whesl.model.states import TaskState
 from whesl.report.exceptions import UNDECIDED, ExceptionRow
 from whesl.report.markup import Child, el
 from whesl.report.records import Report, TaskRow
-from whesl.report.text_tables import seconds, stamp, why
+from whesl.report.text_report import seconds, stamp, why
 
 # More tasks than these, and the ones to which nothing happened are folded up, step by step.
 FOLD = 40

@@ -8,7 +8,7 @@ Adapters are imported only when they are chosen. Third parties offer theirs with
 
 from __future__ import annotations
 
-from whesl.rjms.managers import BUILT_IN
+from whesl.rjms.manager_table import BUILT_IN
 
 TYPE_CHECKING = False  # launcher shims import this package at every start: typing costs milliseconds
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
     """
     if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
         return {}
-    from whesl.rjms.slurm.withheld_environment import withheld as of_slurm
+    from whesl.rjms.slurm.restored_environment import withheld as of_slurm
 
     return of_slurm(environ)
 
@@ -72,7 +72,7 @@ def scheduler_of(name: str, cluster: Mapping[str, str]) -> Scheduler:
 
     Args:
         name: the resource manager's.
-        cluster: variables of the environment that say which cluster (``whesl.rjms.clusters.described``).
+        cluster: variables of the environment that say which cluster (``cluster_environment.described``).
 
     Raises UsageError for an unknown name.
     """

@@ -9,7 +9,7 @@ import os
 from types import SimpleNamespace
 
 from whesl import rjms
-from whesl.rjms.managers import HOST
+from whesl.rjms.manager_table import HOST
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:

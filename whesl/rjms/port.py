@@ -116,7 +116,7 @@ class ChoosesCluster(Protocol):
     """What a scheduler's class also offers where a user may have several clusters."""
 
     def of_cluster(self, cluster: Mapping[str, str]) -> Scheduler:
-        """Return the scheduler of the cluster that variables name (``whesl.rjms.clusters.described``)."""
+        """Return the scheduler of the cluster that variables name (``cluster_environment.described``)."""
         ...
 
 

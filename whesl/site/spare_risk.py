@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from whesl.site.publish import table
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish import risk_table
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 _CERTAIN = 1e-9  # the survival that a probability of 1 stands for, as in whesl.site.flux.table_predictor
 
@@ -32,8 +32,8 @@ def risks(path: Path, nodes: Iterable[str], now: float, seconds: float) -> dict[
     Raises:
         CouldNotObserveError: there is no table, or it cannot be used.
     """
-    published = table.read(path)
-    if not table.fresh(published, now):
+    published = risk_table.read(path)
+    if not risk_table.fresh(published, now):
         return {}
     wanted = {node: (node, node.partition(".")[0]) for node in nodes}
     rows = {row.node: row for row in published.nodes}

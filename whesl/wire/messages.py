@@ -34,7 +34,8 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     count); of two claims for one task the coordinator lets the newer run and fences the older. ``run`` is
     what the task's tokens begin with. Job ids may come again, in a cluster that was set up anew: the same
     claim with another run is that of another job. ``cluster`` has the variables that say which cluster the
-    job runs on (``whesl.rjms.clusters``). ``exceptions`` are those that its rules have for the task.
+    job runs on (``whesl.rjms.cluster_environment``). ``exceptions`` are those that its rules have for the
+    task.
     """
 
     task: str
@@ -224,8 +225,8 @@ class PredictFailure(Message, frozen=True, kw_only=True, tag="predict-failure"):
 class RegisterWorkflow(Message, frozen=True, kw_only=True, tag="register-workflow"):
     """A workflow and its specification (JSON of whesl.esl.spec.Spec), before any of its tasks runs.
 
-    ``environment`` has the variables that say which cluster its jobs run on (``whesl.rjms.clusters``): the
-    coordinator may have been started in view of another one.
+    ``environment`` has the variables that say which cluster its jobs run on
+    (``whesl.rjms.cluster_environment``): the coordinator may have been started in view of another one.
     """
 
     workflow: Workflow

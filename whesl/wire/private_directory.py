@@ -12,7 +12,7 @@ import stat
 from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import WheslError
-from whesl.model.untrusted_paths import planted
+from whesl.model.planted_links import planted
 
 _PRIVATE = 0o700
 

@@ -17,13 +17,13 @@ from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
-from whesl.rjms import managers
+from whesl.rjms import manager_table
 from whesl.workflows import file_of
 from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step, with_isolators_node
-from whesl.workflows.submit.flux import python_directory
 from whesl.workflows.submit.flux_bindings import OUTER
+from whesl.workflows.submit.flux_command import python_directory
 from whesl.workflows.submit.install import install
-from whesl.workflows.submit.rewrite import OURS
+from whesl.workflows.submit.sbatch_rewriting import OURS
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,7 +175,7 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
     in front; the first has to be ``set`` (others are refused: "Invalid --no-kill specification"). For Flux,
     its Python bindings are reached through PYTHONPATH as its commands are through PATH.
     """
-    if managers.manager(rjms).command == "flux":
+    if manager_table.manager(rjms).command == "flux":
         places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
         own = {"PYTHONPATH": os.pathsep.join(place for place in places if place), OUTER: places[1]}
     else:

@@ -16,8 +16,8 @@ from tests.predict.chains.test_stream import CHAIN, line
 from whesl.cli.group import cli
 from whesl.model.errors import UsageError
 from whesl.predict.chains import document
-from whesl.site.health import Reading
 from whesl.site.history import model
+from whesl.site.node_counters import Reading
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICK = ("--zone", "UTC", "--predictors", "prior,frailty", "-q")

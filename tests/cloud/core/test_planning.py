@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
-from whesl.cloud.core import cost, profiling, schedule, stage_pipeline, stage_speed
+from whesl.cloud.core import cost, profile_estimation, schedule, stage_pipeline, stage_speed
 from whesl.cloud.core.records import (
     HOUR,
     Domain,
@@ -202,7 +202,9 @@ def test_a_stage_for_the_cluster_alone_needs_its_nodes() -> None:
     flow = workflow(stage("a", 500, [], 60, gpu=True))
     none = PriceList(dated="2026-01-01", source="", currency="USD", platforms=())
     gpus = stage_speed.cluster_nodes(gpu=True)
-    found = stage_speed.paces(flow, profiling.complete(flow, Profile(workflow=""), (gpus,)), none, gpus)
+    found = stage_speed.paces(
+        flow, profile_estimation.complete(flow, Profile(workflow=""), (gpus,)), none, gpus
+    )
     with pytest.raises(UsageError, match="whose free nodes do not suffice: 380 of 500"):
         schedule.build(found, none, [1.0], 0.0, 2 * HOUR)
 
@@ -221,12 +223,12 @@ def test_missing_entries_are_estimated_and_say_how() -> None:
             Measurement(stage="c", platform="c5a.4xlarge", seconds=20, count=3),
         ),
     )
-    made = profiling.complete(flow, measured, cpu)
+    made = profile_estimation.complete(flow, measured, cpu)
     found = {(one.stage, one.platform): (one.seconds, one.estimated) for one in made.measurements}
     assert found["a", "c4.4xlarge"] == (15, "")
     assert found["c", "c4.4xlarge"] == (30, "as on c5a.4xlarge times 1.50")
     assert found["b", "c5a.4xlarge"] == (40, "stated in the workflow")
-    nothing = profiling.complete(flow, Profile(workflow="w"), cpu)
+    nothing = profile_estimation.complete(flow, Profile(workflow="w"), cpu)
     assert nothing.of("a", "c5a.4xlarge") == Measurement(
         stage="a",
         platform="c5a.4xlarge",
@@ -236,12 +238,12 @@ def test_missing_entries_are_estimated_and_say_how() -> None:
 
 
 def test_the_benchmark_takes_a_share_of_the_tasks_and_none_twice() -> None:
-    found = profiling.sample(oai(1000), PRICES.platforms)
+    found = profile_estimation.sample(oai(1000), PRICES.platforms)
     assert sum(one.tasks for one in found if one.stage == "preprocess") == pytest.approx(50, abs=6)
     assert {one.platform for one in found if one.stage == "segmentation"} == {
         one.name for one in PRICES.platforms if one.processor is Processor.GPU
     }
-    tiny = profiling.sample(workflow(stage("a", 2)), PRICES.platforms)
+    tiny = profile_estimation.sample(workflow(stage("a", 2)), PRICES.platforms)
     assert sum(one.tasks for one in tiny) == 2
 
 

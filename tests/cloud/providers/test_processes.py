@@ -15,7 +15,7 @@ from tests.waiting import until
 from whesl.cloud.providers.port import EndReason, Market, NoCapacityError
 from whesl.cloud.providers.processes.files import Settings
 from whesl.cloud.providers.processes.provider import ProcessProvider
-from whesl.local import daemons, node_processes
+from whesl.local import daemons, process_lookup
 from whesl.testing.contract_provider import ProviderContract, request
 
 
@@ -44,7 +44,7 @@ class TestContract(ProviderContract):
 
 def living(provider: ProcessProvider, node: str) -> bool:
     return bool(
-        node_processes.of_node(provider.cluster.path, node, None) or daemons.node_pid(provider.cluster, node)
+        process_lookup.of_node(provider.cluster.path, node, None) or daemons.node_pid(provider.cluster, node)
     )
 
 
@@ -73,7 +73,7 @@ time.sleep(1000)
     assert server is not None
     os.kill(server, signal.SIGKILL)
     node = "c001"
-    until(lambda: len(node_processes.of_node(provider.cluster.path, node, None)) >= 2, "its command runs", 30)
+    until(lambda: len(process_lookup.of_node(provider.cluster.path, node, None)) >= 2, "its command runs", 30)
     until(lambda: provider.find(token).gone, "it has ended", 60)  # type: ignore[union-attr] # it was started
     assert not living(provider, node)
     instance = provider.find(token)

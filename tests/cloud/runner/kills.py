@@ -22,13 +22,15 @@ import psutil
 from tests.cloud.runner import worlds
 from tests.processes import words
 from tests.waiting import until
-from whesl.cloud.runner import run as runs
+from whesl.cloud.runner import run_directory as runs
 from whesl.local import daemons
 from whesl.local.cluster_directory import Cluster
 
 KINDS = ("runner", "server", "instance", "watchdog")
 LONGEST = 1.5  # seconds between two kills
-PROGRAM = "import sys, pathlib; from whesl.cloud.runner import run; run.carry_out(pathlib.Path(sys.argv[1]))"
+PROGRAM = "import sys, pathlib\n"
+PROGRAM += "from whesl.cloud.runner import run_directory\n"
+PROGRAM += "run_directory.carry_out(pathlib.Path(sys.argv[1]))"
 
 
 class Kills:

@@ -33,7 +33,7 @@ from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.core.stage_speed import Pace
 from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.cloud.runner import records as r
-from whesl.cloud.runner import run as runs
+from whesl.cloud.runner import run_directory as runs
 from whesl.cloud.runner import site_file as sites
 from whesl.cloud.runner.events import Limits
 from whesl.cloud.runner.sides import Side

@@ -20,7 +20,7 @@ from whesl.cloud.core.scaler_events import (
 )
 from whesl.experiments.cloud import background_jobs, cluster, evaluate, executors, persistence_forecast
 from whesl.experiments.cloud.evaluate import ADAPTIVE, CLOUD, OURS, PARSL
-from whesl.lab.cluster import python_loop
+from whesl.lab.cluster import policy_object_loop
 from whesl.lab.cluster.simulation_records import Workload
 from whesl.placement.easy import Easy
 
@@ -51,7 +51,7 @@ def test_the_cluster_starts_jobs_as_the_labs_own_simulation_does(seed: int) -> N
         own.limit,
         np.full(count, np.inf),
     )
-    known = python_loop.simulate(work, 32, Easy())
+    known = policy_object_loop.simulate(work, 32, Easy())
     start = np.empty(count)
     start[known.job] = known.start
     assert whole.start.tolist() == start.tolist()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lab.cluster.reference import Reference
-from whesl.lab.cluster import python_loop
+from whesl.lab.cluster import policy_object_loop
 from whesl.lab.cluster.audit import audit
 from whesl.lab.cluster.simulation import simulate
 from whesl.lab.cluster.simulation_records import Attempts, Workload
@@ -83,7 +83,7 @@ def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, H
     predictor = accuracy.of_accuracy(history, aoa, 0.5, 1)
     for name, policy in (("fcfs", Fcfs()), ("easy", Easy()), ("reliable", Reliable())):
         compiled = simulate(work, nodes, name, history=history, predictor=predictor).attempts
-        attempts = python_loop.simulate(work, nodes, policy, history=history, predictor=predictor)
+        attempts = policy_object_loop.simulate(work, nodes, policy, history=history, predictor=predictor)
         assert rows(attempts) == rows(compiled)
         assert audit(work, nodes, compiled, history) == []
 
@@ -152,7 +152,7 @@ class Wrong:
 def test_a_policy_that_is_wrong_is_refused(nodes: list[int]) -> None:
     work = Workload(np.arange(1), np.zeros(1), np.array([2]), np.ones(1), np.ones(1), np.full(1, np.inf))
     with pytest.raises(WheslError, match="policy wrong"):
-        python_loop.simulate(work, 4, Wrong(nodes))
+        policy_object_loop.simulate(work, 4, Wrong(nodes))
 
 
 def test_what_cannot_be_simulated_is_refused() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from whesl.lab import machine_file
-from whesl.lab.readers import site_logs
+from whesl.lab.readers import format_detection
 from whesl.lab.replay.case import Case, prepare
 from whesl.model.errors import UsageError
 
@@ -18,8 +18,8 @@ EVENTS = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
 
 
 def case(jobs: Path, failures: Path, **given: object) -> Case:
-    log = site_logs.read_jobs(jobs, zone=timezone.utc)
-    return prepare(log, site_logs.read_failures(failures, zone=timezone.utc), **given)  # type: ignore[arg-type]  # as in the test
+    log = format_detection.read_jobs(jobs, zone=timezone.utc)
+    return prepare(log, format_detection.read_failures(failures, zone=timezone.utc), **given)  # type: ignore[arg-type]  # as in the test
 
 
 def slurm() -> Case:

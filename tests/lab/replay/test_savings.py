@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from whesl.lab.replay.savings import FEWEST, PerJob, blocks, savings
+from whesl.lab.replay.savings_bootstrap import FEWEST, PerJob, blocks, savings
 
 DAY = 86400.0
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from whesl.experiments.registry import load
 from whesl.lab.progress import Silent
 from whesl.lab.readers import stg, wfcommons
-from whesl.lab.readers.dags import read
+from whesl.lab.readers.workflow_formats import read
 from whesl.lab.workflow.audit import audit
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload

@@ -28,8 +28,8 @@ from whesl.placement.list_scheduling import (
     least_expected,
 )
 from whesl.predict.accuracy import Given, exact, none
-from whesl.predict.compiled import Compiled
 from whesl.predict.history import History, merged
+from whesl.predict.predictor_arrays import Compiled
 
 # The first call compiles, on a busy machine for minutes.
 pytestmark = pytest.mark.timeout(600)

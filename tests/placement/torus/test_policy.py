@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.experiments.torus.loop import Jobs, run
-from whesl.lab.cluster.python_loop import simulate
+from whesl.lab.cluster.policy_object_loop import simulate
 from whesl.lab.cluster.simulation_records import Workload
 from whesl.model.errors import WheslError
 from whesl.placement.port import Nodes, Queue, Running, View

@@ -8,7 +8,7 @@ import pytest
 
 from tests.predict.chains.loghub import templates
 from whesl.model.errors import UsageError
-from whesl.predict.chains import log_messages, mining, synthetic, trial
+from whesl.predict.chains import archived_logs, mining, synthetic, trial
 from whesl.predict.chains.drain import Drain
 from whesl.predict.chains.evaluation import JudgedPrediction, scores
 from whesl.predict.chains.mining import Settings
@@ -26,15 +26,15 @@ def written(log: synthetic.Log, folder: Path) -> Path:
 def test_what_was_planted_is_found_and_predicts_failures_held_out(tmp_path: Path) -> None:
     log = synthetic.make(SMALL)
     path = written(log, tmp_path)
-    mined = trial.mine(log_messages.messages([path], None), [path], None, log.failures, Settings())
+    mined = trial.mine(archived_logs.messages([path], None), [path], None, log.failures, Settings())
     assert mined.held_out is not None
     assert mined.held_out.precision is not None
     assert mined.held_out.recall is not None
     assert mined.held_out.precision >= 0.7
     assert mined.held_out.recall >= 0.5
-    said, _ = log_messages.run(Compiled(mined.chains), [path], None)
+    said, _ = archived_logs.run(Compiled(mined.chains), [path], None)
     whole = trial.judged(said, mined.chains, log.failures)
-    planted, _ = log_messages.run(Compiled(log.chains), [path], None)
+    planted, _ = archived_logs.run(Compiled(log.chains), [path], None)
     best = trial.judged(planted, log.chains, log.failures)
     assert whole.recall is not None
     assert best.recall is not None
@@ -46,7 +46,7 @@ def test_what_was_planted_is_found_and_predicts_failures_held_out(tmp_path: Path
 def test_real_templates_with_planted_chains(tmp_path: Path) -> None:
     log = synthetic.make(SMALL, templates("BGL", "HPC", "Thunderbird"))
     path = written(log, tmp_path)
-    mined = trial.mine(log_messages.messages([path], None), [path], None, log.failures, Settings())
+    mined = trial.mine(archived_logs.messages([path], None), [path], None, log.failures, Settings())
     assert mined.held_out is not None
     assert mined.held_out.recall is not None
     assert mined.held_out.recall >= 0.5
@@ -55,14 +55,14 @@ def test_real_templates_with_planted_chains(tmp_path: Path) -> None:
 def test_where_nothing_precedes_failures_no_chain_is_found(tmp_path: Path) -> None:
     log = synthetic.make(SMALL._replace(preceded=0.0, strays=1.0, seed=3))
     path = written(log, tmp_path)
-    mined = trial.mine(log_messages.messages([path], None), [path], None, log.failures, Settings())
+    mined = trial.mine(archived_logs.messages([path], None), [path], None, log.failures, Settings())
     assert mined.chains == []
 
 
 def test_failures_outside_of_the_log_or_of_other_nodes_are_told(tmp_path: Path) -> None:
     log = synthetic.make(SMALL._replace(nodes=4, failures=8, days=3.0, noise=5.0))
     path = written(log, tmp_path)
-    read = log_messages.messages([path], None)
+    read = archived_logs.messages([path], None)
     with pytest.raises(UsageError, match="none of 1 failures falls into the log"):
         trial.mine(read, [path], None, [("n0001", 0.0)], Settings())
     with pytest.raises(UsageError, match="names none of the nodes that failed: other"):
@@ -75,10 +75,10 @@ def test_failures_outside_of_the_log_or_of_other_nodes_are_told(tmp_path: Path) 
 def test_a_log_of_no_form_is_told(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("hello\nworld\n")
     with pytest.raises(UsageError, match="none of its first 200 lines has a time and a node"):
-        log_messages.messages([tmp_path / "log"], None)
+        archived_logs.messages([tmp_path / "log"], None)
     (tmp_path / "empty").write_text("")
     with pytest.raises(UsageError):
-        log_messages.messages([tmp_path / "empty"], None)
+        archived_logs.messages([tmp_path / "empty"], None)
 
 
 def test_repetitions_and_earlier_failures_are_left_out_of_a_sequence() -> None:

@@ -17,7 +17,7 @@ from whesl.cli.cloud.forecast import forecast as command
 from whesl.cloud.core.records import FreeForecast
 from whesl.lab.prediction import freenodes as study
 from whesl.lab.progress import Silent
-from whesl.lab.readers.job_history import read_calendar, read_history
+from whesl.lab.readers.freenode_history import read_calendar, read_history
 from whesl.model.errors import UsageError, WheslError
 from whesl.predict.freenodes import (
     features,

@@ -11,7 +11,7 @@ from tests.conftest import need_flux
 from whesl.rjms.flux.allocation import FluxAllocation
 from whesl.rjms.flux.scheduler import FluxScheduler
 from whesl.rjms.port import Allocation, TellsEvents
-from whesl.rjms.shims.flux_constraints import constraint, ranks_of, rewrite_flux
+from whesl.rjms.shims.flux_rewriting import constraint, ranks_of, rewrite_flux
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract
 from whesl.testing.fluxbed import FluxBed

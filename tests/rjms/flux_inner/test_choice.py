@@ -14,8 +14,8 @@ import pytest
 from tests import waiting
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.model.states import NodeState
-from whesl.rjms.flux import inner
-from whesl.rjms.flux.inner import InnerFlux, wanted
+from whesl.rjms.flux import nested_allocation
+from whesl.rjms.flux.nested_allocation import InnerFlux, wanted
 from whesl.rjms.flux.nested_instance import Instance
 from whesl.rjms.port import AllocationInfo, JobException, JobHolder, NodeEvent, Step, StepRequest, TellsEvents
 from whesl.workflows import wrap
@@ -145,7 +145,7 @@ def test_what_was_asked_for_and_cannot_be_is_said() -> None:
 
 def test_a_step_that_cannot_be_started_leaves_the_job_as_it_was(tmp_path: Path, path_with_flux: str) -> None:
     outer = Outer()
-    made = inner.around(outer, "auto", tmp_path / "flux", "7.0", {"PATH": path_with_flux})
+    made = nested_allocation.around(outer, "auto", tmp_path / "flux", "7.0", {"PATH": path_with_flux})
     assert made is outer
     (request,) = outer.launched
     assert (request.nodes, request.tasks, request.pmi) == (NODES, 3, "pmi2")

@@ -20,7 +20,7 @@ import pytest
 from tests.conftest import need_flux, need_slurm
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
-from whesl.rjms.flux.inner import InnerFlux
+from whesl.rjms.flux.nested_allocation import InnerFlux
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.flux, pytest.mark.slow]
@@ -303,7 +303,7 @@ VIEW = """\
 import os, sys, time
 from pathlib import Path
 from whesl.rjms import current_allocation
-from whesl.rjms.flux.inner import around
+from whesl.rjms.flux.nested_allocation import around
 made = around(current_allocation(os.environ), "flux", Path(sys.argv[1]) / "flux", "1.0", os.environ)
 print("kind", type(made).__name__)
 deadline = time.monotonic() + 120

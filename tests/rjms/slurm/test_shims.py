@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
-from whesl.model.node_set import NodeSet
+from whesl.model.allocation_nodes import NodeSet
 from whesl.rjms import hostlist, shims
 from whesl.rjms.port import StepRequest
 from whesl.rjms.slurm.allocation import SlurmAllocation

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from whesl.site.publish import table
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish import risk_table
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 
 def publish(path: Path, chances: Mapping[str, float], *, valid_for: float = 3600.0) -> Path:
@@ -20,5 +20,5 @@ def publish(path: Path, chances: Mapping[str, float], *, valid_for: float = 3600
     made = Table(
         written=now, valid_until=now + valid_for, horizons=(3600.0,), nodes=rows, source="a test's word"
     )
-    table.write_bytes(path, table.encode(made))
+    risk_table.write_bytes(path, risk_table.encode(made))
     return path

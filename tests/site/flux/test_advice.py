@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.site.flux.tables import publish
 from whesl.placement.reliable import choose, risks
 from whesl.predict.accuracy import Given
-from whesl.site.flux.prediction_file import Source, read
+from whesl.site.flux.prediction_source import Source, read
 from whesl.site.flux.rank_selection import Advice
 from whesl.site.flux.table_predictor import Published
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 HOSTS = {0: "n01", 1: "n02", 2: "n03", 3: "n04"}
 

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from whesl.journal import Journal
-from whesl.lab.readers import site_logs
+from whesl.lab.readers import format_detection
 from whesl.lab.readers.failures import Loaded
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.evidence import PredictedFailure
 from whesl.model.workflow import BadNode, Grade
-from whesl.site.health import Change
 from whesl.site.history import bad_node_reports
 from whesl.site.history.site_history import Gathering
+from whesl.site.node_counters import Change
 
 EVENTS = """Cluster|Cluster Nodes|NodeName|TimeStart|TimeEnd|State|Reason|User
 site|n[1-8]||2026-03-01T00:00:00|2026-06-01T00:00:00||Cluster Registered TRES|
@@ -35,14 +35,14 @@ JOBS = """JobID|State|Submit|Start|End|TimelimitRaw|NNodes|NodeList
 
 def read(tmp_path: Path, text: str = EVENTS) -> Loaded:
     (tmp_path / "events.txt").write_text(text)
-    return site_logs.read_failures(tmp_path / "events.txt")
+    return format_detection.read_failures(tmp_path / "events.txt")
 
 
 def test_events_and_jobs_become_one_history(tmp_path: Path) -> None:
     (tmp_path / "jobs.txt").write_text(JOBS)
     found = Gathering()
     found.failures("events.txt", read(tmp_path))
-    found.jobs("jobs.txt", site_logs.read_jobs(tmp_path / "jobs.txt"))
+    found.jobs("jobs.txt", format_detection.read_jobs(tmp_path / "jobs.txt"))
     made = found.made()
     history = made.history
     assert history.names == tuple(f"n{number}" for number in range(1, 11))
@@ -98,7 +98,7 @@ def test_flux_eventlog_too(tmp_path: Path) -> None:
         '5000.0 offline idset="1"\n9000.0 online idset="1"\n'
     )
     found = Gathering()
-    found.failures("eventlog", site_logs.read_failures(log))
+    found.failures("eventlog", format_detection.read_failures(log))
     history = found.made().history
     assert history.names == ("f0", "f1", "f2")
     assert (history.start.tolist(), history.end.tolist()) == ([5000.0], [9000.0])

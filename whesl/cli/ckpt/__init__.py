@@ -10,7 +10,7 @@ from whesl.cli.group import HELP, LazyGroup
 COMMANDS = {
     "run": ("run_serve", "Run a program whose checkpoints are coordinated."),
     "predict": ("control", "Say that a node is about to fail."),
-    "watch": ("health", "Predict this node's failure from its health."),
+    "watch": ("watch_counters", "Predict this node's failure from its health."),
     "request": ("control", "Ask for a checkpoint of all ranks."),
     "status": ("control", "Show the checkpoint that is being taken, and the nodes."),
     "list": ("list_interval", "List the checkpoints of a directory."),

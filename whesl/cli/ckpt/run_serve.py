@@ -228,7 +228,7 @@ def _serve_ranks(name: str, node: str, place: Path, directory: Path) -> None:
     until = _until()
     from whesl.ckpt import rendezvous
     from whesl.ckpt.agent import Agent
-    from whesl.ckpt.shared_memory import Page
+    from whesl.ckpt.rank_page import Page
     from whesl.wire import keys
 
     served = Agent(

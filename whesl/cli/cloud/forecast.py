@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whesl.cloud.core.records import FreeForecast
     from whesl.lab.prediction.freenodes import Fold, Row
-    from whesl.lab.readers.job_history import History
+    from whesl.lab.readers.freenode_history import History
 
     Function = Callable[..., Any]
 
@@ -289,13 +289,13 @@ def outages(
 
 
 def _read(logs: tuple[Path, ...], *, strict: bool) -> History:
-    from whesl.lab.readers.job_history import read_history
+    from whesl.lab.readers.freenode_history import read_history
 
     return read_history(list(logs), strict=strict)
 
 
 def _windows(calendar: Path | None) -> Any:
-    from whesl.lab.readers.job_history import read_calendar
+    from whesl.lab.readers.freenode_history import read_calendar
     from whesl.predict.freenodes.forecast import NO_CALENDAR
 
     return read_calendar(calendar) if calendar is not None else NO_CALENDAR

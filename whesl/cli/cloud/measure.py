@@ -52,10 +52,10 @@ def measure(
     import msgspec
 
     from whesl.cloud import prices as price_files
-    from whesl.cloud.core.profiling import complete, estimates
+    from whesl.cloud.core.profile_estimation import complete, estimates
     from whesl.cloud.core.stage_speed import cluster_nodes
     from whesl.cloud.runner import profiling
-    from whesl.cloud.runner import run as runs
+    from whesl.cloud.runner import run_directory as runs
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events import Limits
     from whesl.cloud.workflow.read import read

@@ -71,7 +71,7 @@ def run(
     """
     from whesl.cloud import plan_inputs as planning
     from whesl.cloud.core import plan_menu
-    from whesl.cloud.runner import run as runs
+    from whesl.cloud.runner import run_directory as runs
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events import Limits
     from whesl.cloud.runner.plan_choice import choose, on_cluster_alone

@@ -79,7 +79,7 @@ def link_data(place: Path, site: Site, data: Path | None) -> None:
 
 def carry(place: Path, *, in_json: bool) -> int:
     """Carry a run out, tell what happens, and sum it up; return the exit status."""
-    from whesl.cloud.runner import run as runs
+    from whesl.cloud.runner import run_directory as runs
     from whesl.cloud.runner import summary
 
     console = steady(stderr=True)

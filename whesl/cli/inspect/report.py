@@ -14,7 +14,7 @@ from whesl.cli.inspect import workflow_list
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
-from whesl.report import text_tables
+from whesl.report import text_report
 from whesl.report.collection import Gathered, gather, known_workflows, latest
 from whesl.report.directories import task_directories
 from whesl.report.exec_groups import Wanted, grouped
@@ -92,11 +92,11 @@ def report(
 
         _write(html, page.html(result))
     if markdown is not None:
-        _write(markdown, text_tables.markdown(result))
+        _write(markdown, text_report.markdown(result))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     elif html is None and markdown is None:
-        text_tables.show(result, Screen())
+        text_report.show(result, Screen())
         if newest:
             _name_others([ran for ran in workflow_list.workflows(home, commands) if ran.name != shown])
 

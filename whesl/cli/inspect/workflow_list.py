@@ -20,7 +20,7 @@ from whesl.report.collection import without_coordinator
 from whesl.report.directories import TaskDirectory, task_directories
 from whesl.report.exec_groups import grouped
 from whesl.report.records import ALONE, Group
-from whesl.report.text_tables import count, stamp
+from whesl.report.text_report import count, stamp
 
 _ENDED_WELL = frozenset({TaskState.COMPLETED, TaskState.SKIPPED})
 

@@ -13,7 +13,7 @@ from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option, strict_option, system_option
 from whesl.lab import machine_file as machines
-from whesl.lab.readers import site_logs
+from whesl.lab.readers import format_detection
 from whesl.lab.replay import page as pages
 from whesl.lab.replay.case import prepare
 from whesl.lab.replay.run import candidate
@@ -123,8 +123,8 @@ def replay(
     chosen = [candidate(text) for text in others or _OTHERS if text != today]
     against = candidate(today)
     progress = shown(quiet=quiet)
-    log = site_logs.read_jobs(job_log, zone=place, strict=strict)
-    failures = site_logs.read_failures(
+    log = format_detection.read_jobs(job_log, zone=place, strict=strict)
+    failures = format_detection.read_failures(
         failure_log, zone=place, system=system, leave_out=leave_out, strict=strict
     )
     try:

@@ -108,10 +108,10 @@ def workflow(
     """
     from dataclasses import replace
 
-    from whesl.lab.readers.dags import read
+    from whesl.lab.readers.workflow_formats import read
     from whesl.lab.results.records import Table
     from whesl.lab.results.tables import as_json, markdown
-    from whesl.lab.workflow import machine
+    from whesl.lab.workflow import machine_file
     from whesl.lab.workflow.audit import audit
     from whesl.lab.workflow.simulate import simulate
     from whesl.lab.workflow.workload import workload
@@ -124,9 +124,9 @@ def workflow(
     graphs = [read(path) for path in workflows]
     truth = _records(failures, nodes, system, strict=strict, note=progress.note)
     if resources is not None:
-        where = machine.read(resources)
+        where = machine_file.read(resources)
     elif nodes is not None or truth is not None:
-        where = machine.uniform(nodes or (truth.nodes if truth is not None else 1))
+        where = machine_file.uniform(nodes or (truth.nodes if truth is not None else 1))
     else:
         raise UsageError("no machine", hint="--nodes N or --resources R.toml says what it is")
     if truth is None:
@@ -138,7 +138,7 @@ def workflow(
         )
     arrival = [truth.begin + at + every * number for number in range(len(graphs))]
     tasks = workload(graphs, where.speed, where.bandwidth, arrival)
-    given = machine.predictor(predictor, truth, arrival[0], seed, threshold)
+    given = machine_file.predictor(predictor, truth, arrival[0], seed, threshold)
     summaries = []
     with progress.stage("policies", len(policies)) as advance:
         for name in dict.fromkeys(policies):

@@ -20,20 +20,20 @@ from rich.live import Live
 
 from whesl import esl, workflows
 from whesl.cli import broken_pipe
-from whesl.cli.launch import run_placement
+from whesl.cli.launch import placement_setup
 from whesl.coordinator.client import unheard_tasks
-from whesl.coordinator.client.lost_jobs import LostStarts
 from whesl.coordinator.client.start import begin, ensure_running
+from whesl.coordinator.client.unregistered_jobs import LostStarts
 from whesl.esl.rules_file import load_rules, located
 from whesl.esl.spec import Spec
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
-from whesl.report import progress_lines, text_tables
+from whesl.report import run_progress, text_report
 from whesl.report.collection import gather
 from whesl.report.live_records import Feed
 from whesl.report.summary import summarise
-from whesl.rjms import SCHEDULERS, clusters, default_manager, managers, scheduler
+from whesl.rjms import SCHEDULERS, cluster_environment, default_manager, manager_table, scheduler
 from whesl.wire import keys
 from whesl.wire.client import request
 from whesl.wire.messages import RegisterWorkflow
@@ -136,7 +136,7 @@ def run(
     spec = located(esl.load(rules, first), Path(rules).absolute().parent)
     _may_overwrite(first, manager, yes)
     name = rjms or default_manager(os.environ)
-    known = managers.manager(name)
+    known = manager_table.manager(name)
     directory = prepare.claim_directory(home, first.name)
     # A closed pipe or a full disk behind our own lines must not end the workflow.
     console, notices = broken_pipe.steady(stderr=as_json), broken_pipe.steady(stderr=True)
@@ -150,7 +150,7 @@ def run(
             environment |= stack.enter_context(
                 local_cluster(environment, directory / "cluster", size, prepare.program())
             )
-        table = run_placement.table(placement, directory) if placement else ""
+        table = placement_setup.table(placement, directory) if placement else ""
         with _environment(environment):
             _scheduler_answers(name)
         # An embedded cluster's has to know that; any other starts while the files are written.
@@ -185,7 +185,7 @@ def run(
             _register(home, ready.workflow, spec, name, observe)
             if placement and known.user_instances:
                 say = partial(_plain, notices)
-                stack.enter_context(run_placement.placed(placement, say, act=not observe))
+                stack.enter_context(placement_setup.placed(placement, say, act=not observe))
             if not observe:
                 every = max(_LEAST_LOOK, ready.plan.poll)
                 say = partial(_plain, notices)
@@ -198,7 +198,7 @@ def run(
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     else:
-        text_tables.show(result, console)
+        text_report.show(result, console)
     if status != 0:
         _plain(notices, f"whesl: {manager.name} ended with status {status}; its log: {ready.plan.log}")
     broken_pipe.settle()
@@ -227,7 +227,7 @@ def _scheduler_answers(name: str) -> None:
         return  # it hides its nodes from users (Slurm's PrivateData=nodes), and is there
     except CouldNotObserveError as error:
         hint = "see whether its own commands work here" + (
-            "" if managers.manager(name).embedded else "; to go on without a cluster: --rjms local"
+            "" if manager_table.manager(name).embedded else "; to go on without a cluster: --rjms local"
         )
         raise CouldNotObserveError(f"{name} does not answer: {error.message}", hint=hint) from None
 
@@ -262,7 +262,7 @@ def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bo
         spec=msgspec.json.encode(spec),
         rjms=rjms,
         observe=observe,
-        environment={name: os.environ[name] for name in clusters.VARIABLES if name in os.environ},
+        environment={name: os.environ[name] for name in cluster_environment.VARIABLES if name in os.environ},
     )
     reply = request(home, message, _REPLY)
     if not reply.ok:
@@ -311,7 +311,7 @@ def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -
                     running.kill()
             _say(feed, console, said, quiet=live is not None)
             if live is not None:
-                picture = progress_lines.table(
+                picture = run_progress.table(
                     feed.summary.report(),
                     running.states(),
                     time.monotonic() - begin,

@@ -95,14 +95,14 @@ def mine(
 
     The scores are those of chains that were mined without the last 30 % of the failures, on these.
     """
-    from whesl.predict.chains import log_messages
+    from whesl.predict.chains import archived_logs
     from whesl.predict.chains.mining import Settings
 
     settings = Settings(window, 10.0, support, confidence, shortest, max(shortest, longest))
     failures = _failures(failure_log)
     progress = shown(quiet=quiet or in_json)
-    with progress.stage("messages", 2 * log_messages.size(logs)) as advance:
-        read = log_messages.messages(logs, form, advance)
+    with progress.stage("messages", 2 * archived_logs.size(logs)) as advance:
+        read = archived_logs.messages(logs, form, advance)
         mined = trial.mine(read, logs, form, failures, settings, advance=advance)
     if out is not None:
         document.save(mined.chains, out, _told(mined))
@@ -146,7 +146,7 @@ def check(
     file: Path, logs: tuple[Path, ...], failure_log: Path | None, form: str | None, in_json: bool, quiet: bool
 ) -> None:
     """Check a file of chains; with --log try it, with --failures score it."""
-    from whesl.predict.chains import log_messages
+    from whesl.predict.chains import archived_logs
 
     if failure_log is not None and not logs:
         raise UsageError("--failures without --log", hint="give the log of the same time")
@@ -155,8 +155,8 @@ def check(
     result: dict[str, Any] = {"chains": [_chain(chain) for chain in found]}
     text = [f"{file}: {len(found)} chains of {len(compiled.steps.templates)} messages, compiled"]
     if logs:
-        with shown(quiet=quiet or in_json).stage("lines", log_messages.size(logs)) as advance:
-            said, streams = log_messages.run(compiled, logs, form, advance)
+        with shown(quiet=quiet or in_json).stage("lines", archived_logs.size(logs)) as advance:
+            said, streams = archived_logs.run(compiled, logs, form, advance)
         seen = [sum(stream.steps[number] for stream in streams) for number in range(len(streams[0].steps))]
         steps = dict(zip(compiled.steps.templates, seen, strict=True))
         lines = sum(stream.lines for stream in streams)
@@ -281,9 +281,9 @@ def demo(
 
 def _failures(path: Path) -> list[Failure]:
     """Return failures of nodes by name."""
-    from whesl.lab.readers import site_logs
+    from whesl.lab.readers import format_detection
 
-    loaded = site_logs.read_failures(path)
+    loaded = format_detection.read_failures(path)
     history = loaded.history
     for line, why in loaded.malformed[:5]:
         click.echo(f"{path}:{line}: {why}", err=True)

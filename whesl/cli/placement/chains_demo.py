@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.detect.compressed_logs import opened
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.chains import document, log_messages, synthetic, trial
+from whesl.predict.chains import archived_logs, document, synthetic, trial
 from whesl.predict.chains.mining import Settings
 from whesl.predict.chains.stream import Compiled
 
@@ -54,10 +54,10 @@ def run(settings: synthetic.Settings, files: Sequence[Path], out: Path | None, p
         document.save(log.chains, folder / "planted.toml", "Planted in a synthetic log.")
         with progress.stage("synthetic log", 3 * path.stat().st_size) as advance:
             begun = time.process_time()
-            said, streams = log_messages.run(Compiled(log.chains), [path], None, advance)
+            said, streams = archived_logs.run(Compiled(log.chains), [path], None, advance)
             seconds = time.process_time() - begun
             planted = trial.judged(said, log.chains, log.failures)
-            read = log_messages.messages([path], None, advance)
+            read = archived_logs.messages([path], None, advance)
             mined = trial.mine(read, [path], None, log.failures, Settings(), advance=advance)
         document.save(mined.chains, folder / "mined.toml", "Mined from a synthetic log.")
     lines = streams[0].lines

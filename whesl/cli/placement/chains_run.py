@@ -16,7 +16,7 @@ import msgspec
 from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.model.printable import visible
 from whesl.predict.array_predictor import span
-from whesl.predict.chains import follow, log_messages
+from whesl.predict.chains import archived_logs, follow
 from whesl.predict.chains.lines import Header
 from whesl.rjms.hostlist import expand
 from whesl.site.history import prediction_file
@@ -82,7 +82,7 @@ def source(
         return follow.pipe(stream, sys.stdin.fileno(), stopped=stop.is_set)
     if follow_on:
         return follow.file(stream, path, whole=whole, stopped=stop.is_set, trouble=trouble, memory=memory)
-    return log_messages.one(stream, Path(path), stopped=stop.is_set)
+    return archived_logs.one(stream, Path(path), stopped=stop.is_set)
 
 
 class Follower:

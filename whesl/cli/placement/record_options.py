@@ -91,7 +91,7 @@ def gathered(
         UsageError: nothing was named, or something that is named cannot be used.
         WheslError: a file cannot be read, or a command fails.
     """
-    from whesl.lab.readers import site_logs
+    from whesl.lab.readers import format_detection
     from whesl.site.history import bad_node_reports as seen
     from whesl.site.history.site_history import Gathering
 
@@ -116,10 +116,10 @@ def gathered(
         found.since(begin)
     for path in events:
         found.failures(
-            str(path), site_logs.read_failures(path, zone=where, leave_out=leave_out, strict=strict)
+            str(path), format_detection.read_failures(path, zone=where, leave_out=leave_out, strict=strict)
         )
     for path in jobs:
-        found.jobs(str(path), site_logs.read_jobs(path, zone=where, strict=strict))
+        found.jobs(str(path), format_detection.read_jobs(path, zone=where, strict=strict))
     if slurm or flux:
         _ask(found, slurm=slurm, flux=flux, begin=begin)
     for path in evidence:
@@ -154,9 +154,9 @@ def _signs(
     chains: Path | None,
     predictions: tuple[Path, ...],
 ) -> None:
-    from whesl.predict.chains import document, log_messages
+    from whesl.predict.chains import archived_logs, document
     from whesl.predict.chains.stream import Compiled
-    from whesl.site import health as counters
+    from whesl.site import node_counters as counters
     from whesl.site.history import prediction_file as recorded
 
     if health:
@@ -164,7 +164,7 @@ def _signs(
         found.warnings += [f"{file}:{line}: {why}" for file, line, why in malformed[:10]]
         found.health("health", list(counters.changes(readings)), len(readings))
     if chains is not None:
-        said, _ = log_messages.run(Compiled(document.load(chains)), logs, None)
+        said, _ = archived_logs.run(Compiled(document.load(chains)), logs, None)
         found.predictions("log chains", said)
     for path in predictions:
         read = recorded.read(path)

@@ -15,9 +15,9 @@ from typing import Any
 import click
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
-from whesl.site.publish import table
+from whesl.site.publish import risk_table
 from whesl.site.publish.core import Settings
-from whesl.site.slurm import install
+from whesl.site.slurm import plugin_config
 from whesl.site.slurm.cluster import Cluster
 from whesl.site.slurm.placement_service import Service
 from whesl.site.slurm.prediction_sources import Sources
@@ -41,12 +41,17 @@ _usual = Settings()
 
 def _horizons(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...]:
     if text is None:
-        return table.HORIZONS
+        return risk_table.HORIZONS
     try:
         found = tuple(float(one) for one in text.split(","))
     except ValueError:
         found = ()
-    if not found or list(found) != sorted(set(found)) or found[0] <= 0 or len(found) > table.MOST_HORIZONS:
+    if (
+        not found
+        or list(found) != sorted(set(found))
+        or found[0] <= 0
+        or len(found) > risk_table.MOST_HORIZONS
+    ):
         raise UsageError(f"not horizons: {text}", hint="seconds, ascending, such as 3600,14400,86400")
     return found
 
@@ -172,7 +177,7 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
         ):
             raise UsageError(f"--{name.replace('_', '-')} {value}: expected a number")
     _alone(mode, given["where"])
-    if not table.is_name(given["feature"]):
+    if not risk_table.is_name(given["feature"]):
         raise UsageError(f"{given['feature']!r} is no feature's name", hint="letters, digits, _ . and -")
     settings = Settings(
         active=mode == "active",
@@ -207,7 +212,7 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
 def _alone(mode: str, where: Path) -> None:
     """Refuse to act beside the service that the plugin reads: each would build on the other's weights."""
     conf = Path(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf")
-    found = install.published(conf.parent) if mode == "active" else None
+    found = plugin_config.published(conf.parent) if mode == "active" else None
     if found is not None and found.resolve() != where.resolve():
         raise RefusedError(
             f"Slurm's plugin reads the table in {found}: another service's",

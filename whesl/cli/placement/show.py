@@ -12,7 +12,7 @@ from whesl.cli.placement.serve import directory
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.predict.array_predictor import span
-from whesl.site.publish import table as published
+from whesl.site.publish import risk_table as published
 from whesl.site.slurm.placement_service import STATUS, TABLE, Status
 
 _LATE = 3.0  # periods after which a service counts as silent

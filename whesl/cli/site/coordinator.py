@@ -106,7 +106,7 @@ def status(as_json: bool) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
     from whesl.coordinator.client import start as control
     from whesl.coordinator.json_views import unreachable_managers
-    from whesl.report.text_tables import count
+    from whesl.report.text_report import count
 
     home = keys.home()
     health = control.running(home)

@@ -36,11 +36,11 @@ def local(context: click.Context, name: str | None) -> None:
 def _check_predictions(path: Path) -> None:
     """Raise an error for what is no model and no table, before anything starts."""
     try:
-        from whesl.site.flux import prediction_file  # it needs an extra, which this command alone does not
+        from whesl.site.flux import prediction_source  # it needs an extra, which this command alone does not
     except ModuleNotFoundError as error:
         raise missing(error, "--placement", "whesl[predict]") from error
     try:
-        prediction_file.read(path)
+        prediction_source.read(path)
     except OSError as error:
         raise UsageError(f"--placement {path} cannot be read: {error.strerror or error}") from None
     except WheslError as error:

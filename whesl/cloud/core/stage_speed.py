@@ -51,7 +51,7 @@ def paces(
 
     Args:
         workflow: the workflow.
-        profile: complete, as by ``whesl.cloud.core.profiling.complete``.
+        profile: complete, as by ``whesl.cloud.core.profile_estimation.complete``.
         prices: of the cloud.
         cluster: the cluster's nodes; None for a plan in the cloud alone.
 

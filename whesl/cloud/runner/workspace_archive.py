@@ -13,7 +13,7 @@ import tarfile
 import time
 from pathlib import Path
 
-from whesl.locking import locks
+from whesl.locking import takeover_lock
 from whesl.model.errors import WheslError
 
 ARCHIVES = ".workspaces"  # below the data; a study's own patterns do not find it there
@@ -102,7 +102,7 @@ def unpack(data: Path, name: str) -> None:
                 if _left_by(place) != mark:
                     _replace(packed, place)
             finally:
-                locks.release(lock)
+                takeover_lock.release(lock)
     except (OSError, tarfile.TarError) as error:
         raise WheslError(f"{source} cannot be unpacked: {error}") from None
 
@@ -118,8 +118,8 @@ def _locked(path: Path) -> int:
     limit = time.monotonic() + _PATIENCE
     while True:
         try:
-            return locks.take(str(path), locks.owned())
-        except locks.HeldError:
+            return takeover_lock.take(str(path), takeover_lock.owned())
+        except takeover_lock.HeldError:
             if time.monotonic() >= limit:
                 raise
         time.sleep(0.1)

@@ -9,7 +9,7 @@ from whesl.cloud.input_parsing import read_text
 from whesl.cloud.workflow import stages, table
 from whesl.cloud.workflow.maestro import from_maestro
 from whesl.model.errors import UsageError
-from whesl.workflows import wfcommons
+from whesl.workflows import wfcommons_reader
 from whesl.workflows.maestro import study
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def read(path: Path) -> Workflow:
     """
     name = path.with_suffix("") if path.suffix in {".xz", ".gz"} else path
     if name.suffix == ".json":
-        return from_wfcommons(wfcommons.read(path), str(path))
+        return from_wfcommons(wfcommons_reader.read(path), str(path))
     if path.suffix in {".yaml", ".yml"}:
         return from_maestro(study.load(path))
     if path.suffix == ".toml":
@@ -41,7 +41,7 @@ def read(path: Path) -> Workflow:
     raise UsageError(f"{path}: no workflow that is known by its name", hint=_HINT)
 
 
-def from_wfcommons(instance: wfcommons.Instance, place: str) -> Workflow:
+def from_wfcommons(instance: wfcommons_reader.Instance, place: str) -> Workflow:
     """Return an execution as a workflow: a stage for each program.
 
     Args:

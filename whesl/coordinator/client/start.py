@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 import psutil
 
-from whesl.locking import locks
-from whesl.locking.locks import HeldError
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import HeldError
 from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import TransientError, WheslError
@@ -59,10 +59,10 @@ def lock(home: Path, *, take_over: bool = False) -> int:
     private_directory(path.parent)
     try:
         try:
-            return locks.take(str(path), locks.owned())
+            return takeover_lock.take(str(path), takeover_lock.owned())
         except HeldError as error:
             if take_over and not error.owner.here:
-                descriptor = locks.break_lock(str(path), error.owner, locks.owned())
+                descriptor = takeover_lock.break_lock(str(path), error.owner, takeover_lock.owned())
                 if descriptor is not None:
                     return descriptor
             raise AlreadyRunningError(
@@ -192,7 +192,7 @@ def stop(home: Path, timeout: float = START_LIMIT) -> bool:
 def _held(home: Path) -> bool:
     """Whether a living coordinator has the lock, as far as can be told."""
     try:
-        return locks.holder(str(lock_file(home))) is not None
+        return takeover_lock.holder(str(lock_file(home))) is not None
     except OSError:
         return True
 

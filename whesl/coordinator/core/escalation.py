@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whesl.coordinator.core.coordinator_steps import exception_of
 from whesl.coordinator.core.events import (
     AllowRequeue,
     AskRequeue,
@@ -19,7 +20,6 @@ from whesl.coordinator.core.events import (
     RequeueAllowed,
     RequeueAsked,
 )
-from whesl.coordinator.core.planning import exception_of
 from whesl.coordinator.core.state import Recovery, RequeueEntry, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Otherwise

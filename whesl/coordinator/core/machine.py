@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from whesl.coordinator.core import (
-    claim_admission,
     clock_offset,
     escalation,
     recovery,
+    task_ownership,
     task_reconfiguration,
     user_commands,
 )
@@ -81,7 +81,7 @@ def _on_started(transition: Transition, _event: Started) -> None:
     live = [transition.state.tasks[task] for task in transition.state.live]
     task_reconfiguration.tell_again(transition, live)
     for entry in live:
-        claim_admission.welcome(transition, entry)
+        task_ownership.welcome(transition, entry)
     for known in list(transition.state.recoveries.values()):
         # An older claim's order may bear the same name: its successor numbers its exceptions anew.
         order = escalation.pending_requeue(transition, transition.state.tasks[known.task])
@@ -107,7 +107,7 @@ def _on_arrived(transition: Transition, event: Arrived) -> None:
         return
     entry = _owner(transition, event.peer, message)
     if entry is not None:
-        claim_admission.heard(transition, (entry.id,))
+        task_ownership.heard(transition, (entry.id,))
     handler(transition, event.peer, message)
 
 
@@ -126,7 +126,7 @@ def _on_heartbeats(transition: Transition, event: HeartbeatsArrived) -> None:
         for peer, beat in event.beats
         if (entry := transition.task(beat.task)) is not None and entry.peer == peer
     ]
-    claim_admission.heard(transition, [task for task, _ in owned])
+    task_ownership.heard(transition, [task for task, _ in owned])
     for task, beat in owned:
         _on_heartbeat(transition, transition.state.tasks[task], beat)
 
@@ -220,7 +220,7 @@ def _on_tick(transition: Transition, _event: Tick) -> None:
 
 
 _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
-    Register: claim_admission.on_register,
+    Register: task_ownership.on_register,
     Heartbeat: lambda transition, peer, beat: _on_heartbeats(
         transition, HeartbeatsArrived(beats=((peer, beat),))
     ),

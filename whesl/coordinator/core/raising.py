@@ -13,7 +13,7 @@ from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
 from whesl.coordinator.core.transition import Transition
 from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import Task
-from whesl.operations.fault_localization import match_node
+from whesl.operations.suspect_node import match_node
 from whesl.records import coordinator as records
 from whesl.wire.messages import PredictFailure, RaiseException
 

@@ -7,9 +7,9 @@ called again with the same news, since they start from the written state.
 from __future__ import annotations
 
 from whesl.coordinator.core import escalation
+from whesl.coordinator.core.coordinator_steps import exception_of, own_steps
 from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
 from whesl.coordinator.core.exception_counts import counted
-from whesl.coordinator.core.planning import exception_of, own_steps
 from whesl.coordinator.core.state import Recovery, TaskEntry
 from whesl.coordinator.core.task_lookup import dependents
 from whesl.coordinator.core.task_reconfiguration import (

@@ -10,6 +10,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
+from whesl.coordinator.core.coordinator_steps import context_of, exception_of, plan_step
 from whesl.coordinator.core.events import (
     AllowRequeue,
     AskRequeue,
@@ -25,7 +26,6 @@ from whesl.coordinator.core.events import (
     RequeueEnded,
     StepEnded,
 )
-from whesl.coordinator.core.planning import context_of, exception_of, plan_step
 from whesl.coordinator.core.state import Recovery, State
 from whesl.coordinator.core.task_lookup import dependents
 from whesl.coordinator.effects.ports import Ports
@@ -39,9 +39,9 @@ from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations import arguments as args
 from whesl.operations import filesystem
-from whesl.operations.fault_localization import grade_of
 from whesl.operations.handlers import run_handler
 from whesl.operations.plan import StepResult
+from whesl.operations.suspect_node import grade_of
 from whesl.records.coordinator import OwnStep
 from whesl.rjms.port import AllowsRequeue, ExcludesNodes, JobRecord, LiftsHold, Scheduler
 

@@ -38,7 +38,7 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
 
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> ExitDetection | None:
-        from whesl.esl.language.operation_arguments import signal_names, signal_number
+        from whesl.esl.language.operation_signatures import signal_names, signal_number
 
         ranges = [_range(first, last, check) for first, last in form.ranges("code")]
         codes = tuple(codes for codes in ranges if codes is not None)
@@ -123,7 +123,7 @@ def _exit_code(word: Word, check: DetectionCheck) -> int | None:
 
 
 def _signal(number: int) -> str:
-    from whesl.esl.language.operation_arguments import signal_names, signal_number
+    from whesl.esl.language.operation_signatures import signal_names, signal_number
 
     name = next((name for name in signal_names() if signal_number(name) == number), "signal")
     return f"{name} ({number})"

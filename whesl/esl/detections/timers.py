@@ -99,7 +99,7 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
 
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> ProgressDetection | None:
-        from whesl.esl.language.patterns import groups, with_named_group
+        from whesl.esl.language.pattern_checks import groups, with_named_group
 
         text = form.texts[0]
         pattern, source, timer = check.expression(text), check.source(form), check.timer(form)

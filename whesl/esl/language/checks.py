@@ -12,7 +12,7 @@ from whesl.esl.diagnostics import Severity, nearest
 from whesl.esl.language import checkpoint_checks, quantities, syntax
 from whesl.esl.language.detections import DetectionCheck
 from whesl.esl.language.parser import Parsed
-from whesl.esl.language.recoveries import Captured, RecoveryCheck
+from whesl.esl.language.recovery_checks import Captured, RecoveryCheck
 from whesl.esl.language.source import Source
 from whesl.esl.language.symbol_table import Declarations
 from whesl.esl.language.syntax import Word, unquote

@@ -6,7 +6,7 @@ from whesl.esl.detections.base import Kind, Pattern, Source
 from whesl.esl.detections.kinds import KINDS, Detection
 from whesl.esl.diagnostics import Severity
 from whesl.esl.language import quantities, syntax
-from whesl.esl.language.patterns import PatternCheck, Problem, captures
+from whesl.esl.language.pattern_checks import PatternCheck, Problem, captures
 from whesl.esl.language.source import Source as Text
 from whesl.esl.language.symbol_table import Declarations
 from whesl.esl.language.syntax import Form, PatternText, Word, unquote

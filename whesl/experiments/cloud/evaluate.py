@@ -12,7 +12,7 @@ import numpy as np
 from whesl.cloud import prices as price_files
 from whesl.cloud.core import plan_menu
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.profiling import complete
+from whesl.cloud.core.profile_estimation import complete
 from whesl.cloud.core.records import HOUR, Settings
 from whesl.cloud.core.stage_speed import paces
 from whesl.experiments.cloud import background_jobs, simulate, workload

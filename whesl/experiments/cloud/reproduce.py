@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whesl.experiments.cloud import observations, reliability
+from whesl.experiments.cloud import deadline_calibration, observations
 from whesl.experiments.cloud.evaluate import ADAPTIVE, OURS, Plan, evaluate
 from whesl.experiments.cloud.observations import Rows
 from whesl.experiments.registry import Report, experiment
@@ -49,7 +49,10 @@ def stated(found: list[Row]) -> Report:
     """Return what an evaluation of the stated probabilities says."""
     rows = Rows(found)
     return Report(
-        reliability.findings(rows), reliability.tables(rows), reliability.figures(rows), _values(rows)
+        deadline_calibration.findings(rows),
+        deadline_calibration.tables(rows),
+        deadline_calibration.figures(rows),
+        _values(rows),
     )
 
 

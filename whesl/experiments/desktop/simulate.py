@@ -16,15 +16,15 @@ import numpy as np
 
 from whesl.model.errors import WheslError
 from whesl.placement.replication import key_of, select
-from whesl.predict.compiled import by_node
 from whesl.predict.jit import jit
+from whesl.predict.predictor_arrays import by_node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.experiments.desktop.synthetic_machines import Jobs
-    from whesl.predict.compiled import Compiled
     from whesl.predict.history import History
+    from whesl.predict.predictor_arrays import Compiled
 
 # The document: machines report every five minutes.
 BEAT = 300.0

@@ -16,7 +16,7 @@ from whesl.predict.accuracy import confidence, tie_breaking
 from whesl.predict.history import History
 
 if TYPE_CHECKING:
-    from whesl.predict.compiled import Compiled
+    from whesl.predict.predictor_arrays import Compiled
 
 
 @dataclass(frozen=True, slots=True)

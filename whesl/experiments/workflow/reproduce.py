@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whesl.experiments.registry import Finding, Report, experiment, needed
-from whesl.experiments.workflow.evaluation import Plan, Row, one_window, windows
 from whesl.experiments.workflow.example import example
 from whesl.experiments.workflow.figures import report
+from whesl.experiments.workflow.flaw_evaluation import Plan, Row, one_window, windows
 from whesl.lab.readers.failures import read
 from whesl.lab.results.records import Table
 from whesl.lab.workflow.audit import audit

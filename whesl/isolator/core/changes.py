@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from whesl.isolator.core.state import Asked, JobRaise, Phase, Recovery, State
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Raised
 from whesl.model.journal_record import Damage, assert_never
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import Action
 from whesl.model.states import NodeState
-from whesl.operations.recovery_budget import Budget
+from whesl.operations.recovery_limits import Budget
 from whesl.records import isolator as records
 
 KEPT_CONTROLS = 64

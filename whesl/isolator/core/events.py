@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Detected, Evidence, LastLines, PredictedFailure
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState, TaskState

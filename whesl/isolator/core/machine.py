@@ -21,7 +21,7 @@ from whesl.isolator.core import (
     recovered,
     recovery,
     registration,
-    restart_confirmation,
+    startup_confirmation,
     step_results,
 )
 from whesl.isolator.core.changes import apply
@@ -138,7 +138,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         recovered.judge(transition)
         if phase is Phase.RUNNING:
             reconfiguration.tell(transition)
-            restart_confirmation.probe(transition)
+            startup_confirmation.probe(transition)
             checkpoint_first.again(transition)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         transition.volatile(killed=True)
@@ -271,7 +271,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     checkpoint_first.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery.fence(transition)
-    if not judged and restart_confirmation.refused(transition, event):
+    if not judged and startup_confirmation.refused(transition, event):
         return
     if phase is Phase.RUNNING and event.code:
         # A node's loss that waited for a checkpoint is the cause, and comes before what the exit shows.
@@ -285,7 +285,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         transition.finish(event.code, own, state.stop_reason if event.code else "")
     elif phase in (Phase.RUNNING, Phase.LAUNCHING) and transition.state.phase is phase:
         if event.code == 0:
-            restart_confirmation.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
+            startup_confirmation.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
             recovered.completed(transition)
             transition.finish(0, TaskState.COMPLETED, "")
         else:
@@ -443,8 +443,8 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     ConfigurationRead: _on_configuration_read,
     CoordinatorFound: _on_found,
     CoordinatorLost: _on_lost,
-    AttemptStarted: restart_confirmation.on_attempt_started,
-    ProgramSeen: restart_confirmation.on_program_seen,
+    AttemptStarted: startup_confirmation.on_attempt_started,
+    ProgramSeen: startup_confirmation.on_program_seen,
     AttemptNotStarted: _on_attempt_not_started,
     Detections: _on_detections,
     AttemptExited: _on_attempt_exited,

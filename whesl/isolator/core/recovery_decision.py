@@ -13,7 +13,7 @@ from whesl.model.outcomes import Action
 from whesl.model.recovery_criterion import Reach
 from whesl.model.workflow import job_matches
 from whesl.operations.plan import Context, RecoveryError, make_plan
-from whesl.operations.recovery_budget import Allowed
+from whesl.operations.recovery_limits import Allowed
 from whesl.records import isolator as records
 from whesl.records.plan_step import PlanStep
 

@@ -13,15 +13,15 @@ from typing import Any
 import msgspec
 
 from whesl.isolator.core.task_setup import Setup
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Detected, History, Raised
-from whesl.model.node_set import NodeSet
 from whesl.model.outcomes import Action, JobRaiseOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import TaskState
 from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
-from whesl.operations.recovery_budget import Budget
+from whesl.operations.recovery_limits import Budget
 from whesl.records.isolator import Finished
 from whesl.records.plan_step import PlanStep
 

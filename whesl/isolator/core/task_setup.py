@@ -9,7 +9,7 @@ import msgspec
 
 from whesl.esl.spec import Spec
 from whesl.isolator.core import tokens_and_nodes
-from whesl.model.node_set import NodeSet
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.workflow import Task
 
 

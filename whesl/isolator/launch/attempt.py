@@ -14,7 +14,7 @@ from pathlib import Path
 from whesl.agents import processes
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.launch.attempt_command import Launch
-from whesl.isolator.observe import output_files
+from whesl.isolator.observe import output_destination
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
@@ -92,7 +92,7 @@ class Attempt:
         status = directory.status(number)
         taskdir.replace(place / "claim", job.setup.claim.encode())
         taskdir.replace(status, attempt_runner.STATUS_PENDING)
-        outputs = output_files.present(directory, job, number)
+        outputs = output_destination.present(directory, job, number)
         if launch.script is not None:
             retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
         child = attempt_runner.start(

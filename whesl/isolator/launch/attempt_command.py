@@ -11,7 +11,7 @@ import msgspec
 
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.task.taskdir import Job
-from whesl.model.node_set import NodeSet
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.pathmap import PathMap
 from whesl.model.task_configuration import Configuration
 

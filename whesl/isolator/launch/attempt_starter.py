@@ -11,14 +11,14 @@ import msgspec
 from whesl.isolator.launch import attempt_command
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_command import Launch, Places
-from whesl.isolator.observe import output_files
+from whesl.isolator.observe import output_destination
 from whesl.isolator.task import disk_reserve, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import retry
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import WheslError
-from whesl.model.node_set import NodeSet
 from whesl.model.task_configuration import Configuration
-from whesl.rjms import managers, shims
+from whesl.rjms import manager_table, shims
 from whesl.rjms.port import Allocation
 
 LOG = logging.getLogger(__name__)
@@ -79,8 +79,8 @@ class Starter:
         place = directory.attempt(command.attempt)
         disk_reserve.written(directory.path, lambda: retry.make_directory(str(place)))
         paths = command.configuration.path_map
-        own = output_files.present(directory, self._job, command.attempt)
-        chosen = output_files.choose(directory, self._job, command.attempt, paths)
+        own = output_destination.present(directory, self._job, command.attempt)
+        chosen = output_destination.choose(directory, self._job, command.attempt, paths)
         if chosen != own:
             LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
 
@@ -135,7 +135,7 @@ class Starter:
 
     def _install_shims(self) -> str:
         """Put our launchers in front where there is more than this machine to launch on."""
-        if self._job.setup.rjms == managers.HOST:
+        if self._job.setup.rjms == manager_table.HOST:
             return ""
         if not self._shims:
             shims.install(self._directory.shims, path=self._base.get("PATH"))
@@ -146,7 +146,7 @@ class Starter:
         """Link what the task names, its working directory included, into the new roots."""
         # Only here: linking is rare, and what starts a task's first attempt loads no more than that needs.
         from whesl.isolator.recovery_steps import task_paths
-        from whesl.operations.files.dependent_inputs import prepare_dependent
+        from whesl.operations.files.link_dependent_inputs import prepare_dependent
 
         paths = command.configuration.path_map
         named = task_paths(self._job, command.configuration, self._base)

@@ -20,11 +20,11 @@ from types import SimpleNamespace
 from whesl.esl import rules_cache
 from whesl.isolator.core import tokens_and_nodes
 from whesl.isolator.launch import attempt_runner, keeper, setup_json
-from whesl.locking import locks
+from whesl.locking import takeover_lock
 from whesl.model import home as places
 from whesl.model import retry
 from whesl.model.errors import WheslError
-from whesl.rjms import allocation_from_environment, managers
+from whesl.rjms import allocation_from_environment, manager_table
 from whesl.wire.private_directory import make_private
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -84,16 +84,16 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
             retry.retried(lambda: os.chmod(path, 0o700))  # noqa: PTH101
     make_private(path)
     with contextlib.suppress(OSError, WheslError):
-        lock = locks.take(f"{path}/lock", _owner(setup))
+        lock = takeover_lock.take(f"{path}/lock", _owner(setup))
         if not retry.exists(f"{path}/job.json"):
             return SimpleNamespace(request=request, given=given, setup=setup, path=path, lock=lock)
-        locks.release(lock)
+        takeover_lock.release(lock)
     return None
 
 
-def _owner(setup: dict[str, Any], pid: int | None = None) -> locks.Owner:
+def _owner(setup: dict[str, Any], pid: int | None = None) -> takeover_lock.Owner:
     job = f"{setup['rjms']}:{setup['job_id']}" if setup["job_id"] else ""
-    return locks.owned(setup["claim"], job, setup["restarts"], pid)
+    return takeover_lock.owned(setup["claim"], job, setup["restarts"], pid)
 
 
 def _home() -> str | None:
@@ -140,7 +140,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself
-            locks.sign(task.lock, _owner(task.setup, pid))
+            takeover_lock.sign(task.lock, _owner(task.setup, pid))
         if begins:
             with contextlib.suppress(OSError):  # the isolator tries again, and says why
                 started = _begin(task, job, outputs)
@@ -158,8 +158,8 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _wants_instance(task: SimpleNamespace) -> bool:
-    """Whether a Flux instance is to be started inside the job (``whesl.rjms.flux.inner.wanted``)."""
-    if not managers.may_hold_flux(task.given.rjms, task.request.inner) or len(task.given.nodes) < 2:
+    """Whether a Flux instance is to be started in the job (``whesl.rjms.flux.nested_allocation.wanted``)."""
+    if not manager_table.may_hold_flux(task.given.rjms, task.request.inner) or len(task.given.nodes) < 2:
         return False
     if task.setup["heterogeneous"]:
         return False
@@ -205,7 +205,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         reconfigure=f"{path}/reconfigure.json",
         workdir=job["workdir"],
     )
-    if task.given.rjms != managers.HOST:
+    if task.given.rjms != manager_table.HOST:
         environment |= attempt_runner.with_shims(environment.get("PATH"), f"{path}/bin")
     retry.replace(f"{place}/claim", setup["claim"].encode())
     retry.replace(f"{place}/status", attempt_runner.STATUS_PENDING)
@@ -235,7 +235,7 @@ UNCHANGED = (
 
 def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]:
     """Return what the resource manager's launchers are told, with ours put in front of them."""
-    if task.given.rjms == managers.HOST:
+    if task.given.rjms == manager_table.HOST:
         return {}
     from pathlib import Path
 

@@ -17,12 +17,12 @@ import msgspec
 from whesl.isolator.core.task_setup import split, token
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_starter import Starter
-from whesl.isolator.observe import output_files
+from whesl.isolator.observe import output_destination
 from whesl.isolator.task.taskdir import First, Job, TaskDir
 from whesl.model import retry
-from whesl.model.node_set import NodeSet
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.task_configuration import Configuration
-from whesl.rjms import managers
+from whesl.rjms import manager_table
 from whesl.rjms.port import Allocation, AllocationInfo
 
 NUMBER = 1
@@ -47,19 +47,19 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
         info: what the resource manager gave.
     """
     setup = job.setup
-    if setup.coordinator or not (setup.rjms == managers.HOST or managers.manager(setup.rjms).early):
+    if setup.coordinator or not (setup.rjms == manager_table.HOST or manager_table.manager(setup.rjms).early):
         return False  # the coordinator's welcome may change what is run; an instance has to be there first
-    if managers.may_hold_flux(setup.rjms, job.inner):
-        from whesl.rjms.flux import inner
+    if manager_table.may_hold_flux(setup.rjms, job.inner):
+        from whesl.rjms.flux import nested_allocation
 
-        if inner.wanted(job.inner, info, os.environ):
+        if nested_allocation.wanted(job.inner, info, os.environ):
             return False
     return not retry.exists(directory.journal) and not retry.exists(directory.attempt(NUMBER))
 
 
 def sizes(job: Job, directory: TaskDir) -> First:
     """Return how long the files are in which the attempt's words will be looked for."""
-    paths = output_files.sources(directory, job, NUMBER, Configuration()).values()
+    paths = output_destination.sources(directory, job, NUMBER, Configuration()).values()
     return First(sizes={path: retry.size(path) for path in paths})
 
 

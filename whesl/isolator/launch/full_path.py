@@ -15,16 +15,16 @@ from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
-from whesl.isolator.launch.job_identity import gone
+from whesl.isolator.launch.job_leader import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.locking import locks
-from whesl.locking.locks import HeldError, Owner
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import HeldError, Owner
 from whesl.model import decoding, retry
 from whesl.model import home as places
 from whesl.model.errors import UsageError, WheslError
-from whesl.rjms import current_allocation, managers, withheld
+from whesl.rjms import current_allocation, manager_table, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
 
@@ -56,9 +56,9 @@ def prepare(request: Request) -> dict[str, Any] | int:
     allocation = current_allocation(os.environ)
     info = allocation.describe()
     if request.inner == "flux":
-        from whesl.rjms.flux import inner
+        from whesl.rjms.flux import nested_allocation
 
-        inner.wanted(request.inner, info, os.environ)
+        nested_allocation.wanted(request.inner, info, os.environ)
     setup = setup_of(request, spec, info, here)
     directory = TaskDir(Path(setup_json.task_dir(request, setup.task.id, str(here))))
     directory.make()
@@ -117,7 +117,7 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself
-            locks.sign(lock, taskdir.holder_of(job.setup, pid))
+            takeover_lock.sign(lock, taskdir.holder_of(job.setup, pid))
         runner = first_attempt.begin(job, directory, allocation) if begins else 0
     for end in gate:
         os.close(end)
@@ -168,7 +168,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
         info.job_id,
         info.batch_host,
     )
-    restarted = info.rjms != managers.HOST and setup.workflow != setup_json.WITHOUT_WORKFLOW
+    restarted = info.rjms != manager_table.HOST and setup.workflow != setup_json.WITHOUT_WORKFLOW
     claim = setup.claim if restarted or not same_job else old.setup.claim
     # A name that was made up for a call would be another one's: what that call started would not be found.
     task = setup.task if request.step or request.name else old.setup.task

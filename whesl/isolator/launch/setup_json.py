@@ -13,12 +13,12 @@ import time
 from types import SimpleNamespace
 
 from whesl.isolator.launch import attempt_runner, keeper, options
-from whesl.isolator.launch.job_identity import leader
+from whesl.isolator.launch.job_leader import leader
 from whesl.locking import procfs
 from whesl.model import retry
 from whesl.model.errors import RefusedError, UsageError
-from whesl.rjms import clusters, managers
-from whesl.rjms.submission_variables import requeue_allowed, spares_granted
+from whesl.rjms import cluster_environment, manager_table
+from whesl.rjms.submission_grants import requeue_allowed, spares_granted
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     granted = spares_granted(os.environ, request.workflow, request.step)
     # There may have been none to give.
     spares = request.spares if granted is None else granted
-    components = managers.manager(given.rjms).components
+    components = manager_table.manager(given.rjms).components
     heterogeneous = bool(components and os.environ.get(components))
     if heterogeneous and not request.workflow and (spares or request.nodes or not request.own_node):
         raise UsageError(
@@ -141,7 +141,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "restarts": given.restart_count,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
         "heterogeneous": heterogeneous,
-        "cluster": clusters.described(given.rjms, os.environ),
+        "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
         # What earlier runs did is found by the task's name; without one, only that there were some.
         "earlier": 0 if request.step or request.name or request.task_dir else given.restart_count,
@@ -171,7 +171,7 @@ def _active(request: Request, given: Given, spares: int) -> int | None:
 def _claim(request: Request, given: Given) -> str:
     if not request.workflow:
         return os.urandom(16).hex()
-    if given.rjms != managers.HOST:
+    if given.rjms != manager_table.HOST:
         return f"{given.job_id}.{given.restart_count}"
     parent = os.getppid()
     return f"{given.batch_host}.{parent}.{procfs.started(parent)}"

@@ -15,7 +15,7 @@ from enum import Enum
 from whesl import rjms
 from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.locking.locks import Owner
+from whesl.locking.takeover_lock import Owner
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.port import AllocationInfo, Scheduler

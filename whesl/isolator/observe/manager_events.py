@@ -11,7 +11,7 @@ import select
 import time
 from collections.abc import Callable
 
-from whesl.agents.worker_thread import Worker
+from whesl.agents.blocking_call_worker import Worker
 from whesl.isolator.core.events import Event, JobExceptionRaised, JobExceptionSeen, RaiseJobException
 from whesl.isolator.core.task_setup import Setup
 from whesl.model.errors import WheslError

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 import msgspec
 
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.locking import locks
-from whesl.locking.locks import HeldError
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import HeldError
 from whesl.model import decoding
 from whesl.model.states import TaskState
 
@@ -140,7 +140,7 @@ def remove(path: Path, state: TaskState | None) -> str:
             file.unlink(missing_ok=True)
         path.rmdir()
     finally:
-        locks.release(lock)
+        takeover_lock.release(lock)
     return ""
 
 

@@ -10,8 +10,8 @@ import msgspec
 
 from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import attempt_runner
-from whesl.locking import locks
-from whesl.locking.locks import Owner
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import Owner
 from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
@@ -42,7 +42,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     ``script`` is the text of a script and ``interpreter`` what runs it; else ``command`` is run. ``joined``:
     both streams go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``.
-    ``inner``: whether tasks run by a Flux instance inside the job (``whesl.rjms.flux.inner.MODES``).
+    ``inner``: whether tasks run by a Flux instance in the job (``whesl.rjms.flux.nested_allocation.MODES``).
     ``first``: the first attempt is started before the isolator. ``checkpoints``: where the program's are
     kept, empty when they are not coordinated. Times in seconds.
     """
@@ -144,12 +144,12 @@ class TaskDir:
         Raises HeldError when another process holds it, TaskDirError when that cannot be told.
         """
         with self._locking("taken"):
-            return locks.take(str(self.lock_file), holder_of(setup))
+            return takeover_lock.take(str(self.lock_file), holder_of(setup))
 
     def owner(self) -> Owner | None:
         """Return who holds the lock now, None when nobody does. Raises TaskDirError."""
         with self._locking("looked at"):
-            return locks.holder(str(self.lock_file))
+            return takeover_lock.holder(str(self.lock_file))
 
     def break_lock(self, owner: Owner, setup: Setup) -> bool:
         """Take the lock from an owner that is known to be dead, and give it back; False when another one did.
@@ -163,15 +163,15 @@ class TaskDir:
         Raises TaskDirError.
         """
         with self._locking("taken over"):
-            descriptor = locks.break_lock(str(self.lock_file), owner, holder_of(setup))
+            descriptor = takeover_lock.break_lock(str(self.lock_file), owner, holder_of(setup))
             if descriptor is None:
                 return False
             try:
-                from whesl.journal.database_file import renew  # SQLite is loaded by the few who need it
+                from whesl.journal.database_integrity import renew  # SQLite is loaded by the few who need it
 
                 renew(self.journal)
             finally:
-                locks.release(descriptor)
+                takeover_lock.release(descriptor)
         return True
 
     @contextlib.contextmanager
@@ -188,9 +188,9 @@ class TaskDir:
 def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
     """Return a process of this host as the owner of a task's lock; this process by default."""
     if setup is None:
-        return locks.owned(pid=pid)
+        return takeover_lock.owned(pid=pid)
     job = f"{setup.rjms}:{setup.job_id}" if setup.job_id else ""
-    return locks.owned(setup.claim, job, setup.restarts, pid)
+    return takeover_lock.owned(setup.claim, job, setup.restarts, pid)
 
 
 def replace(path: Path, content: bytes) -> None:

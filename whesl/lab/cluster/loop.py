@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whesl.lab.cluster import bits
-from whesl.lab.cluster.profile import compressed, place, rebuilt, shifted, widen
+from whesl.lab.cluster.reservation_profile import compressed, place, rebuilt, shifted, widen
 from whesl.lab.cluster.running import enter, leave, pop, push
 from whesl.lab.cluster.simulation_records import Attempts
 from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.cluster.simulation_records import Faults, Workload
-    from whesl.predict.compiled import Compiled
+    from whesl.predict.predictor_arrays import Compiled
 
 # Places in ``Machine.state``.
 ARRIVED, ACTIVE, PENDING, FIRST, WAITING, HINT, FREE, ATTEMPTS, USED, CHANGE, LO, HI = range(12)

@@ -8,7 +8,7 @@ import numpy as np
 
 from whesl.lab.cluster import loop, measures, simulation_records
 from whesl.model.errors import UsageError
-from whesl.predict.compiled import blank
+from whesl.predict.predictor_arrays import blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ import numpy as np
 from whesl.lab.prediction import catalogue
 from whesl.model.errors import UsageError
 from whesl.predict import measures
-from whesl.predict.compiled import by_node, rank
+from whesl.predict.predictor_arrays import by_node, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whesl.lab.workflow.graph import Graph, graph
 from whesl.model.errors import UsageError, WheslError
-from whesl.workflows import wfcommons
+from whesl.workflows import wfcommons_reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,10 +19,10 @@ def read(path: Path) -> Graph:
         path: the file, compressed (``.xz``, ``.gz``) or not.
 
     Raises:
-        UsageError: as ``whesl.workflows.wfcommons.read``, or a task is its own ancestor.
+        UsageError: as ``whesl.workflows.wfcommons_reader.read``, or a task is its own ancestor.
         WheslError: it cannot be read.
     """
-    instance = wfcommons.read(path)
+    instance = wfcommons_reader.read(path)
     index = {task.name: position for position, task in enumerate(instance.tasks)}
     writes = [set(task.writes) for task in instance.tasks]
     edges = [

@@ -12,7 +12,7 @@ from whesl.lab.results.records import Figure, Series, Table
 
 if TYPE_CHECKING:
     from whesl.lab.replay.run import Answer, Replay
-    from whesl.lab.replay.savings import PerJob, Saving
+    from whesl.lab.replay.savings_bootstrap import PerJob, Saving
 
 _MEASURES = {"kills": "fewer jobs killed", "lost": "fewer node-hours lost", "wait": "less waiting (h, mean)"}
 
@@ -179,7 +179,7 @@ def _verdict(found: Replay) -> tuple[str, Literal["good", "warn", "bad", "calm"]
 
 
 def _recorded(found: Replay) -> PerJob:
-    from whesl.lab.replay.savings import PerJob
+    from whesl.lab.replay.savings_bootstrap import PerJob
 
     recorded, chosen = found.case.recorded, found.compared
     return PerJob(

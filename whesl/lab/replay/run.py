@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster import python_loop
+from whesl.lab.cluster import policy_object_loop
 from whesl.lab.cluster.measures import lost, outcome
 from whesl.lab.cluster.simulation import POLICIES, simulate
-from whesl.lab.replay.savings import PerJob, Saving, savings
+from whesl.lab.replay.savings_bootstrap import PerJob, Saving, savings
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -157,7 +157,9 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
         return found.attempts
     own = own_policy(policy)
     try:
-        return python_loop.simulate(case.work, len(case.names), own, history=case.history, predictor=asked)
+        return policy_object_loop.simulate(
+            case.work, len(case.names), own, history=case.history, predictor=asked
+        )
     except WheslError:
         raise
     except Exception as error:  # whatever the user's own policy raises, or answers in place of decisions

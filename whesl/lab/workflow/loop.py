@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.workflow.workload import Failures, Workload
     from whesl.placement.list_scheduling import TaskPolicy
-    from whesl.predict.compiled import Compiled
+    from whesl.predict.predictor_arrays import Compiled
 
 _GOING, _OVER, _STUCK, _FULL = range(4)
 # A predictor whose answers change with a node's age is asked again this often while tasks wait, in seconds.

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from whesl.model.untrusted_paths import planted
+from whesl.model.planted_links import planted
 from whesl.operations.files.mirror_policy import Entry, Kind, Rel, kind_of
 from whesl.operations.plan import RecoveryError
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from whesl.placement.draws import draw
 from whesl.placement.multicluster.conservative import Schedule, base
-from whesl.placement.multicluster.elapsed_time import seconds
 from whesl.placement.multicluster.fcfs_easy import Running, Waiting
+from whesl.placement.multicluster.jit_clock import seconds
 from whesl.placement.multicluster.profile import Profiles, copied, earliest, empty, take
 from whesl.predict.jit import jit
 

@@ -16,9 +16,9 @@ from whesl.placement.reliable import worth_waiting
 from whesl.placement.torus.boxes import Torus, fill
 from whesl.placement.torus.choice import MFP, RELIABLE, TIE_BREAKING, choose, penalty
 from whesl.placement.torus.finder import count, fits, partitions, projection, sizes, summed
-from whesl.placement.torus.node_risk import forecast
-from whesl.predict.compiled import Compiled
+from whesl.placement.torus.node_probabilities import forecast
 from whesl.predict.jit import jit
+from whesl.predict.predictor_arrays import Compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.model.errors import UsageError
-from whesl.predict.chains import evaluation, log_messages, mining
+from whesl.predict.chains import archived_logs, evaluation, mining
 from whesl.predict.chains.evaluation import JudgedPrediction, Scores
 from whesl.predict.chains.stream import SOURCE, Compiled
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.model.evidence import PredictedFailure
+    from whesl.predict.chains.archived_logs import Messages
     from whesl.predict.chains.document import Chain
     from whesl.predict.chains.evaluation import Failure
-    from whesl.predict.chains.log_messages import Messages
     from whesl.predict.chains.mining import Settings
 
 _LEAST = 10  # failures within the log below which nothing is held out
@@ -75,7 +75,7 @@ def mine(
     after = [one for one in inside if one[1] >= split]
     if not first:
         return Mined(chains, evaluation.scores((), after), split, len(times), strangers)
-    found, _ = log_messages.run(Compiled(first), paths, form, advance)
+    found, _ = archived_logs.run(Compiled(first), paths, form, advance)
     later = [one for one in found if one.time >= split]
     return Mined(chains, judged(later, first, after), split, len(times), strangers)
 

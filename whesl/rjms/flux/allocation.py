@@ -24,7 +24,7 @@ from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import IDLE, TIMEOUT, Bridge
 from whesl.rjms.flux.exec_steps import STEP, FluxStep, signal_command, start, step_command
 from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
-from whesl.rjms.shims.flux_constraints import INSTANCE, PLAIN, RANKS
+from whesl.rjms.shims.flux_rewriting import INSTANCE, PLAIN, RANKS
 from whesl.rjms.shims.nodes import HIDDEN_NODES
 
 # Seconds for a look at a broker (see ``Allocation.gone``).

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
-from whesl.rjms import clusters
+from whesl.rjms import cluster_environment
 from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge import TIMEOUT, Bridge, FluxRefusedError
 from whesl.rjms.flux.exec_steps import idset
@@ -64,7 +64,7 @@ class FluxScheduler:
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> FluxScheduler:
         """Return that of a certain instance; see the port."""
-        return cls(clusters.asking(os.environ, cluster))
+        return cls(cluster_environment.asking(os.environ, cluster))
 
     @classmethod
     def enclosing(cls) -> FluxScheduler:

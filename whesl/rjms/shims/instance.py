@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from whesl.rjms.hostlist import expand
-from whesl.rjms.shims.flux_constraints import idset
+from whesl.rjms.shims.flux_rewriting import idset
 from whesl.rjms.shims.srun_to_flux import Facts
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"

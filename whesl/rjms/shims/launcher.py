@@ -113,7 +113,7 @@ def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
         ordinal: number of the step within the task.
     """
     from whesl.rjms.shims import instance
-    from whesl.rjms.shims.flux_constraints import INSTANCE, RANKS
+    from whesl.rjms.shims.flux_rewriting import INSTANCE, RANKS
     from whesl.rjms.shims.srun_to_flux import flux_run
 
     directory = os.environ[instance.DIRECTORY]
@@ -231,7 +231,7 @@ def main(arguments: list[str]) -> NoReturn:
         keep=_keep if steps else None,
     )
     if inside and name == "flux" and os.environ.get("WHESL_FLUX_PLAIN"):
-        from whesl.rjms.shims.flux_direct_submit import plain_run
+        from whesl.rjms.shims.plain_flux_run import plain_run
 
         run = plain_run(words, os.environ)
         if run is not None:

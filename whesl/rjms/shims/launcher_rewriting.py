@@ -54,7 +54,7 @@ def rewrite(
         if not nodes.active:
             return list(argv)
         if name == "flux":
-            from whesl.rjms.shims.flux_constraints import rewrite_flux
+            from whesl.rjms.shims.flux_rewriting import rewrite_flux
 
             return rewrite_flux(argv, environ)
         if name == "srun":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from whesl.rjms.shims.flux_constraints import QUICK, RANKS, constraint, marks, ranks_of
+from whesl.rjms.shims.flux_rewriting import QUICK, RANKS, constraint, marks, ranks_of
 from whesl.rjms.shims.launcher_rewriting import UNTOUCHED, named_nodes, node_count, placement
 from whesl.rjms.shims.nodes import Nodes
 from whesl.rjms.shims.options import Line, parse_srun
@@ -86,7 +86,7 @@ def flux_run(
 
     Args:
         argv: srun's arguments.
-        environ: the script's environment (modules ``launcher_rewriting`` and ``flux_constraints``).
+        environ: the script's environment (modules ``launcher_rewriting`` and ``flux_rewriting``).
         facts: of the instance.
         read: returns a file's text; raises OSError.
         ordinal: number of the step within the task.

@@ -12,9 +12,9 @@ import msgspec
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms import clusters
+from whesl.rjms import cluster_environment
 from whesl.rjms.lost_replies import look_again
-from whesl.rjms.managers import CLUSTER_NAME
+from whesl.rjms.manager_table import CLUSTER_NAME
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
 from whesl.rjms.slurm import kept_output, records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
@@ -64,7 +64,7 @@ class SlurmScheduler:
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> SlurmScheduler:
         """Return that of a certain cluster; see the port."""
-        return cls(clusters.asking(os.environ, cluster), cluster=cluster.get(CLUSTER_NAME, ""))
+        return cls(cluster_environment.asking(os.environ, cluster), cluster=cluster.get(CLUSTER_NAME, ""))
 
     def submit(self, request: JobRequest) -> str:
         """Submit once; see the port. Raises TransientError when it was surely not accepted."""

@@ -25,9 +25,9 @@ _PROBE = """\
 import site, sys
 site.addsitedir(sys.argv[1])
 import flux.scheduler, flux.resource.Rv1Pool
-import whesl.site.flux.rank_selection, whesl.site.flux.prediction_file
+import whesl.site.flux.rank_selection, whesl.site.flux.prediction_source
 from pathlib import Path
-source = whesl.site.flux.prediction_file.Source(Path(sys.argv[2]))
+source = whesl.site.flux.prediction_source.Source(Path(sys.argv[2]))
 source.refresh()
 sys.exit(source.problem or 0)
 """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from whesl.lab.readers.job_records import JobLog
     from whesl.model.evidence import PredictedFailure
     from whesl.predict.history import History
-    from whesl.site.health import Change
     from whesl.site.history.bad_node_reports import Seen
+    from whesl.site.node_counters import Change
 
 _NEAR = 900.0  # seconds around an outage in which a job that lost its node is of it
 

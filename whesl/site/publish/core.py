@@ -18,7 +18,7 @@ import numpy as np
 
 from whesl.model.journal_record import assert_never
 from whesl.placement.exclusion import at_risk, budget, exclude
-from whesl.site.publish.change_records import (
+from whesl.site.publish.node_change_records import (
     Changing,
     Held,
     Released,
@@ -27,8 +27,8 @@ from whesl.site.publish.change_records import (
     Would,
     WouldNot,
 )
-from whesl.site.publish.cluster_nodes import Node
-from whesl.site.publish.table import Table, fresh
+from whesl.site.publish.node_record import Node
+from whesl.site.publish.risk_table import Table, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

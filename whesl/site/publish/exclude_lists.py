@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.site.publish.lookup import NOTHING, Decision, Request, decide
+from whesl.site.publish.plugin_file import NOTHING, Decision, Request, decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whesl.site.publish.lookup import Lookup
+    from whesl.site.publish.plugin_file import Lookup
 
 MOST = 200  # changes at a look: each is a call to the scheduler
 

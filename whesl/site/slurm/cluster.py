@@ -11,11 +11,11 @@ from whesl.local.commands.options import seconds
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
-from whesl.site.publish import lookup
-from whesl.site.publish.cluster_nodes import Node
+from whesl.site.publish import plugin_file
 from whesl.site.publish.core import Command, Drain, SetFeatures, SetWeight, Undrain
 from whesl.site.publish.exclude_lists import Change, Job
-from whesl.site.publish.lookup import Request
+from whesl.site.publish.node_record import Node
+from whesl.site.publish.plugin_file import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +128,7 @@ class Cluster:
         Raises WheslError as Slurm's commands say.
         """
         nodes = change.decision.nodes
-        text = with_mark(comment, lookup.mark(change.decision) if nodes else "")
+        text = with_mark(comment, plugin_file.mark(change.decision) if nodes else "")
         update = ("scontrol", "update", f"jobid={change.job}")
         try:
             self._commands.run(*update, f"excnodelist={compress(nodes)}", f"admincomment={text}")
@@ -230,9 +230,9 @@ def _job(row: list[str]) -> Job:
     own = named not in _NONE or reservation not in _NONE or OFF in comment
     special = ""
     if gres not in _NONE and gres != "N/A":
-        special = lookup.SPECIAL[0]
+        special = plugin_file.SPECIAL[0]
     elif not plain:
-        special = lookup.SPECIAL[2]
+        special = plugin_file.SPECIAL[2]
     request = Request(
         partitions=tuple(partition.split(",")),
         nodes=int(nodes.partition("-")[0]),
@@ -269,5 +269,5 @@ def with_mark(comment: str, mark: str) -> str:
         comment: as it is.
         mark: of ``lookup.mark``, "" for none.
     """
-    others = [part for part in comment.split(" | ") if part and lookup.marked(part) is None]
+    others = [part for part in comment.split(" | ") if part and plugin_file.marked(part) is None]
     return " | ".join([*others, mark] if mark else others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from whesl.site.publish.change_records import (
+from whesl.site.publish.node_change_records import (
     Changing,
     Failed,
     JobReleased,

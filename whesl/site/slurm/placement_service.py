@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whesl.journal.store import Journal
-from whesl.locking import locks
+from whesl.locking import takeover_lock
 from whesl.model.errors import WheslError
 from whesl.model.printable import visible
-from whesl.site.publish import core, exclude_lists, lookup, table
-from whesl.site.publish.change_records import (
+from whesl.site.publish import core, exclude_lists, plugin_file, risk_table
+from whesl.site.publish.core import Done, Leave, Observed, SetWeight, State
+from whesl.site.publish.node_change_records import (
     RECORDS,
     Changing,
     Failed,
@@ -32,7 +33,6 @@ from whesl.site.publish.change_records import (
     Would,
     WouldNot,
 )
-from whesl.site.publish.core import Done, Leave, Observed, SetWeight, State
 from whesl.site.slurm.metrics import Figures
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whesl.model.journal_record import Record
     from whesl.site.publish.core import Command, Settings
     from whesl.site.publish.exclude_lists import Job
-    from whesl.site.publish.lookup import Lookup
+    from whesl.site.publish.plugin_file import Lookup
     from whesl.site.slurm.cluster import Cluster, Machine
     from whesl.site.slurm.prediction_sources import Sources
 
@@ -96,7 +96,7 @@ class Service:
         settings: Settings,
         *,
         period: float,
-        horizons: Sequence[float] = table.HORIZONS,
+        horizons: Sequence[float] = risk_table.HORIZONS,
         readable: bool = False,
         name: str = "",
         clock: Callable[[], float],
@@ -115,7 +115,9 @@ class Service:
 
     def __enter__(self) -> Service:
         private(self._directory)
-        self._lock = locks.take(str(self._directory / LOCK), locks.owned(claim="whesl placement"))
+        self._lock = takeover_lock.take(
+            str(self._directory / LOCK), takeover_lock.owned(claim="whesl placement")
+        )
         self._journal = Journal(self._directory / JOURNAL, begin_anew=True)
         for record in self._journal.read():
             try:
@@ -130,7 +132,7 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self._journal.close()
-        locks.release(self._lock)
+        takeover_lock.release(self._lock)
 
     def look(self) -> bool:
         """Look once, publish, and do what is decided. Returns whether nothing of it failed."""
@@ -145,7 +147,7 @@ class Service:
         now = self._clock()
         made = None
         if not self._state.leaving:
-            names = [node.name for node in seen.nodes if table.is_name(node.name)]
+            names = [node.name for node in seen.nodes if risk_table.is_name(node.name)]
             try:
                 made = self._sources.table(
                     names,
@@ -224,13 +226,15 @@ class Service:
             self._failed(f"change {what_of(command).value} of {command.node}", error)
             return False
 
-    def _publish(self, made: table.Table, seen: Machine) -> Lookup | None:
+    def _publish(self, made: risk_table.Table, seen: Machine) -> Lookup | None:
         drained = frozenset(name for name, what in self._state.held if what is What.DRAIN)
-        found = lookup.make(made, seen.nodes, share=self._settings.share, held=drained, default=seen.default)
+        found = plugin_file.make(
+            made, seen.nodes, share=self._settings.share, held=drained, default=seen.default
+        )
         try:
             # The plugin's first: what people read is in force.
-            table.write_bytes(self._directory / LOOKUP, lookup.encode(found), self._mode)
-            table.write_bytes(self._directory / TABLE, table.encode(made), self._mode)
+            risk_table.write_bytes(self._directory / LOOKUP, plugin_file.encode(found), self._mode)
+            risk_table.write_bytes(self._directory / TABLE, risk_table.encode(made), self._mode)
         except OSError as error:
             self._failed("write the table", WheslError(error.strerror or str(error)))
         return found
@@ -281,8 +285,8 @@ class Service:
         for job in new:
             if job.name not in comments:
                 continue  # it has ended meanwhile
-            listed, excluded = lookup.marked(comments[job.name]), frozenset(job.excluded)
-            mine = bool(listed) and lookup.same(listed or "", excluded)
+            listed, excluded = plugin_file.marked(comments[job.name]), frozenset(job.excluded)
+            mine = bool(listed) and plugin_file.same(listed or "", excluded)
             (self._ours if mine else self._foreign)[job.name] = excluded
             if mine:
                 told.append((job.name, job.excluded, "by the plugin"))
@@ -311,7 +315,7 @@ class Service:
         LOG.warning("could not %s: %s", what, said)
         self.figures.take(Failed(command=what, said=said))
 
-    def _report(self, made: table.Table | None, seen: Machine | None) -> None:
+    def _report(self, made: risk_table.Table | None, seen: Machine | None) -> None:
         at_risk = 0
         if made is not None:
             at = made.horizon(self._settings.within)
@@ -333,7 +337,7 @@ class Service:
         )
         self.figures.show(status)
         with contextlib.suppress(OSError):  # the next look writes it again
-            table.write_bytes(self._directory / STATUS, msgspec.json.encode(status), self._mode)
+            risk_table.write_bytes(self._directory / STATUS, msgspec.json.encode(status), self._mode)
 
 
 def what_of(command: Command) -> What:

@@ -9,8 +9,8 @@ import msgspec
 from whesl.model.errors import WheslError
 from whesl.predict.accuracy import none
 from whesl.site.history import model, prediction_file
-from whesl.site.publish import table
-from whesl.site.publish.table import NodeRisk, Table
+from whesl.site.publish import risk_table
+from whesl.site.publish.risk_table import NodeRisk, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,7 +70,7 @@ class Sources:
         if self._model is not None:
             predictor, index = self._model.predictor, self._model.index
             places = [index.get(name, -1) for name in names]
-        made = table.make(
+        made = risk_table.make(
             predictor,
             names,
             now,
@@ -137,7 +137,7 @@ def _row(
             for chance, horizon in zip(row.probability, horizons, strict=True)
         )
         if chances != row.probability:
-            reason = table.short(f"{one.source or 'a prediction'}: {one.evidence or one.node}")
-            mean = table.expected(chances, horizons)
+            reason = risk_table.short(f"{one.source or 'a prediction'}: {one.evidence or one.node}")
+            mean = risk_table.expected(chances, horizons)
             row = NodeRisk(node=row.node, probability=chances, expected=mean, reason=reason)
     return row

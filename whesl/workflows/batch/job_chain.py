@@ -13,7 +13,7 @@ from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 from whesl.model.workflow import Task
-from whesl.rjms import managers
+from whesl.rjms import manager_table
 from whesl.rjms.port import Scheduler
 from whesl.rjms.slurm.states import Reply, reply_kind
 from whesl.workflows.port import RunPlan
@@ -33,7 +33,7 @@ class Chain:
     def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
         self._plan = plan
         self._scheduler = scheduler
-        self._command = managers.manager(plan.environment.get("WHESL_RJMS", "slurm")).command
+        self._command = manager_table.manager(plan.environment.get("WHESL_RJMS", "slurm")).command
         self._tasks: dict[str, Task] = {}  # by job id
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from whesl.model.errors import UsageError
-from whesl.rjms import managers
+from whesl.rjms import manager_table
 from whesl.workflows.maestro import study
 from whesl.workflows.maestro.full_disk import Shelter
 from whesl.workflows.maestro.programs import find_program, with_flux
@@ -134,7 +134,7 @@ def _adapter(plan: RunPlan) -> str:
     """Return the study's adapter. Raises UsageError when it submits to another resource manager."""
     adapter = study.load(Path(plan.files[0])).scheduler
     rjms = plan.environment.get("WHESL_RJMS", "")
-    if adapter != "local" and rjms and (adapter == "flux") != (managers.manager(rjms).command == "flux"):
+    if adapter != "local" and rjms and (adapter == "flux") != (manager_table.manager(rjms).command == "flux"):
         raise UsageError(
             f"the study's batch.type is '{adapter}', and the resource manager is '{rjms}'",
             hint="change the study's batch block, or choose another --rjms",

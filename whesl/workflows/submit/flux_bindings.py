@@ -2,8 +2,9 @@
 
 Maestro's Flux adapter submits with ``flux.job.submit`` inside its own process, where no command can stand in
 front. This package takes itself away, loads the real bindings in its place, and hands those submissions that
-run a wrapped script to the ``flux`` command in front (``whesl.workflows.submit.flux``); all else is the real
-bindings'. It has to run under the manager's Python, whatever version that is, so it needs nothing of ours.
+run a wrapped script to the ``flux`` command in front (``whesl.workflows.submit.flux_command``); all else is
+the real bindings'. It has to run under the manager's Python, whatever version that is, so it needs nothing of
+ours.
 """
 
 from __future__ import annotations

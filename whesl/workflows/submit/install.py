@@ -11,13 +11,13 @@ from pathlib import Path
 
 from whesl.model import retry
 from whesl.model.errors import UsageError
-from whesl.rjms import managers
+from whesl.rjms import manager_table
 from whesl.workflows.submit import flux_bindings
-from whesl.workflows.submit.flux import python_directory
+from whesl.workflows.submit.flux_command import python_directory
 
 _START = """import sys, whesl
 whesl.prefer_own_modules()
-from whesl.workflows.submit.flux import main
+from whesl.workflows.submit.flux_command import main
 sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))"""
 # In the installation, since no file below WHESL_HOME can be relied on when a job is submitted.
 _COMMANDS = Path(__file__).with_name("commands")
@@ -34,7 +34,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
     The directory is put in front on the manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
     UsageError when a command that has to stand behind is missing.
     """
-    if managers.manager(rjms).command == "flux":
+    if manager_table.manager(rjms).command == "flux":
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = (os.environ if environment is None else environment).get("PATH", os.defpath)
         real = shutil.which("flux", path=path)

@@ -14,7 +14,7 @@ import msgspec
 
 from whesl.model import retry
 from whesl.model.errors import UsageError
-from whesl.rjms.submission_variables import GRANTED_SPARES, granted
+from whesl.rjms.submission_grants import GRANTED_SPARES, granted
 from whesl.workflows import wrap
 
 Jobspec = dict[str, Any]

@@ -27,8 +27,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from whesl.locking import locks
-from whesl.locking.locks import HeldError
+from whesl.locking import takeover_lock
+from whesl.locking.takeover_lock import HeldError
 from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
@@ -90,7 +90,7 @@ class Ledger:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                lock = locks.take(path, locks.owned())
+                lock = takeover_lock.take(path, takeover_lock.owned())
                 break
             except HeldError as error:
                 if time.monotonic() >= deadline:
@@ -102,7 +102,7 @@ class Ledger:
         try:
             yield
         finally:
-            locks.release(lock)
+            takeover_lock.release(lock)
 
     def read(self) -> Submission | None:
         """Return what was written last, None when nothing was.

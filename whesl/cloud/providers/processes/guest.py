@@ -22,7 +22,7 @@ import msgspec
 
 from whesl.cloud.providers.port import EndReason, Market
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, write_once
-from whesl.local import daemons, node_processes
+from whesl.local import daemons, process_lookup
 from whesl.local.adapter import LocalScheduler
 from whesl.local.cluster_directory import Cluster
 from whesl.model.errors import WheslError
@@ -80,7 +80,7 @@ class Guest:
     def end(self, reason: EndReason) -> None:
         """Kill all that runs on the node, and say that the instance has ended."""
         node = self._started.node
-        node_processes.crash(self._cluster.path, node, daemons.node_pid(self._cluster, node))
+        process_lookup.crash(self._cluster.path, node, daemons.node_pid(self._cluster, node))
         write_once(self._directory / "ended.json", Ended(time=time.time(), reason=reason))
 
     def _watch(self, init: int) -> None:

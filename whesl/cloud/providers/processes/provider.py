@@ -23,7 +23,7 @@ from whesl.cloud.providers.port import (
     TokenMismatchError,
 )
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, held, locked, write, write_once
-from whesl.local import daemons, node_processes
+from whesl.local import daemons, process_lookup
 from whesl.local.cluster_directory import Cluster
 from whesl.local.environment import cleaned
 from whesl.model.decoding import UNDECODABLE
@@ -129,7 +129,7 @@ class ProcessProvider:
         """End the server; instances go on to their end time."""
         server = daemons.server_pid(self.cluster)
         if server is not None:
-            node_processes.send(server, signal.SIGTERM)
+            process_lookup.send(server, signal.SIGTERM)
 
     def _places(self) -> list[Path]:
         return sorted(path.parent for path in self._instances.glob("*/request.json"))
@@ -178,7 +178,7 @@ class ProcessProvider:
         # Both of its processes are gone, or there never were any; one that is late ends at once.
         (directory / "terminate").touch()
         node = started.node
-        node_processes.crash(self.cluster.path, node, daemons.node_pid(self.cluster, node))
+        process_lookup.crash(self.cluster.path, node, daemons.node_pid(self.cluster, node))
         write_once(directory / "ended.json", Ended(time=now, reason=EndReason.LOST))
         return InstanceState.ENDED, now, EndReason.LOST
 

@@ -1,0 +1,79 @@
+"""What ``whesl run --placement`` makes of predictions: a table for the tasks, Flux's scheduler module."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from whesl.model.errors import UsageError, WheslError, missing
+from whesl.site.publish import risk_table as published
+
+_MODEL = b"PK"  # what a fitted model's file begins with
+_VALID = 30 * 86400.0  # seconds for which what a model says now is used
+
+
+def table(file: str, directory: Path) -> str:
+    """Return the path of a table that tasks can read: the file itself, or one made of a model.
+
+    Args:
+        file: as the user gave it.
+        directory: of this run, for a table that is made.
+
+    Raises:
+        WheslError: it holds no predictions.
+    """
+    path = Path(file).absolute()
+    try:
+        with path.open("rb") as opened:
+            begin = opened.read(len(_MODEL))
+    except OSError as error:
+        raise UsageError(
+            f"--placement {file}: {error.strerror}", hint="`whesl placement learn` makes such a file"
+        ) from None
+    if begin != _MODEL:
+        published.read(path)
+        return str(path)
+    try:
+        from whesl.site.history import model
+    except ModuleNotFoundError as error:
+        raise missing(error, "a model", "whesl[predict]") from None
+    found = model.load(path)
+    made = published.make(found.predictor, found.names, time.time(), valid_for=_VALID)
+    target = directory / "placement.json"
+    published.write_bytes(target, published.encode(made), 0o600)
+    return str(target)
+
+
+@contextmanager
+def placed(file: str, say: Callable[[str], None], *, act: bool) -> Iterator[None]:
+    """Let the Flux instance that this process is in place jobs by the predictions meanwhile.
+
+    Where that cannot be done the workflow runs all the same, and the reason is said.
+
+    Args:
+        file: as the user gave it.
+        say: shows a line to the user.
+        act: give jobs the policy's ranks; else only say what it would do.
+    """
+    from whesl.site.flux import module_loading
+
+    mine = False
+    try:
+        if module_loading.scheduler() == module_loading.MODULE:
+            say(f"whesl: {module_loading.MODULE} is loaded already, and stays as it is")
+        else:
+            instead = module_loading.load(module_loading.Options(predictions=file, acts=act)).instead
+            mine = True
+            say(f"whesl: {module_loading.MODULE} places jobs in the place of {instead or 'no scheduler'}")
+    except WheslError as error:
+        say(f"whesl: jobs are placed by Flux alone: {error.message}")
+    try:
+        yield
+    finally:
+        if mine:
+            try:
+                module_loading.remove()
+            except WheslError as error:
+                say(f"whesl: {error.message}; {error.hint}")

@@ -1,0 +1,121 @@
+"""What a running workflow shows: lines for a pipe, a table for a terminal. Pure."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from whesl.model.evidence import Raised, explain, shortened
+from whesl.model.outcomes import OrderStatus, ToldBy
+from whesl.model.printable import visible
+from whesl.model.states import TaskState
+from whesl.records import coordinator, isolator
+from whesl.report.collection import Happening
+from whesl.report.records import Report
+from whesl.report.terminal_view import STYLES
+from whesl.report.text_report import count
+
+_LINE = 140
+_ROWS = 24
+_SAID = 6
+_FRAME = 5  # the head (two lines at 80 columns), the columns' names, what is left out, the cursor
+_QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
+
+
+def line(item: Happening) -> str | None:
+    """Return what to say of a record in one line, None for one that is not worth a line."""
+    text = _text(item.record)
+    if text is None:
+        return None
+    stamp = time.strftime("%H:%M:%S", time.localtime(item.time))
+    return visible(f"{stamp} {item.task.partition('/')[2]}: {text}".replace("\n", " "))
+
+
+def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
+    match record:
+        case isolator.Launched():
+            return "runs" if record.attempt == 1 else f"runs again (attempt {record.attempt})"
+        case isolator.Raised():
+            return _raised(record.raised)
+        case isolator.StepDone():
+            return f"step {record.index + 1} done{f': {record.note}' if record.note else ''}"
+        case isolator.Confirmed():
+            return f"restarted in {record.seconds:.2f} s"
+        case isolator.Recovered():
+            return f"recovered from {', '.join(dict.fromkeys(record.exceptions))}: {record.because}"
+        case isolator.Observed():
+            return f"observed {record.exception}: would {record.action}; nothing was touched"
+        case isolator.Otherwise():
+            return f"otherwise: {record.reason or record.action}"
+        case isolator.Paused() | isolator.Escalated():
+            return f"{record.kind}: {record.reason}".rstrip(": ")
+        case isolator.StepFailed():
+            return f"step-failed: {record.note}".rstrip(": ")
+        case isolator.LeaseEnded():
+            return record.reason
+        case isolator.Finished():
+            status = f" ({record.code})" if record.code else ""
+            return f"{record.state.value}{status}{f': {record.reason}' if record.reason else ''}"
+        case coordinator.Unobserved():
+            return f"unobserved: {record.reason}"
+        case coordinator.RequeueDecided():
+            return f"job {record.job_id} is to run again: {record.because}"
+        case coordinator.RequeueDone(outcome=OrderStatus.REFUSED):
+            return f"the scheduler refused to run the job again: {record.reason}"
+        case coordinator.Finished() if record.told_by is not ToldBy.ISOLATOR:
+            return f"{record.state.value}: {record.reason}"
+        case _:
+            return None
+
+
+def _raised(raised: Raised) -> str:
+    evidence = raised.evidence
+    main = next((item for item in evidence if item.line), evidence[0] if evidence else None)
+    why = explain(main.kind, main.line, main.detail) if main else ""
+    return f"raised {raised.exception}: {shortened(why, _LINE)}" if why else f"raised {raised.exception}"
+
+
+def table(
+    report: Report, manager: Mapping[str, str], elapsed: float, said: list[str], *, height: int = 40
+) -> RenderableType:
+    """Return the picture of a running workflow.
+
+    Args:
+        report: as it stands.
+        manager: the manager's own word for each task's state, by the task's name.
+        elapsed: seconds since the start.
+        said: the latest lines.
+        height: lines of the terminal; with fewer, fewer tasks are shown.
+    """
+    counts = Counter(row.state for row in report.tasks)
+    head = Text(f"{report.workflow}  {elapsed:.0f} s  ", style="bold")
+    for state in TaskState:
+        if counts[state.value]:
+            head.append(f" {counts[state.value]} {state.value}", style=STYLES[state])
+    head.append(f"  {count(report.totals.exceptions, 'exception')}, {report.totals.recovered} recovered")
+    shown = [row for row in report.tasks if row.state not in _QUIET]
+    rows = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("task", "state", "attempt", report.wms or "manager"):
+        rows.add_column(column, no_wrap=True, overflow="ellipsis")
+    fits = max(1, min(_ROWS, height - _FRAME - min(len(said), _SAID)))
+    for row in shown[:fits]:
+        name = row.task.partition("/")[2]
+        rows.add_row(
+            Text(name),
+            Text(row.state, style=STYLES[TaskState(row.state)]),
+            str(row.attempts),
+            Text(manager.get(name, "-").lower(), style="dim"),
+        )
+    more = [Text(f"... and {len(shown) - fits} more", style="dim")] if len(shown) > fits else []
+    running = [rows] if shown else []
+    return Group(head, *running, *more, *(_latest(text) for text in said[-_SAID:]))
+
+
+def _latest(text: str) -> Text:
+    """Return a line that stays one, however narrow the terminal is."""
+    return Text(text, style="dim", no_wrap=True, overflow="ellipsis")

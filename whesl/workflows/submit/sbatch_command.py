@@ -1,0 +1,152 @@
+"""The program behind the ``sbatch`` in ``commands``, first on a workflow manager's PATH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl import rjms
+from whesl.model import home as places
+from whesl.model import retry
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
+from whesl.rjms import manager_table
+from whesl.rjms.slurm.command import failure
+from whesl.rjms.slurm.records import comment_for
+from whesl.rjms.submission_grants import GRANTED_SPARES, REQUEUE_ALLOWED, granted
+from whesl.workflows import wrap
+from whesl.workflows.submit import bad_nodes_file, once, reduced_requests
+from whesl.workflows.submit.sbatch_options import Call, parse_call
+from whesl.workflows.submit.sbatch_rewriting import Rewritten, original_comment, rewrite
+
+# Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
+_TIMEOUT = 120.0
+
+
+def main(directory: str, arguments: Sequence[str]) -> int:
+    """Be sbatch: submit a wrapped script once; hand anything else to the real one.
+
+    Args:
+        directory: where this sbatch stands, to find the real one behind it on PATH.
+        arguments: what the caller wrote behind ``sbatch``.
+    """
+    environment = _without(os.environ, directory)
+    real = shutil.which("sbatch", path=environment["PATH"])
+    if real is None:
+        print("sbatch: command not found (looked on PATH behind WHESL's own)", file=sys.stderr)  # noqa: T201 - it stands in for a command
+        return 127
+    call = parse_call(arguments)
+    try:
+        script = Path(call.script)
+        text = retry.retried(lambda: script.read_text(errors="replace")) if call.script else ""
+        wrapped = wrap.read_wrapped(text) if text else None
+    except (OSError, UsageError):
+        wrapped = None
+    if wrapped is None or call.last("test-only") is not None or call.last("wrap") is not None:
+        os.execve(real, ["sbatch", *arguments], environment)  # noqa: S606 - no shell is what we want
+    try:
+        job = _submit(real, call, text, wrapped, environment)
+    except WheslError as error:
+        # Slurm's own errors begin with the command's name already.
+        words = str(error).removeprefix("sbatch: ")
+        print(f"sbatch: error: {words}", file=sys.stderr)  # noqa: T201 - as above
+        return 1
+    print(job if call.last("parsable") is not None else f"Submitted batch job {job}")  # noqa: T201 - as above
+    return 0
+
+
+def _without(environment: Mapping[str, str], directory: str) -> dict[str, str]:
+    """Return the environment with our directory taken out of PATH."""
+    places = environment.get("PATH", os.defpath).split(os.pathsep)
+    kept = [place for place in places if not place or Path(place).resolve() != Path(directory).resolve()]
+    return {**environment, "PATH": os.pathsep.join(kept)}
+
+
+def _submit(
+    real: str, call: Call, text: str, wrapped: wrap.WrappedScript, environment: dict[str, str]
+) -> str:
+    home = Path(places.chosen(environment, wrapped.home))
+    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+    name = environment.get("WHESL_RJMS") or manager_table.behind("sbatch", environment)
+    remark = original_comment(call, text)
+
+    def submit(token: str) -> str:
+        comment = comment_for(token, remark)
+
+        def call_with(wish: Rewritten) -> str:
+            # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
+            said_inside = {
+                GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
+                REQUEUE_ALLOWED: f"{wrapped.workflow}/{wrapped.step}" if wish.requeue else "",
+            }
+            return _call(real, wish.words, {**environment, **said_inside})
+
+        return reduced_requests.submit(
+            wrapped,
+            bad_nodes_file.read(home, time.time()),
+            rewrite=lambda spares, avoided: rewrite(
+                call,
+                text,
+                wrapped,
+                comment,
+                environment,
+                spares=spares,
+                avoid=avoided,
+                exists=os.path.exists,
+            ),
+            impossible=lambda wish: _impossible(real, wish.words, environment),
+            call=call_with,
+        )
+
+    # The adapters start the scheduler's commands; those must be the real ones.
+    os.environ["PATH"] = environment["PATH"]
+    with ledger.locked():
+        return once.submit_once(ledger, wrapped.task, rjms.scheduler(name), submit, time.sleep, time.time)
+
+
+def _impossible(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return why the scheduler could never run such a job, '' when it could or does not say."""
+    try:
+        result = _sbatch(real, ["--test-only", *words], environment)
+    except subprocess.TimeoutExpired:
+        return ""
+    if result.returncode == 0:
+        return ""
+    error = failure("sbatch", result.returncode, result.stderr)
+    return error.message if isinstance(error, RefusedError) else ""
+
+
+def _sbatch(
+    real: str, words: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sbatch", *words],
+        executable=real,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_TIMEOUT,
+        check=False,
+    )
+
+
+def _call(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Run the real sbatch and return the job's id; raises as the port's ``submit`` does."""
+    try:
+        result = _sbatch(real, words, environment)
+    except subprocess.TimeoutExpired:
+        raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
+    if result.returncode != 0:
+        raise failure("sbatch", result.returncode, result.stderr)
+    # Warnings, such as a partition's default that was used, belong to the caller.
+    sys.stderr.write(result.stderr)
+    job = once.job_id(result.stdout)
+    if not job:
+        raise CouldNotObserveError(f"sbatch's reply has no job id: {result.stdout[:200]!r}")
+    return job
