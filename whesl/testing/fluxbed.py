@@ -32,6 +32,19 @@ from whesl.testing.cluster_bed import Bed
 _INIT = """\
 mount -t proc proc /proc; hostname "$(printf "$1" $((PMI_RANK + 1)))"; shift; "$@"; exit $?
 """
+# What a broker loads at its start. `flux modprobe rc1` is a program in Python, which takes a node as long as
+# all else; behind the first node it loads these modules in Flux 0.88. Where one is not there, it is called.
+_LOAD = """\
+test "$(flux getattr rank)" = 0 && exec flux modprobe rc1
+loaded=
+for module in content kvs kvs-watch job-info heartbeat job-ingest resource; do
+  flux module load "$module" || {
+    for one in $loaded; do flux module remove "$one"; done
+    exec flux modprobe rc1
+  }
+  loaded="$module $loaded"
+done
+"""
 # The instance's initial program keeps it up, and tells the environment that a batch script has.
 _PROGRAM = 'env -0 > "$1.new" && mv "$1.new" "$1"; while :; do sleep 3600; done'
 _OUTER = ("FLUX_", "SLURM", "SBATCH", "SALLOC", "PMI", "WHESL")
@@ -90,6 +103,7 @@ class FluxBed(Bed):
             "tbon.topo": "kary:0",
             "tbon.interface-hint": "lo",
             "log-filename": str(self.directory / "broker.log"),
+            "broker.rc1_path": f"sh {self.directory / 'load.sh'}",
             **(attributes or {}),
         }
         self._configuration = configuration
@@ -108,6 +122,7 @@ class FluxBed(Bed):
         resources = f'[resource]\nnoverify = true\n\n[[resource.config]]\nhosts = "{names}"\n'
         resources += f'cores = "0-{self._cores - 1}"\n\n'
         configuration.write_text((resources if self._named else "") + f"{self._configuration}\n")
+        (self.directory / "load.sh").write_text(_LOAD)
         wrap = ["setpriv", "--pdeathsig", "KILL"]
         if self.namespaces:
             init = self.directory / "init.sh"
