@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from tests.isolator.conftest import (
+    NOW,
     World,
     count_detection,
     detect,
@@ -24,6 +25,7 @@ from whesl.esl.spec import Otherwise, ResourceKind
 from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import (
     AttemptNotStarted,
+    AttemptStarted,
     CollectEvidence,
     Detections,
     EvidenceCollected,
@@ -273,6 +275,17 @@ def test_an_argument_that_stands_for_nothing_is_else(world: Make) -> None:
 
 
 # Observe mode -------------------------------------------------------------------------------------
+
+
+def test_an_attempt_that_was_found_began_when_it_was_started() -> None:
+    """What it wrote before the isolator had loaded is its own, too."""
+    made = World(make_setup(exception()))
+    made.hold = (StartAttempt,)
+    made.start()
+    made.running = 1
+    made.feed(AttemptStarted(attempt=1, pid=1, started=1, began=NOW - 5))
+    assert made.state.first_started == made.state.attempt_started == NOW - 5
+    assert made.restart().state.first_started == NOW - 5
 
 
 def test_observe_mode_raises_and_touches_nothing(world: Make) -> None:

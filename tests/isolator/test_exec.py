@@ -372,6 +372,14 @@ def test_observe_mode_reports_and_touches_nothing(bench: Bench) -> None:
     assert "(only observed: CRASH; the last line: " in (bench.directory.path / "summary").read_text()
 
 
+def test_a_task_s_times_begin_with_its_program(bench: Bench) -> None:
+    """They began when the isolator had loaded: three seconds were told as half a second on a bad home."""
+    command = bench.script(f"date +%s.%N > {bench.place / 'began'}; sleep 1; exit 3\n")
+    assert bench.run(*command)[0] == 3
+    (launched,) = [data for kind, data in bench.records() if kind == "launched"]
+    assert 0 < launched["began"] <= float((bench.place / "began").read_text())
+
+
 def test_without_rules_a_task_runs_and_its_failure_shows(bench: Bench) -> None:
     assert bench.run("bash", "-c", "exit 5")[0] == 5
     assert bench.kinds()[-1] == "finished"

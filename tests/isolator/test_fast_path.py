@@ -60,6 +60,7 @@ class Place:
         monkeypatch.chdir(path)
         monkeypatch.setattr(os, "urandom", lambda count: b"s" * count)
         monkeypatch.setattr(time, "strftime", lambda form: "now")
+        monkeypatch.setattr(time, "time", lambda: 7.0)
         monkeypatch.setattr(keeper, "start_isolator", lambda *arguments: os.getpid())
         monkeypatch.setattr(keeper, "signals_kept", contextlib.nullcontext)
         monkeypatch.setattr(keeper, "hold_signals", lambda: None)
@@ -153,7 +154,8 @@ def test_both_ways_come_to_the_same(
     assert len(short["started"]) == starts
     job = short["files"]["job.json"]
     if "-e" in arguments and starts:
-        assert job.first is not None and job.first.sizes[str(place.path / "own.log")] == len("before\n")
+        assert job.first is not None and job.first.began == 7.0
+        assert job.first.sizes[str(place.path / "own.log")] == len("before\n")
 
 
 def _earlier(place: Place, name: str) -> None:

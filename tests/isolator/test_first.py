@@ -115,7 +115,7 @@ def test_the_isolator_finds_it_and_starts_nothing(
     (tmp_path / "go").write_text("") if ended else None
     wait = "for i in $(seq 6000); do [ -e go ] && break; sleep 0.01; done"
     wanted = job(tmp_path, f"echo once >> out; {wait}; exit 3\n")
-    wanted = msgspec.structs.replace(wanted, first=first_attempt.sizes(wanted, directory))
+    wanted = msgspec.structs.replace(wanted, first=first_attempt.beginning(wanted, directory))
     assert wanted.first is not None and wanted.first.sizes[str(tmp_path / "out")] == len("before\n")
     pid = first_attempt.begin(wanted, directory, HostAllocation({}))
     runners.append(pid)
@@ -123,8 +123,10 @@ def test_the_isolator_finds_it_and_starts_nothing(
         gone(pid)
     _, commands = machine.step(rebuild_task(wanted.setup, []), Started(alive=None), 1.0)
     (start,) = (command for command in commands if isinstance(command, StartAttempt))
-    found = Starter(directory, wanted, HostAllocation({})).start(start)
+    starter = Starter(directory, wanted, HostAllocation({}))
+    found = starter.start(start)
     assert not isinstance(found, str)
+    assert 0 < starter.seen(found).began == wanted.first.began <= (tmp_path / "out").stat().st_mtime + 1.0
     assert (found.pid, found.running) == ((0, False) if ended else (pid, True))
     (tmp_path / "go").touch()
     gone(pid)

@@ -24,7 +24,6 @@ from whesl.isolator.core.events import (
     AdoptAttempt,
     AttemptExited,
     AttemptNotStarted,
-    AttemptStarted,
     CollectEvidence,
     Command,
     CoordinatorFound,
@@ -346,7 +345,7 @@ class Daemon:
                 return
             self._take(result)
             self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
-            self._feed(AttemptStarted(attempt=command.attempt, pid=result.pid, started=result.started))
+            self._feed(self._starter.seen(result))
             disk_reserve.hold(self._directory.path)
             self._watch_attempt(command)
 
@@ -384,9 +383,7 @@ class Daemon:
         except WheslError as error:
             LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
         if self._state.phase.value == "launching":
-            attempt = self._attempt
-            event = AttemptStarted(attempt=attempt.number, pid=attempt.pid, started=attempt.started)
-            self._pending.append(event)
+            self._pending.append(self._starter.seen(self._attempt))
 
     def _runner(self, number: int) -> int | None:
         """Return the process number of an attempt's runner, where that is known."""

@@ -59,11 +59,19 @@ class Attempt(Record, frozen=True, kw_only=True, tag="attempt"):
 
 
 class Launched(Record, frozen=True, kw_only=True, tag="launched"):
-    """An attempt's runner lives. ``started``: its start in clock ticks since boot."""
+    """An attempt's runner lives. ``started``: its start in clock ticks since boot.
+
+    ``began``: when that was, where it was before the record: seconds since the epoch, else 0.
+    """
 
     attempt: int
     pid: int
     started: int
+    began: float = 0.0
+
+    def start(self, time: float) -> float:
+        """Return when the attempt began, seconds since the epoch; ``time`` is the record's."""
+        return min(self.began, time) or time
 
 
 class Exited(Record, frozen=True, kw_only=True, tag="exited"):

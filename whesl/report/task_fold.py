@@ -174,12 +174,12 @@ class TaskFold:
         self.row.nodes = len(record.nodes) or self.row.nodes
 
     def _on_launched(self, record: isolator.Launched, time: float) -> None:
-        self._attempt_started = time
-        self._stop(time)
+        self._attempt_started = began = record.start(time)
+        self._stop(began)
         self._count_attempt(record.attempt)
-        self.row.runs.append(Run(attempt=record.attempt, started=time, job=self._job))
+        self.row.runs.append(Run(attempt=record.attempt, started=began, job=self._job))
         if self.row.started is None:
-            self.row.started = time
+            self.row.started = began
         self._state(TaskState.RUNNING)
         for ordinal in self._starting:
             self.rows[ordinal].outcome = RESTARTED

@@ -42,7 +42,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Attempt():
             return _attempt(state, record)
         case records.Launched():
-            return _launched(state, time)
+            return _launched(state, record, time)
         case records.Exited():
             return _exited(state, record, time)
         case records.Raised():
@@ -158,13 +158,14 @@ def _attempt(state: State, record: records.Attempt) -> dict[str, Any]:
     }
 
 
-def _launched(state: State, time: float) -> dict[str, Any]:
+def _launched(state: State, record: records.Launched, time: float) -> dict[str, Any]:
+    began = record.start(time)
     return {
         "leases_ended": (),
         "phase": Phase.RUNNING,
         "alive": True,
-        "first_started": state.first_started or time,
-        "attempt_started": time,
+        "first_started": state.first_started or began,
+        "attempt_started": began,
         "attempt_ended": 0.0,
         "moving": None,
         "theta": state.theta if state.moving is None else time - state.moving,

@@ -43,6 +43,11 @@ class Attempt:
             self.pidfd = procfs.pidfd(pid)
 
     @property
+    def is_child(self) -> bool:
+        """Whether this process has started it."""
+        return self._child is not None
+
+    @property
     def running(self) -> bool:
         """Whether the runner lives."""
         if self._child is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -20,6 +20,9 @@ from whesl.model.errors import WheslError
 from whesl.model.task_configuration import Configuration
 from whesl.rjms import manager_table, shims
 from whesl.rjms.port import Allocation
+
+if TYPE_CHECKING:
+    from whesl.isolator.core.events import AttemptStarted
 
 LOG = logging.getLogger(__name__)
 
@@ -102,6 +105,19 @@ class Starter:
             return str(error)
         except OSError as error:
             return retry.told(error)
+
+    def seen(self, attempt: Attempt) -> AttemptStarted:
+        """Return what the core is told of an attempt that was started or found."""
+        # Only here: whesl exec starts attempts, too, and loads less.
+        from whesl.isolator.core.events import AttemptStarted
+
+        first = self._job.first if attempt.number == 1 and not attempt.is_child else None
+        return AttemptStarted(
+            attempt=attempt.number,
+            pid=attempt.pid,
+            started=attempt.started,
+            began=first.began if first is not None else 0.0,
+        )
 
     def _begin(self, command: Wanted) -> Attempt:
         directory = self._directory

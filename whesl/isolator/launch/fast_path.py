@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from types import SimpleNamespace
 
 from whesl.esl import rules_cache
@@ -131,7 +132,8 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     if job["joined"]:
         outputs[1] = outputs[0]
     if begins:
-        job["first"] = {"sizes": {file: retry.size(file) for file in (*outputs, *_read_files(job))}}
+        sizes = {file: retry.size(file) for file in (*outputs, *_read_files(job))}
+        job["first"] = {"sizes": sizes, "began": time.time()}
     retry.replace(f"{path}/job.json", json.dumps(job).encode())
     retry.remove(f"{path}/result.json")
     gate = os.pipe()

@@ -11,6 +11,7 @@ other call can start the same task.
 from __future__ import annotations
 
 import os
+import time
 
 import msgspec
 
@@ -57,10 +58,10 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
     return not retry.exists(directory.journal) and not retry.exists(directory.attempt(NUMBER))
 
 
-def sizes(job: Job, directory: TaskDir) -> First:
-    """Return how long the files are in which the attempt's words will be looked for."""
+def beginning(job: Job, directory: TaskDir) -> First:
+    """Return what is as the attempt begins: how long the files are that are searched, and the time."""
     paths = output_destination.sources(directory, job, NUMBER, Configuration()).values()
-    return First(sizes={path: retry.size(path) for path in paths})
+    return First(sizes={path: retry.size(path) for path in paths}, began=time.time())
 
 
 def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:

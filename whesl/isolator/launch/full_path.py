@@ -109,7 +109,7 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
         job = msgspec.structs.replace(job, first=old.first)
     begins = first_attempt.possible(job, directory, info)
     if begins:
-        job = msgspec.structs.replace(job, first=first_attempt.sizes(job, directory))
+        job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
     taskdir.replace(directory.job_file, msgspec.json.encode(job))
     retry.remove(directory.result_file)
     gate = os.pipe()

@@ -57,7 +57,7 @@ def summarise(
     fold = TaskFold(setup.task, {})
     times, dropped = [], 0
     for record, time in written:
-        times.append(time)
+        times.append(record.start(time) if isinstance(record, records.Launched) else time)
         dropped += isinstance(record, records.Dropped)
         fold.take(record, time)
     return Summary(
@@ -66,7 +66,7 @@ def summarise(
         exit_code=ended.code,
         reason=ended.reason,
         attempts=fold.row.attempts,
-        seconds=times[-1] - times[0] if times else 0.0,
+        seconds=times[-1] - min(times) if times else 0.0,
         handled=fold.raised(),
         dropped=dropped,
         unwatched=_unwatched(setup.spec, setup.task),

@@ -32,9 +32,13 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 class First(msgspec.Struct, frozen=True, kw_only=True):
-    """A first attempt that ``whesl exec`` starts itself; ``sizes``: of its files before, bytes."""
+    """A first attempt that ``whesl exec`` starts itself.
+
+    ``sizes``: of its files before, bytes. ``began``: just before its start, seconds since the epoch.
+    """
 
     sizes: dict[str, int]
+    began: float = 0.0
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
