@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -172,3 +173,35 @@ def test_a_dead_host_s_journal_is_renewed_although_a_call_fails(
     assert not failed
     assert path.read_bytes() == before[0] and path.stat().st_ino != before[1]
     assert [found.name for found in tmp_path.glob(".*renewed")] == []
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2, 3])
+def test_a_damaged_journal_is_carried_over_although_a_call_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """The new file's connection was opened anew after an error, and the old one then used: a traceback."""
+    path = tmp_path / "journal.db"
+    with Journal(path) as journal:
+        for number in range(3):
+            journal.append("a", {"n": number}, NOW + number)
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE journal SET crc = crc + 1 WHERE seq = 2")
+    db.close()
+    calls = 0
+    repeated = Database.repeated
+
+    def fails(self: Database, call: Any, doing: str, limit: float = 60.0) -> Any:
+        nonlocal calls
+        if ".rescue-" in self.path.name and doing == "write to":
+            calls += 1
+            if calls - 1 == failing:
+                told = repeated(self, call, doing, limit)
+                self._let_go()  # as after a second error
+                return told
+        return repeated(self, call, doing, limit)
+
+    monkeypatch.setattr(Database, "repeated", fails)
+    with Journal(path) as journal:
+        assert [record.data.get("n") for record in journal.read() if record.kind == "a"] == [0, 2]
+        assert journal.damage is not None and journal.damage.missing == (2,)
+    assert calls == 3

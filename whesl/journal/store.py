@@ -374,11 +374,13 @@ class Journal:
         elsewhere = self._elsewhere(readable)
         missing = tuple(sorted(set(range(1, last + 1)) - set(readable) - elsewhere))
         damage = Damage(file=str(aside), reason=reason, kept=len(readable), missing=missing)
-        db = rescued._database.connection
-        insert(db, [row_of(readable[number]) for number in sorted(readable)])
+        rows = [row_of(readable[number]) for number in sorted(readable)]
+        if rows:
+            whole = rescued._database
+            whole.repeated(lambda db: None if holds(db, rows) else insert(db, rows), "write to")
         rescued._last = last
         rescued.append(DAMAGE, damage, now)
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        rescued._database.row("PRAGMA wal_checkpoint(TRUNCATE)", doing="write to")
         rescued.close()
         # Both copies are complete before the damaged file loses its name; its log goes with it, since SQLite
         # would apply it to whatever file bears the name.
